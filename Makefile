@@ -1,0 +1,58 @@
+# Everything a newcomer needs; `make` alone lists the targets.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+UV := $(BIN)/uv
+NAME ?= noise accounting
+# pytest runs one worker per core; statistical tests are independent of each other.
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test test-slow check format bench mutants lock clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+install: $(STAMP) ## Create .venv with everything the project needs, pinned by requirements.lock
+
+$(STAMP): requirements.lock pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check "$$(grep -oE '^uv==[^ ]+' requirements.lock)"
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: $(STAMP) ## A short tour: exact noise, what it costs, and a plot (out/tour.html)
+	@$(BIN)/python examples/tour.py
+
+test: check ## Format, lint, types, then all tests but the slow ones
+	@$(BIN)/pytest -n $(JOBS) -m "not slow"
+
+test-slow: $(STAMP) ## The tests that take minutes
+	@$(BIN)/pytest -n $(JOBS) -m slow
+
+check: $(STAMP) ## Formatting, lint, strict types (seconds)
+	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+
+format: $(STAMP) ## Format the code and mend what the linter can
+	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
+
+bench: $(STAMP) ## Side by side with peers, each in its own environment: make bench NAME=noise
+	@for name in $(NAME); do $(BIN)/python -m bench.$$name; done
+
+mutants: $(STAMP) ## Break the kernel on purpose, once per line of tests/mutants.py, and see the tests fail
+	@$(BIN)/python tests/mutants.py
+
+lock: ## Resolve the newest versions into requirements.lock and bench/*.lock
+	@test -x $(UV) || { $(PYTHON) -m venv .venv && $(BIN)/pip install --quiet uv; }
+	@$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-emit-index-url --no-emit-find-links --extra plots --group dev pyproject.toml -o requirements.lock
+	@for peer in bench/peers/*.in; do $(UV) pip compile --quiet --upgrade --python-version 3.11 --generate-hashes \
+	  --no-header --no-emit-index-url --no-emit-find-links $$peer -o $${peer%.in}.lock; done
+
+clean: ## Remove the environments and everything generated
+	@rm -rf .venv .bench-venv* out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

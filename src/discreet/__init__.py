@@ -1,0 +1,1 @@
+"""Learn from data about people with differential privacy."""

@@ -1,0 +1,46 @@
+"""What can go wrong, in one tree.
+
+    DiscreetError
+    ├── ParameterError (ValueError)      a parameter that has no meaning: a negative scale, δ of 2
+    │   └── LawTooWide                   noise that could leave int64
+    ├── SensitivityExceeded              an exact value more sensitive than the mechanism was built for
+    ├── BudgetExceeded                   a session that cannot afford its next step
+    ├── NotComposable (TypeError)        a loss that this kind of composition cannot account for
+    └── NotForRelease (RuntimeError)     a result made from test bits on its way out
+
+    InexactFloat (UserWarning)           a float where an exact number was wanted
+
+Every message says what was wrong, the value found, and what to write instead.
+"""
+
+
+class DiscreetError(Exception):
+    """The root of every error that Discreet raises on purpose."""
+
+
+class ParameterError(DiscreetError, ValueError):
+    """A parameter that has no meaning."""
+
+
+class LawTooWide(ParameterError):
+    """Noise whose tail could leave the range of int64."""
+
+
+class SensitivityExceeded(DiscreetError):
+    """An exact value that is more sensitive than the mechanism was built for."""
+
+
+class BudgetExceeded(DiscreetError):
+    """A step that costs more than what is left. Nothing was charged."""
+
+
+class NotComposable(DiscreetError, TypeError):
+    """A loss that this kind of composition cannot account for."""
+
+
+class NotForRelease(DiscreetError, RuntimeError):
+    """A result that was made from deterministic test bits."""
+
+
+class InexactFloat(UserWarning):
+    """A float was given where an exact number was wanted."""

@@ -1,0 +1,1 @@
+"""One private release each."""

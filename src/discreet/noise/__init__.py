@@ -1,0 +1,1 @@
+"""Random bits to exact integer noise."""

@@ -1,0 +1,1 @@
+"""What a guarantee is, and how guarantees add up."""
