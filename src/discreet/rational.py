@@ -72,9 +72,15 @@ class Exactly:
     """
 
     def __init__(
-        self, *, above: int | None = None, least: int = 0, most: int | None = None, default: int | None = None
+        self,
+        *,
+        above: int | None = None,
+        least: int = 0,
+        most: int | None = None,
+        default: int | None = None,
+        floats: str = "exact",
     ):
-        self.above, self.least, self.most, self.default = above, least, most, default
+        self.above, self.least, self.most, self.default, self.floats = above, least, most, default, floats
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -92,7 +98,7 @@ class Exactly:
         return value
 
     def __set__(self, record: object, value: Rational) -> None:
-        exact = rational(value, self.name, floats="exact")
+        exact = rational(value, self.name, floats=self.floats, stacklevel=4)
         if self.above is not None and exact <= self.above:
             raise ParameterError(f"{self.name} must be above {self.above}, not {value!r}.")
         if exact < self.least:
