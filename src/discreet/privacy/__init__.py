@@ -1,1 +1,68 @@
-"""What a guarantee is, and how guarantees add up."""
+"""What a guarantee is, and how guarantees add up.
+
+    plan      all parameters fixed in advance: epsilon, delta, epsilon_bounds, delta_bounds, tradeoff
+    session   the next step depends on the last answer: Session
+    losses    what one release costs, as frozen records
+    theorems  composition, conversions, subsampling, group privacy, odds
+
+>>> from discreet import privacy
+>>> round(privacy.epsilon([privacy.Laplace(scale=10) * 20, privacy.Gaussian(sigma=5)], delta=1e-6), 2)
+2.04
+"""
+
+from discreet.privacy import composition, conversions, subsampling
+from discreet.privacy.group import for_group
+from discreet.privacy.losses import (
+    Approximate,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Exponential,
+    Gaussian,
+    GaussianDP,
+    Laplace,
+    Loss,
+    PermuteAndFlip,
+    PoissonSubsampled,
+    Pure,
+    RandomizedResponse,
+    Renyi,
+    Repeated,
+    SparseVector,
+    ZeroConcentrated,
+)
+from discreet.privacy.odds import explain, posterior
+from discreet.privacy.plan import delta, delta_bounds, epsilon, epsilon_bounds, tradeoff
+from discreet.privacy.session import Session
+from discreet.privacy.tradeoff import TradeOff
+
+__all__ = [
+    "Approximate",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "Exponential",
+    "Gaussian",
+    "GaussianDP",
+    "Laplace",
+    "Loss",
+    "PermuteAndFlip",
+    "PoissonSubsampled",
+    "Pure",
+    "RandomizedResponse",
+    "Renyi",
+    "Repeated",
+    "Session",
+    "SparseVector",
+    "TradeOff",
+    "ZeroConcentrated",
+    "composition",
+    "conversions",
+    "delta",
+    "delta_bounds",
+    "epsilon",
+    "epsilon_bounds",
+    "explain",
+    "for_group",
+    "posterior",
+    "subsampling",
+    "tradeoff",
+]

@@ -1,0 +1,230 @@
+"""Plans: all parameters fixed before anything is released, so the tightest accounting there is applies.
+
+`epsilon` and `delta` compose the dominating pairs of the losses (Zhu, Dong and Wang 2022): Gaussians collapse to
+one with μ² = Σ μᵢ², and alone have a closed form; everything else goes through privacy loss distributions on a
+lattice, added up by a tilted FFT with every error counted (`compose`). The result is never below the truth, and
+never above the best of Rényi and basic composition, which are computed beside it (Rényi for up to 64 distinct
+losses; the tilted law is below its own Rényi bound by construction).
+
+*Which* question is asked may depend on earlier answers; *what each costs* and how many there are may not. When the
+next cost depends on the last answer, use a `Session`: stopping "when the composed curve reaches the budget" is not
+private in general.
+
+Neighbours: the losses are stated for the relation named. Only Poisson sampling looks at it: sampled losses are
+stated for adding or removing a person; both directions are composed and the worse counts. For "replace" the way
+leads over the table without the person: δ(ε) ≤ δ_remove(ε/2) + e^(ε/2)·δ_add(ε/2).
+
+Tested in tests/privacy/test_plan.py, against closed forms down to δ = 1e-30.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from discreet.errors import NotComposable, ParameterError
+from discreet.privacy import losses as kinds
+from discreet.privacy.dominating import Direction, Floats
+from discreet.privacy.fit import Counts, collapse_gaussians, fitted_profile
+from discreet.privacy.losses import Loss, Losses, counted
+from discreet.privacy.normal import gaussian_delta, gaussian_epsilon, invert
+from discreet.privacy.parameters import nonnegative, probability
+from discreet.privacy.rounding import float_below, upward
+from discreet.privacy.simple import basic_delta, basic_epsilon, curve_delta, curve_epsilon
+from discreet.privacy.tradeoff import TradeOff, from_profile
+from discreet.privacy.views import pure_epsilon
+from discreet.rational import Rational
+
+Neighbours = Literal["add/remove", "replace"]
+Bounds: TypeAlias = tuple[float, float]
+
+_EPSILONS = np.concatenate([[0.0], np.geomspace(1e-2, 50, 60)])  # where a trade-off curve looks at δ
+_FAR = 1e3  # an ε that protects nobody
+_FEW = 64  # distinct losses for which Rényi curves are composed beside the pairs
+
+
+def epsilon(losses: Losses, delta: Rational, *, neighbours: Neighbours = "add/remove") -> float:
+    """Return an ε, never too small, such that all losses together are (ε, δ)-differentially private.
+
+    >>> from discreet import privacy
+    >>> round(privacy.epsilon([privacy.Gaussian(sigma=100) * 10_000], delta=1e-12), 5)
+    7.23849
+    >>> round(privacy.epsilon([privacy.Laplace(scale=100) * 10_000, privacy.Pure("0.1")], delta="1e-6"), 3)
+    4.901
+    """
+    counts, target = _positive(losses), float_below(probability(delta, "delta"))
+    return _bounds_of_epsilon(counts, target, neighbours, lower=False)[1]
+
+
+def epsilon_bounds(losses: Losses, delta: Rational, *, neighbours: Neighbours = "add/remove") -> Bounds:
+    """Return [lower, upper] around the best ε that the dominating pairs of the losses admit at δ.
+
+    >>> from discreet import privacy
+    >>> low, high = epsilon_bounds([privacy.Laplace(scale=10) * 100], delta=1e-6)
+    >>> low < high < 1.01 * low
+    True
+    """
+    counts, target = _positive(losses), float_below(probability(delta, "delta"))
+    low, high = _bounds_of_epsilon(counts, target, neighbours, lower=True)
+    return min(low, high), high
+
+
+def delta(losses: Losses, epsilon: Rational, *, neighbours: Neighbours = "add/remove") -> float:
+    """Return a δ, never too small, such that all losses together are (ε, δ)-differentially private.
+
+    >>> from discreet import privacy
+    >>> round(privacy.delta([privacy.Gaussian(sigma=1)], epsilon=1), 6)
+    0.126937
+    """
+    return _bounds_of_delta(
+        _positive(losses), float_below(nonnegative(epsilon, "epsilon")), neighbours, lower=False
+    )[1]
+
+
+def delta_bounds(losses: Losses, epsilon: Rational, *, neighbours: Neighbours = "add/remove") -> Bounds:
+    """Return [lower, upper] around the best δ that the dominating pairs of the losses admit at ε.
+
+    >>> from discreet import privacy
+    >>> low, high = delta_bounds([privacy.Pure(1)], epsilon="0.5")
+    >>> low <= high and round(high, 4) == 0.2877
+    True
+    """
+    low, high = _bounds_of_delta(
+        _positive(losses), float_below(nonnegative(epsilon, "epsilon")), neighbours, lower=True
+    )
+    return min(low, high), high
+
+
+def tradeoff(losses: Losses, *, neighbours: Neighbours = "add/remove") -> TradeOff:
+    """Return what an attacker can reach: the fewest misses at each rate of false alarms.
+
+    >>> from discreet import privacy
+    >>> round(privacy.tradeoff(privacy.Gaussian(sigma=1)).advantage, 2)
+    0.38
+    """
+    counts = _positive(losses)
+
+    def profile(epsilons: Floats) -> Floats:
+        return np.array([_bounds_of_delta(counts, e, neighbours, lower=False)[1] for e in epsilons.tolist()])
+
+    return from_profile(profile, epsilons=_EPSILONS)
+
+
+# -- what is given ----------------------------------------------------------------------------------------------
+
+
+def _positive(losses: Losses) -> Counts:
+    return {loss: count for loss, count in counted(losses).items() if not _is_free(loss)}
+
+
+def _is_free(loss: Loss) -> bool:
+    match loss:
+        case kinds.Gaussian() | kinds.DiscreteGaussian():
+            return loss.sensitivity == 0
+        case kinds.GaussianDP(mu):
+            return mu == 0
+        case kinds.ZeroConcentrated(rho):
+            return rho == 0
+        case kinds.PoissonSubsampled(base, rate):
+            return rate == 0 or _is_free(base)
+    return pure_epsilon(loss) == 0
+
+
+# -- the best of all ways ---------------------------------------------------------------------------------------
+
+
+def _bounds_of_epsilon(counts: Counts, delta: float, neighbours: Neighbours, *, lower: bool) -> Bounds:
+    if not counts or delta >= 1:
+        return 0.0, 0.0
+    if _always_fails(counts):
+        return math.inf, math.inf
+    if _replaces_samples(counts, neighbours):
+        return 0.0, _over_the_table_without(counts, delta)
+    high = basic_epsilon(counts, delta)
+    if len(counts) <= _FEW or not _has_pairs(counts):
+        high = min(high, curve_epsilon(counts, delta))
+    if delta == 0 or not _has_pairs(counts):
+        return (high if delta == 0 else 0.0), high
+    mu = _gaussian_alone(counts)
+    if mu is not None:
+        low, best = gaussian_epsilon(mu, delta)
+        return low, min(high, best)
+    profiles = [fitted_profile(counts, direction, delta=delta, fine=lower) for direction in _directions(counts)]
+    uppers = [profile.upper_epsilon(delta) for profile in profiles]
+    lowers = [profile.lower_epsilon(delta) for profile in profiles] if lower else [0.0]
+    return max(lowers), min(high, max(uppers))
+
+
+def _bounds_of_delta(counts: Counts, epsilon: float, neighbours: Neighbours, *, lower: bool) -> Bounds:
+    if not counts or _always_fails(counts):
+        return (1.0, 1.0) if counts else (0.0, 0.0)
+    if _replaces_samples(counts, neighbours):
+        halves = [_pair_delta(counts, epsilon / 2, direction)[1] for direction in _directions(counts)]
+        return 0.0, min(1.0, upward(halves[0] + math.exp(epsilon / 2) * halves[1], 8))
+    high = basic_delta(counts, epsilon)
+    if len(counts) <= _FEW or not _has_pairs(counts):
+        high = min(high, curve_delta(counts, epsilon))
+    if not _has_pairs(counts):
+        return 0.0, high
+    mu = _gaussian_alone(counts)
+    if mu is not None:
+        low, best = gaussian_delta(mu, epsilon)
+        return low, min(high, best)
+    bounds = [_pair_delta(counts, epsilon, direction, fine=lower) for direction in _directions(counts)]
+    return max(low for low, _ in bounds), min(high, max(best for _, best in bounds))
+
+
+def _pair_delta(counts: Counts, epsilon: float, direction: Direction, *, fine: bool = False) -> Bounds:
+    return fitted_profile(counts, direction, epsilon=epsilon, fine=fine).delta(epsilon)
+
+
+def _over_the_table_without(counts: Counts, delta: float) -> float:
+    if delta == 0:
+        return 2 * basic_epsilon(counts, 0.0)
+    remove, add = (fitted_profile(counts, direction, delta=delta / 8) for direction in _directions(counts))
+
+    def at(epsilon: float) -> float:
+        return upward(remove.delta(epsilon / 2)[1] + math.exp(epsilon / 2) * add.delta(epsilon / 2)[1], 8)
+
+    top = 2 * max(profile.upper_epsilon(delta / 8) for profile in (remove, add))
+    while at(top) > delta and top < _FAR:
+        top *= 1.5
+    return invert(at, delta, 0.0, top, tolerance=1e-6)[1] if top < _FAR else math.inf
+
+
+def _always_fails(counts: Counts) -> bool:
+    return any(isinstance(loss, kinds.Approximate) and loss.delta == 1 for loss in counts)
+
+
+def _replaces_samples(counts: Counts, neighbours: Neighbours) -> bool:
+    if neighbours not in ("add/remove", "replace"):
+        raise ParameterError(f'neighbours is "add/remove" or "replace", not {neighbours!r}.')
+    if neighbours == "add/remove" or not _sampled(counts):
+        return False
+    if not _has_pairs(counts):
+        raise NotComposable(
+            "Replacing a person in a sample needs losses that know their mechanism, not a bare bound. "
+            'Use neighbours="add/remove", or the loss of the mechanism itself.'
+        )
+    return True
+
+
+def _sampled(counts: Counts) -> bool:
+    return any(isinstance(loss, kinds.PoissonSubsampled) for loss in counts)
+
+
+def _directions(counts: Counts) -> tuple[Direction, ...]:
+    return ("remove", "add") if _sampled(counts) else ("remove",)
+
+
+def _has_pairs(counts: Counts) -> bool:
+    """Whether every loss knows its pair: a zCDP or Rényi bound alone does not."""
+    bare = (loss.loss if isinstance(loss, kinds.PoissonSubsampled) else loss for loss in counts)
+    return not any(isinstance(loss, kinds.ZeroConcentrated | kinds.Renyi) for loss in bare)
+
+
+def _gaussian_alone(counts: Counts) -> float | None:
+    gaussian, rest = collapse_gaussians(counts)
+    return None if rest else gaussian

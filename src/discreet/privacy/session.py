@@ -1,0 +1,232 @@
+"""A session: the next step is chosen from the last answer, within a budget that is never overspent.
+
+Claim: whatever an analyst releases through one session, adaptively in every way (queries, mechanisms and their
+parameters), is private at the session's budget as a whole. The sum of what was charged is a *filter*: a stopping
+rule that is valid although each cost may depend on earlier answers.
+
+* pure ε, the ε add up (Rogers, Roth, Ullman, Vadhan 2016);
+* zCDP, the ρ add up (Feldman and Zrnic 2021; Whitehouse, Ramdas, Rogers, Wu 2023);
+* GDP, the μ² add up (Smith and Thakurta 2022).
+
+There are no other filters here, on purpose. A plan adds losses up more tightly by composing whole curves (privacy
+loss distributions), which is right when all parameters are fixed in advance. "Compose the curves so far and stop
+at the budget" is not a valid filter in general (arXiv 2602.06756, 2602.15815): an analyst who picks the next
+mechanism by what the last answer revealed can leave more than the budget behind. So what a plan computes is no
+`Loss`, and `charge` takes nothing else: a type checker refuses it, and so does `charge`.
+
+The guarantee is that of the budget, not of what happens to be spent at some moment that depended on the answers.
+Amounts are exact fractions, spending the budget exactly is allowed, and a step takes constant time.
+Tested in tests/privacy/test_session.py; theory in docs/theory/session.md.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from typing import NoReturn, TypeAlias
+
+from discreet.errors import BudgetExceeded, NotComposable
+from discreet.privacy.conversions import gdp_to_approximate, pure_to_approximate, zcdp_to_approximate
+from discreet.privacy.losses import (
+    Approximate,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Exponential,
+    Gaussian,
+    GaussianDP,
+    Laplace,
+    Loss,
+    PermuteAndFlip,
+    PoissonSubsampled,
+    Pure,
+    RandomizedResponse,
+    Repeated,
+    SparseVector,
+    ZeroConcentrated,
+    describe,
+)
+from discreet.privacy.views import gdp_mu_squared, pure_epsilon, zcdp_rho
+from discreet.rational import Rational
+
+Budget: TypeAlias = Pure | ZeroConcentrated | GaussianDP
+"""What a session can promise as a whole."""
+
+AdaptiveLoss: TypeAlias = (
+    Pure
+    | ZeroConcentrated
+    | GaussianDP
+    | Laplace
+    | DiscreteLaplace
+    | Gaussian
+    | DiscreteGaussian
+    | RandomizedResponse
+    | Exponential
+    | PermuteAndFlip
+    | SparseVector
+    | PoissonSubsampled
+    | Repeated
+)
+"""What may be charged to one: losses with a number that adds up under adaptivity. No (ε, δ), no curves."""
+
+
+@dataclass(frozen=True)
+class _Measure:
+    """One filter: the amount that adds up, its size for a loss, and what the whole budget says as (ε, δ)."""
+
+    symbol: str
+    total: Fraction
+    cost: Callable[[Loss], Fraction | None]
+    epsilon: Callable[[Rational], float]
+
+
+class Session:
+    """A budget that is spent step by step, each step chosen as one likes. Safe for threads; cannot be copied.
+
+    >>> session = Session(ZeroConcentrated("0.5"))
+    >>> session.charge(Gaussian(sigma=5) * 10)
+    >>> session.spent, session.remaining
+    (Fraction(1, 5), Fraction(3, 10))
+    >>> session.charge(Gaussian(sigma=1))
+    Traceback (most recent call last):
+    discreet.errors.BudgetExceeded: Gaussian(sigma=1, sensitivity=1) costs ρ = 0.5, and 0.3 of 0.5 is left.
+      The dearest step this session can still take is privacy.ZeroConcentrated("0.3").
+    """
+
+    def __init__(self, budget: Budget):
+        self._budget = budget
+        self._measure = _measure(budget)
+        self._spent = Fraction(0)
+        self._lock = threading.Lock()
+
+    @property
+    def budget(self) -> Budget:
+        """The guarantee of the session as a whole.
+
+        >>> Session(Pure(1)).budget
+        Pure(epsilon=Fraction(1, 1))
+        """
+        return self._budget
+
+    @property
+    def spent(self) -> Fraction:
+        """What was charged, in the amount that adds up: ε, ρ or μ².
+
+        >>> Session(GaussianDP(1)).spent
+        Fraction(0, 1)
+        """
+        return self._spent
+
+    @property
+    def remaining(self) -> Fraction:
+        """What is left, in the amount that adds up: ε, ρ or μ².
+
+        >>> Session(GaussianDP(2)).remaining
+        Fraction(4, 1)
+        """
+        return self._measure.total - self._spent
+
+    def charge(self, loss: AdaptiveLoss) -> None:
+        """Pay for one step, before it is taken. A step that is refused costs nothing.
+
+        >>> session = Session(Pure(1))
+        >>> session.charge(Laplace(scale=2))
+        >>> session.remaining
+        Fraction(1, 2)
+        """
+        cost = self._cost(loss)
+        with self._lock:
+            if cost > self.remaining:
+                raise BudgetExceeded(self._refusal(loss, cost))
+            self._spent += cost
+
+    def can_afford(self, loss: AdaptiveLoss) -> bool:
+        """Return whether `charge` would accept the loss now.
+
+        >>> Session(Pure(1)).can_afford(Laplace(scale=1)), Session(Pure(1)).can_afford(Laplace(scale="0.9"))
+        (True, False)
+        """
+        return self._cost(loss) <= self.remaining
+
+    def epsilon(self, delta: Rational) -> float:
+        """Return ε such that the whole session, spent or not, is (ε, δ)-DP.
+
+        >>> Session(ZeroConcentrated("0.1")).epsilon("1e-6")
+        2.14193892...
+        """
+        return self._measure.epsilon(delta)
+
+    def _cost(self, loss: Loss) -> Fraction:
+        if not isinstance(loss, Loss):
+            raise NotComposable(
+                f"A session charges losses such as privacy.Laplace(scale=10), not {type(loss).__name__}. "
+                "What a plan computes holds for parameters fixed in advance, and is no valid stopping rule."
+            )
+        cost = self._measure.cost(loss)
+        if cost is None:
+            raise NotComposable(f"{describe(loss)} has no {self._measure.symbol}: {_reason(loss)}")
+        return cost
+
+    def _refusal(self, loss: Loss, cost: Fraction) -> str:
+        left = _decimal(self.remaining, ROUND_FLOOR)
+        sentence = (
+            f"{describe(loss)} costs {self._measure.symbol} = {_decimal(cost, ROUND_CEILING)}, "
+            f"and {left:f} of {_decimal(self._measure.total, ROUND_FLOOR):f} is left.\n  "
+        )
+        if left == 0:
+            return sentence + "Nothing more can be released in this session."
+        field = left.sqrt(Context(prec=12)).quantize(left, ROUND_FLOOR) if self._measure.symbol == "μ²" else left
+        return sentence + (
+            f'The dearest step this session can still take is privacy.{type(self._budget).__name__}("{field}").'
+        )
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("A session cannot be copied or pickled: two copies would each spend the same budget.")
+
+    def __repr__(self) -> str:
+        return f"Session({describe(self._budget)}, spent={self._spent})"
+
+
+def _measure(budget: Budget) -> _Measure:
+    match budget:
+        case Pure():
+            return _Measure("ε", budget.epsilon, pure_epsilon, lambda d: pure_to_approximate(budget.epsilon, d))
+        case ZeroConcentrated():
+            return _Measure("ρ", budget.rho, zcdp_rho, lambda d: zcdp_to_approximate(budget.rho, d))
+        case GaussianDP():
+            return _Measure("μ²", budget.mu**2, gdp_mu_squared, lambda d: gdp_to_approximate(budget.mu, d))
+    raise NotComposable(
+        f"A session has a budget of privacy.Pure, ZeroConcentrated or GaussianDP, not {budget!r}: "
+        "only these add up when the next step depends on the last answer. "
+        'Write Session(privacy.ZeroConcentrated("0.1")), and read its (ε, δ) from session.epsilon(delta).'
+    )
+
+
+def _reason(loss: Loss) -> str:
+    """Why the loss does not fit, and what fits."""
+    match loss:
+        case Repeated() | PoissonSubsampled():
+            return _reason(loss.loss)
+        case Approximate():
+            return (
+                "with probability δ it may reveal everything. Charge what the mechanism is, such as "
+                "privacy.Gaussian(sigma=…), in a zCDP session, or compose it in a plan."
+            )
+        case Gaussian() | GaussianDP():
+            return "no ε bounds its loss. Use privacy.Laplace, or a session with a budget of ZeroConcentrated."
+        case DiscreteGaussian():
+            return (
+                "its loss is unbounded, and its steps can be told apart a little better than a Gaussian's. "
+                "Use a session with a budget of privacy.ZeroConcentrated."
+            )
+        case ZeroConcentrated():
+            return "ρ bounds moments only. Use a session with a budget of privacy.ZeroConcentrated."
+    return "a curve known at some orders does not bound it. Charge what the mechanism is, or compose it in a plan."
+
+
+def _decimal(value: Fraction, rounding: str) -> Decimal:
+    """Six digits, rounded towards the caution of the reader."""
+    context = Context(prec=6, rounding=rounding)
+    return context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
