@@ -109,7 +109,9 @@ def tradeoff(losses: Losses, *, neighbours: Neighbours = "add/remove") -> TradeO
     def profile(epsilons: Floats) -> Floats:
         return np.array([_bounds_of_delta(counts, e, neighbours, lower=False)[1] for e in epsilons.tolist()])
 
-    return from_profile(profile, epsilons=_EPSILONS)
+    # A pure plan has a kink at its total ε: look there too.
+    total = basic_epsilon(counts, 0.0)
+    return from_profile(profile, epsilons=np.append(_EPSILONS, total) if total < math.inf else _EPSILONS)
 
 
 # -- what is given ----------------------------------------------------------------------------------------------

@@ -177,10 +177,11 @@ class Session:
         )
         if left == 0:
             return sentence + "Nothing more can be released in this session."
-        field = left.sqrt(Context(prec=12)).quantize(left, ROUND_FLOOR) if self._measure.symbol == "μ²" else left
-        return sentence + (
-            f'The dearest step this session can still take is privacy.{type(self._budget).__name__}("{field}").'
+        offer = (
+            _decimal(Fraction(left.sqrt(Context(prec=28))), ROUND_FLOOR) if self._measure.symbol == "μ²" else left
         )
+        kind = type(self._budget).__name__
+        return sentence + f'The dearest step this session can still take is privacy.{kind}("{offer:f}").'
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("A session cannot be copied or pickled: two copies would each spend the same budget.")

@@ -29,6 +29,7 @@ from discreet.rational import Rational
 Floats = NDArray[np.float64]
 
 _ALARMS = np.linspace(0, 1, 201)
+_ALARMS.setflags(write=False)  # every curve on the default grid shares it
 _EPSILONS = np.concatenate([[0.0], np.geomspace(1e-3, 100, 200)])  # neighbours differ by 6 %
 
 

@@ -1,0 +1,89 @@
+"""A short tour of the kernel: exact noise, what it costs, what an attacker gains, and two pictures.
+
+make demo
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from discreet import plots, privacy
+from discreet.errors import BudgetExceeded, SensitivityExceeded
+from discreet.mechanisms import Exact, Laplace, PermuteAndFlip, Sensitivity
+
+OUT = Path(__file__).parent.parent / "out"
+
+
+def heading(text: str) -> None:
+    print(f"\n\033[1m{text}\033[0m")
+
+
+def releases() -> None:
+    heading("1. Release a count")
+    visitors = Exact(1042, sensitivity=1)  # one person changes it by at most 1
+    mechanism = Laplace.for_epsilon("0.1")
+    print(f"   the exact value shows nothing of itself:  {visitors}")
+    print(
+        f"   what may be seen of it:                   {mechanism.release(visitors)} ± {mechanism.error('0.95')} (95 %)"
+    )
+    print(f"   what it costs:                            {mechanism.loss}")
+    try:
+        Laplace.for_epsilon("0.1").release(Exact(1042, sensitivity=5))
+    except SensitivityExceeded as refused:
+        print(f"   a value it was not built for is refused:  {refused}")
+
+
+def selection() -> None:
+    heading("2. Choose the best of several, privately")
+    votes = {"Oslo": 410, "Lima": 395, "Pune": 120, "Bern": 70}
+    pick = PermuteAndFlip("0.5", monotonic=True)
+    scores = Exact(list(votes.values()), Sensitivity(each=1, entries=1, monotonic=True))
+    print(f"   the favourite city, at ε = 0.5:           {list(votes)[pick.release(scores)]}")
+
+
+def costs() -> None:
+    heading("3. Add costs up")
+    plan = [Laplace.for_epsilon("0.1").loss * 100, privacy.Gaussian(sigma=20) * 50]
+    print("   a plan of 100 Laplace and 50 Gaussian releases, at δ = 1e-9:")
+    low, high = privacy.epsilon_bounds(plan, delta="1e-9")
+    print(f"   ε lies in [{low:.4f}, {high:.4f}]; basic composition says 10 for the Laplace part alone")
+    print(f"   {privacy.explain(1)}")
+
+
+def session() -> None:
+    heading("4. A session never overspends")
+    budget = privacy.Session(privacy.Pure(1))
+    answered = 0
+    try:
+        while True:
+            budget.charge(privacy.Pure("0.3"))
+            answered += 1
+    except BudgetExceeded as refused:
+        print(f"   {answered} answers, then: {refused}")
+
+
+def pictures() -> None:
+    heading("5. Look at it")
+    OUT.mkdir(exist_ok=True)
+    charts = {
+        "composition": plots.composition("0.1", "1e-6"),
+        "tradeoff": plots.tradeoff(
+            {
+                "ε = 0.5": privacy.tradeoff(privacy.Pure("0.5")),
+                "ε = 2": privacy.tradeoff(privacy.Pure(2)),
+                "50 × Gaussian, σ = 10": privacy.tradeoff(privacy.Gaussian(sigma=10) * 50),
+            }
+        ),
+    }
+    for name, chart in charts.items():
+        chart.save(str(OUT / f"{name}.html"), inline=True)  # opens without a network
+        chart.save(str(OUT / f"{name}.png"))
+        print(f"   out/{name}.html and out/{name}.png")
+
+
+if __name__ == "__main__":
+    releases()
+    selection()
+    costs()
+    session()
+    pictures()

@@ -1,0 +1,122 @@
+"""The architecture, as tests: imports go downwards only, and importing is light."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import discreet
+
+SOURCE = Path(discreet.__file__).parent
+LAYERS = [
+    *(
+        "errors",
+        "rational",
+        "noise",
+        "privacy",
+        "mechanisms",
+        "plots",
+        "ledger",
+        "engines",
+        "vault",
+        "oracle",
+        "synth",
+    ),
+    *("learn", "validity", "stream", "local", "audit", "serve", "cli"),
+]
+OUTSIDE = {
+    "errors": set[str](),
+    "rational": set[str](),
+    "noise": {"numpy", "cryptography"},
+    "privacy": {"numpy"},
+    "mechanisms": {"numpy"},
+    "plots": {"numpy", "altair"},
+}
+HEAVY = {"altair", "duckdb", "matplotlib", "pandas", "polars", "pyarrow", "pyspark", "scipy", "sklearn", "sqlglot"}
+
+
+def layer_of(module: Path) -> str:
+    return module.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imports(module: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute, so that a layer is seen in every one"
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_go_downwards_only(module: Path) -> None:
+    own = LAYERS.index(layer_of(module))
+    for name in imports(module):
+        parts = name.split(".")
+        if parts[0] == "discreet" and len(parts) > 1:
+            assert parts[1] in LAYERS, f"{parts[1]} has no place among the layers"
+            assert LAYERS.index(parts[1]) <= own, f"{module.name} imports {name} from above"
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_the_kernel_depends_on_little(module: Path) -> None:
+    allowed = OUTSIDE[layer_of(module)] | {"discreet", *sys.stdlib_module_names}
+    assert {name.split(".")[0] for name in imports(module)} <= allowed
+
+
+def test_privacy_does_not_know_how_noise_is_made() -> None:
+    for module in MODULES:
+        if layer_of(module) == "privacy":
+            assert not any(name.startswith("discreet.noise") for name in imports(module))
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_noise_never_comes_from_a_statistical_generator(module: Path) -> None:
+    assert not {"random", "numpy.random"} & set(imports(module))
+    assert "np.random" not in module.read_text()
+
+
+def seconds_to(statement: str) -> float:
+    """CPU time of a statement in a fresh interpreter, the best of five."""
+    code = f"import time; start = time.process_time(); {statement}; print(time.process_time() - start)"
+    runs = (subprocess.run([sys.executable, "-c", code], check=True, capture_output=True) for _ in range(5))
+    return min(float(run.stdout) for run in runs)
+
+
+def test_importing_discreet_takes_no_time() -> None:
+    assert seconds_to("import discreet") < 0.3
+    assert seconds_to("import discreet; discreet.mechanisms, discreet.privacy") < seconds_to("import numpy") + 0.3
+
+
+def test_importing_everything_pulls_in_no_engine_and_no_plotting() -> None:
+    code = "import sys, discreet; [getattr(discreet, n) for n in discreet.__all__]; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert not HEAVY & {name.split(".")[0] for name in loaded.split()}
+
+
+@pytest.mark.parametrize("name", ["discreet", *(f"discreet.{n}" for n in ("noise", "privacy", "mechanisms"))])
+def test_all_names_what_is_public_and_documented(name: str) -> None:
+    package = importlib.import_module(name)
+    assert sorted(package.__all__) == list(dict.fromkeys(sorted(package.__all__)))
+    submodules = {info.name for info in pkgutil.iter_modules(package.__path__)}
+    public = {n for n in vars(package) if not n.startswith("_")} - submodules - {"annotations"}
+    if name != "discreet":
+        assert public <= set(package.__all__)
+    for exported in set(package.__all__) - {"__version__"}:
+        assert getattr(package, exported).__doc__, f"{name}.{exported} has no docstring"
+
+
+def test_an_unknown_name_is_refused_in_words() -> None:
+    with pytest.raises(AttributeError, match="it has errors, mechanisms"):
+        discreet.vaults  # type: ignore[attr-defined]  # noqa: B018
