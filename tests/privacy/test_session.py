@@ -131,7 +131,7 @@ def test_a_refusal_names_cost_what_is_left_and_a_step_that_fits() -> None:
     session.charge(Pure("0.12"))
 
 
-@pytest.mark.parametrize("budget", [Pure("1/3"), ZeroConcentrated("1/3"), GaussianDP("1/3")])
+@pytest.mark.parametrize("budget", [Pure("1/3"), ZeroConcentrated("1/3"), GaussianDP("1/3"), GaussianDP(2)])
 def test_the_step_that_a_refusal_offers_is_affordable(budget: Budget) -> None:
     session = Session(budget)
     session.charge(Pure("1/70"))

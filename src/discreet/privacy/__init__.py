@@ -11,6 +11,7 @@
 """
 
 from discreet.privacy import composition, conversions, subsampling
+from discreet.privacy.curves import TradeOff
 from discreet.privacy.group import for_group
 from discreet.privacy.losses import (
     Approximate,
@@ -33,7 +34,6 @@ from discreet.privacy.losses import (
 from discreet.privacy.odds import explain, posterior
 from discreet.privacy.plan import delta, delta_bounds, epsilon, epsilon_bounds, tradeoff
 from discreet.privacy.session import Session
-from discreet.privacy.tradeoff import TradeOff
 
 __all__ = [
     "Approximate",

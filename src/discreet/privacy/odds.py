@@ -37,13 +37,11 @@ def explain(epsilon: Rational, delta: Rational = 0) -> str:
     An attacker who starts at even odds about one person ends at no more than 73.2 %.
     >>> print(explain("0.1", "1e-6"))
     An attacker who starts at even odds about one person ends at no more than 52.5 %.
-    With a probability of at most 1 in 1,000,000 (δ) there is no such promise.
+    But for δ: what has a chance of less than 1 in 1,000,000 may escape this promise.
     """
     tenths = math.ceil(posterior(epsilon) * 1000)
     sentence = f"An attacker who starts at even odds about one person ends at no more than {tenths / 10:g} %."
     chance = probability(delta, "delta")
     if chance == 0:
         return sentence
-    return (
-        f"{sentence}\nWith a probability of at most 1 in {math.floor(1 / chance):,} (δ) there is no such promise."
-    )
+    return f"{sentence}\nBut for δ: what has a chance of less than 1 in {math.floor(1 / chance):,} may escape this promise."

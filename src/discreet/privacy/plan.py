@@ -26,6 +26,7 @@ import numpy as np
 
 from discreet.errors import NotComposable, ParameterError
 from discreet.privacy import losses as kinds
+from discreet.privacy.curves import TradeOff, from_profile
 from discreet.privacy.dominating import Direction, Floats
 from discreet.privacy.fit import Counts, collapse_gaussians, fitted_profile
 from discreet.privacy.losses import Loss, Losses, counted
@@ -33,7 +34,6 @@ from discreet.privacy.normal import gaussian_delta, gaussian_epsilon, invert
 from discreet.privacy.parameters import nonnegative, probability
 from discreet.privacy.rounding import float_below, upward
 from discreet.privacy.simple import basic_delta, basic_epsilon, curve_delta, curve_epsilon
-from discreet.privacy.tradeoff import TradeOff, from_profile
 from discreet.privacy.views import pure_epsilon
 from discreet.rational import Rational
 

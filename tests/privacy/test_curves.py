@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.privacy import normal
-from discreet.privacy.tradeoff import TradeOff, from_profile, gaussian, pure
+from discreet.privacy.curves import TradeOff, from_profile, gaussian, pure
 
 Floats = NDArray[np.float64]
 ALARMS = np.linspace(0, 1, 41)

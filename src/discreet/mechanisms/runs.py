@@ -1,0 +1,91 @@
+"""A run of the sparse vector technique: the one thing here that has a state.
+
+A run holds the noise of its threshold and counts its positives. Both are part of the proof, so neither may be
+doubled: a run refuses to be pickled or copied, answers one thread at a time, and refuses to go on in a forked
+process, where parent and child would compare with the same secret line and each give all the positives. It
+belongs to one table: every exact value it is asked about must come from the same one. Tested in
+tests/mechanisms/test_sparse_vector.py.
+"""
+
+from __future__ import annotations
+
+import os
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from discreet import noise
+from discreet.errors import BudgetExceeded, DiscreetError
+from discreet.mechanisms.exact import Exact, added
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.sparse_vector import NumericSparse, Sparse
+
+
+class Run:
+    """Queries one at a time, each chosen after the answers before it.
+
+    >>> from discreet.mechanisms import AboveThreshold
+    >>> run = AboveThreshold(epsilon=1, threshold=1000).start()
+    >>> run
+    <run with 1 positive left>
+    >>> run.ask(Exact(50, sensitivity=1))
+    False
+    """
+
+    __slots__ = ("__line", "_lock", "_mechanism", "_process", "_scale", "left")
+
+    def __init__(self, mechanism: Sparse):
+        self.left = mechanism.positives
+        self._mechanism, self._lock, self._process = mechanism, Lock(), os.getpid()
+        self._scale = mechanism.query_scale
+        self.__line = mechanism.threshold + noise.discrete_laplace(mechanism.threshold_scale)
+
+    def ask(self, exact: Exact) -> Any:
+        """Whether the query exceeds the threshold, as far as may be said."""
+        self._mechanism._admit(exact, vector=False)
+        with self._lock:
+            self._refuse_if_over()
+            above: Any = added(exact, noise.discrete_laplace(self._scale)) >= self.__line
+            self.left -= bool(above)
+            return above
+
+    def _refuse_if_over(self) -> None:
+        if os.getpid() != self._process:
+            raise DiscreetError(
+                "This run was started by another process. Start one here: run = mechanism.start()."
+            )
+        if not self.left:
+            raise BudgetExceeded(
+                f"This run has given all of its {self._mechanism.positives} positive answers. "
+                "Start another, at its own cost: run = mechanism.start()."
+            )
+
+    def __repr__(self) -> str:
+        return f"<run with {self.left} positive{'' if self.left == 1 else 's'} left>"
+
+    def __single(self, *_: object) -> NoReturn:
+        raise TypeError(
+            "A run cannot be copied or pickled: it would give its positives twice. Write mechanism.start()."
+        )
+
+    __copy__ = __deepcopy__ = __getstate__ = __reduce__ = __reduce_ex__ = __single
+
+
+class NumericRun(Run):
+    """Queries one at a time; those above the threshold are answered with a number.
+
+    >>> from discreet.mechanisms import NumericSparse
+    >>> run = NumericSparse(epsilon=1, threshold=1000).start()
+    >>> run.ask(Exact(50, sensitivity=1)) is None
+    True
+    """
+
+    __slots__ = ()
+
+    _mechanism: NumericSparse
+
+    def ask(self, exact: Exact) -> Any:
+        """Return the value with fresh noise if it exceeds the threshold, else None."""
+        if not super().ask(exact):
+            return None
+        return added(exact, noise.discrete_laplace(self._mechanism.number_scale))

@@ -1,0 +1,93 @@
+"""How far one person can move an exact value.
+
+Let v and v′ be the integer vectors that two neighbouring tables give. A `Sensitivity` bounds d = v − v′ for all
+such pairs, in the norms that mechanisms ask for: the number of entries that move ‖d‖₀, how far each one moves
+‖d‖∞, their sum ‖d‖₁ and the sum of their squares ‖d‖₂². State the ones you know; the rest follow, because d has
+integer entries:
+
+    ‖d‖∞ ≤ ‖d‖₁,   ‖d‖∞² ≤ ‖d‖₂²,   ‖d‖₁ ≤ ‖d‖₀·‖d‖∞,   ‖d‖₁ ≤ ‖d‖₂²,   ‖d‖₂² ≤ ‖d‖₁·‖d‖∞,   ‖d‖₀ ≤ ‖d‖₁.
+
+Tested in tests/mechanisms/test_exact.py, against every small integer vector.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import SupportsIndex
+
+from discreet.errors import ParameterError
+from discreet.rational import rational
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sensitivity:
+    """How many entries one person moves, how far each, their sum, and the sum of their squares.
+
+    `monotonic` states more: a person who joins never lowers an entry (or, in every value that a mechanism sees,
+    never raises one). It is true of counts when neighbours add or remove a person, false when they replace one.
+
+    >>> Sensitivity(entries=3, each=2)
+    Sensitivity(entries=3, each=2, l1=6, l2_squared=12, monotonic=False)
+    >>> Sensitivity(l2_squared=7).each
+    2
+    """
+
+    entries: int | None = None
+    each: int | None = None
+    l1: int | None = None
+    l2_squared: int | None = None
+    monotonic: bool = False
+
+    def __post_init__(self) -> None:
+        known = {f.name: whole(v, f.name) for f in fields(self)[:4] if (v := getattr(self, f.name)) is not None}
+        if not known:
+            raise ParameterError("A sensitivity bounds something: write Sensitivity(entries=1, each=1).")
+        entries, each, l1, l2 = (known.get(f.name) for f in fields(self)[:4])
+        each = _least((each, l1, None if l2 is None else math.isqrt(l2)))
+        l1 = _least((l1, _product(entries, each), l2))
+        l2 = _least((l2, _product(l1, each)))
+        entries = _least((entries, l1))
+        for name, bound in {"entries": entries, "each": each, "l1": l1, "l2_squared": l2}.items():
+            object.__setattr__(self, name, bound)
+
+    @classmethod
+    def of(cls, distance: Sensitivity | int) -> Sensitivity:
+        """Read a plain integer as: one entry moves, by at most so much.
+
+        >>> Sensitivity.of(5) == Sensitivity(entries=1, each=5)
+        True
+        """
+        return distance if isinstance(distance, Sensitivity) else cls(entries=1, each=distance)
+
+    def among(self, size: int) -> Sensitivity:
+        """Return what is known of a vector of `size` entries: no more of them can move.
+
+        >>> Sensitivity(each=2).among(10).l1
+        20
+        """
+        entries = min(size, self.entries or size)
+        return Sensitivity(
+            entries=entries, each=self.each, l1=self.l1, l2_squared=self.l2_squared, monotonic=self.monotonic
+        )
+
+
+def whole(value: SupportsIndex, name: str, *, least: int = 1) -> int:
+    """Return `value` as an integer, `least` or more.
+
+    >>> whole(3, "positives")
+    3
+    """
+    exact = rational(value, name, floats="exact")
+    if exact.denominator != 1 or exact < least:
+        raise ParameterError(f"{name} must be a whole number, {least} or more, not {value!r}.")
+    return int(exact)
+
+
+def _least(bounds: Iterable[int | None]) -> int | None:
+    return min((bound for bound in bounds if bound is not None), default=None)
+
+
+def _product(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else a * b

@@ -1,0 +1,195 @@
+"""The sparse vector technique: pay only for the queries that exceed a threshold.
+
+Claim. Draw ρ, discrete Laplace of scale Δ/ε₁, once. Answer query i with "above" if fᵢ + νᵢ ≥ T + ρ, where νᵢ is
+fresh discrete Laplace of scale 2cΔ/ε₂ (cΔ/ε₂ for monotonic queries), and halt at the c-th "above". The whole
+run, however many queries, chosen adaptively, is (ε₁ + ε₂)-differentially private where one person moves every
+query by at most Δ. The split ε₁ : ε₂ = 1 : (2c)^{2/3} (1 : c^{2/3} for monotonic queries) minimises the noise of
+the comparison (Lyu–Su–Li 2017). `NumericSparse` adds a number to each "above", with fresh noise of scale cΔ/ε₃.
+Theory: docs/theory/sparse-vector.md. Tested exactly in tests/mechanisms/test_sparse_vector_exact.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from discreet import noise
+from discreet.errors import ParameterError
+from discreet.mechanisms import tails
+from discreet.mechanisms.exact import LIMIT, Exact, added, admit
+from discreet.mechanisms.runs import NumericRun, Run
+from discreet.mechanisms.sensitivity import whole
+from discreet.privacy import losses
+from discreet.rational import Exactly, Rational
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """Say which queries exceed the threshold, until `positives` of them did.
+
+    >>> mechanism = Sparse(epsilon=1, threshold=1000, positives=2)
+    >>> run = mechanism.start()
+    >>> [run.ask(Exact(count, sensitivity=1)) for count in (3, 90_000, 12)]
+    [False, True, False]
+    >>> mechanism.release(Exact([3, 90_000, 12, 70_000, 5], sensitivity=1)).tolist()
+    [False, True, False, True]
+    """
+
+    epsilon: Exactly = Exactly(above=0, floats="warn")
+    threshold: int = 0
+    positives: int = 1
+    sensitivity: int = 1
+    monotonic: bool = False
+
+    _numeric_share: ClassVar[Fraction] = Fraction(0)
+
+    def __post_init__(self) -> None:
+        if abs(whole(self.threshold, "threshold", least=-LIMIT)) > LIMIT:
+            raise ParameterError(f"threshold must be below 2**62, not {self.threshold}.")
+        whole(self.positives, "positives")
+        whole(self.sensitivity, "sensitivity")
+
+    @property
+    def loss(self) -> losses.Loss:
+        """One ε for the whole run."""
+        return losses.SparseVector(self.epsilon)
+
+    @cached_property
+    def split(self) -> tuple[Fraction, Fraction]:
+        """What the threshold and the comparisons may spend; together what `numbers` leave of ε, to the last digit.
+
+        >>> sum(Sparse(epsilon="0.3", threshold=0, positives=5).split)
+        Fraction(3, 10)
+        """
+        comparing = self.epsilon - self.numbers
+        first = comparing / (1 + _short((self._sides * self.positives) ** (2 / 3)))
+        return first, comparing - first
+
+    @property
+    def numbers(self) -> Fraction:
+        """What the released numbers spend: nothing, unless there are any."""
+        return self._numeric_share * self.epsilon
+
+    @cached_property
+    def threshold_scale(self) -> Fraction:
+        """The scale of the noise on the threshold."""
+        return self.sensitivity / self.split[0]
+
+    @cached_property
+    def query_scale(self) -> Fraction:
+        """The scale of the noise on each query."""
+        return self._sides * self.positives * self.sensitivity / self.split[1]
+
+    def start(self) -> Run:
+        """Begin a run: the noise of its threshold is drawn now, and its ε is spent."""
+        return Run(self)
+
+    def release(self, exact: Exact) -> Any:
+        """Answer a whole vector of queries at once, up to the last positive that there may be."""
+        self._admit(exact, vector=True)
+        line = self.threshold + noise.discrete_laplace(self.threshold_scale)
+        above: Any = added(exact, noise.discrete_laplace(self.query_scale, exact.size)) >= line
+        return above[: _halt(above, self.positives)]
+
+    def error(self, confidence: Rational = 0.95, queries: int = 1) -> int:
+        """Return the smallest α such that `queries` answers are all right within α, with this confidence.
+
+        Right within α: "above" only if f ≥ T − α, "below" only if f ≤ T + α. It holds for every analyst, even
+        one who knew ρ: given ρ, no queries are worse than k at T − α − 1, or k − c of these and c at T + α + 1.
+
+        >>> Sparse(epsilon=1, threshold=0).error("0.95", queries=1000)
+        32
+        """
+        chance, count = tails.doubt(confidence), whole(queries, "queries")
+        law = tails.laplace_blocks(self.threshold_scale, chance)
+        high = min(self.positives, count)
+
+        def holds(alpha: int) -> bool:
+            false_above = tails.laplace_above(self.query_scale, law.first + alpha)
+            false_below = tails.laplace_above(self.query_scale, alpha + 1 - law.last)
+            some_below = tails.any_of(false_above, count - high)
+            mixed = some_below + (1 - some_below) * tails.any_of(false_below, high)
+            wrong = np.maximum(tails.any_of(false_above, count), mixed)
+            return tails.at_most(float(law.mass @ wrong) + law.beyond, chance)
+
+        return tails.smallest(holds)
+
+    def theorem(self, confidence: Rational = 0.95, queries: int = 1) -> float:
+        """Return the textbook's bound 8·c·Δ·(ln k + ln(2c/β))/ε, for the split that it takes.
+
+        >>> round(Sparse(epsilon=1, threshold=0).theorem("0.95", queries=1000), 1)
+        84.8
+        """
+        k, c = whole(queries, "queries"), self.positives
+        logarithm = tails.log(2 * c * k / tails.doubt(confidence))
+        return float(8 * c * self.sensitivity / (self.epsilon - self.numbers) * logarithm)
+
+    @property
+    def _sides(self) -> int:
+        """How often Δ a query may move against the line: by itself, and by the line if that must move as well."""
+        return 1 if self.monotonic else 2
+
+    def _admit(self, exact: Exact, *, vector: bool) -> None:
+        admit(exact, vector=vector, monotonic=self.monotonic, each=self.sensitivity)
+
+
+@dataclass(frozen=True)
+class AboveThreshold(Sparse):
+    """Find the first query that exceeds the threshold.
+
+    >>> run = AboveThreshold(epsilon=1, threshold=1000).start()
+    >>> run.ask(Exact(3, sensitivity=1)), run.ask(Exact(90_000, sensitivity=1)), run.left
+    (False, True, 0)
+    """
+
+    positives: int = field(default=1, init=False)
+
+
+@dataclass(frozen=True)
+class NumericSparse(Sparse):
+    """Say which queries exceed the threshold, and how large these are: half of ε for each.
+
+    >>> run = NumericSparse(epsilon=10, threshold=1000, positives=2).start()
+    >>> run.ask(Exact(3, sensitivity=1)), abs(run.ask(Exact(90_000, sensitivity=1)) - 90_000) < 100
+    (None, True)
+    """
+
+    _numeric_share = Fraction(1, 2)
+
+    @cached_property
+    def number_scale(self) -> Fraction:
+        """The scale of the noise on each released number: `positives` Laplace mechanisms share what they spend."""
+        return self.positives * self.sensitivity / self.numbers
+
+    def number_error(self, confidence: Rational = 0.95) -> int:
+        """Return the smallest a such that all released numbers are within ±a, with this confidence.
+
+        >>> NumericSparse(epsilon=1, threshold=0, positives=5).number_error("0.95")
+        46
+        """
+        return tails.laplace_bound(self.number_scale, tails.doubt(confidence, self.positives))
+
+    def start(self) -> NumericRun:
+        """Begin a run: the noise of its threshold is drawn now, and its ε is spent."""
+        return NumericRun(self)
+
+    def release(self, exact: Exact) -> list[Any]:
+        """Answer a whole vector of queries at once: a number where it is above, else None."""
+        above = super().release(exact)
+        numbers = added(exact, noise.discrete_laplace(self.number_scale, exact.size))
+        return [number if yes else None for yes, number in zip(above, numbers, strict=False)]  # type: ignore[arg-type]
+
+
+def _halt(above: Any, positives: int) -> int:
+    """Return how many answers there are up to and with the last positive."""
+    hits = np.flatnonzero(above)
+    return int(hits[positives - 1]) + 1 if len(hits) >= positives else len(above)
+
+
+def _short(x: float) -> Fraction:
+    """Return a fraction near x with a small denominator: scales are cached, and read by people."""
+    return Fraction(round(64 * x), 64)

@@ -1,0 +1,104 @@
+"""Deterministic bits for tests, whose every result is marked as not for release.
+
+Inside `deterministic(seed)` the public functions draw from a generator of their own, keyed by the seed: the real
+one, and what it has in reserve, are not touched. The context belongs to one thread and one `contextvars`
+context. Results are `TestNoise`: arrays (for single draws of no dimension) that stay marked through indexing and
+arithmetic and refuse to be pickled. The mark is lost where numpy is told to drop it (`np.asarray`, `int()`): it
+guards against accidents, not intent.
+
+Tested in `tests/noise/test_deterministic.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NoReturn, SupportsIndex
+
+import numpy as np
+
+from discreet.errors import NotForRelease
+from discreet.noise.bits import Keystream
+
+_context: ContextVar[tuple[int, Keystream] | None] = ContextVar("deterministic noise", default=None)
+
+
+class TestNoise(np.ndarray[Any, np.dtype[Any]]):
+    """Noise made from deterministic bits. Not for release."""
+
+    __test__ = False  # not a test case, whatever pytest makes of the name
+
+    def __getitem__(self, key: Any) -> Any:
+        return marked(super().__getitem__(key))
+
+    def __array_function__(self, *call: Any) -> Any:
+        result = super().__array_function__(*call)
+        return marked(result) if isinstance(result, np.ndarray | np.generic) else result
+
+    def __index__(self) -> int:
+        return operator.index(self.item())
+
+    def __repr__(self) -> str:
+        return f"TestNoise({np.asarray(self).tolist()}, made from deterministic bits: not for release)"
+
+    __str__ = __repr__
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise NotForRelease(
+            "Noise made under noise.deterministic(…) is predictable: it may not be stored or sent."
+        )
+
+
+def marked(value: Any) -> TestNoise:
+    """Return `value` as test noise."""
+    return np.asarray(value).view(TestNoise)
+
+
+def is_test_noise(value: object) -> bool:
+    """Tell whether `value` was made from deterministic bits.
+
+    >>> from discreet import noise
+    >>> with noise.deterministic(7):
+    ...     made = noise.discrete_laplace(3)
+    >>> is_test_noise(made), is_test_noise(made + 1), is_test_noise(noise.discrete_laplace(3))
+    (True, True, False)
+    """
+    return isinstance(value, TestNoise)
+
+
+def test_bits() -> Keystream | None:
+    """Return the deterministic generator if this thread is inside `deterministic`."""
+    held = _context.get()
+    return held[1] if held and held[0] == threading.get_ident() else None
+
+
+test_bits.__test__ = False  # type: ignore[attr-defined]
+
+
+@contextmanager
+def deterministic(seed: int) -> Iterator[None]:
+    """Draw from bits that follow from `seed`. For tests only: every result is marked as not for release.
+
+    >>> from discreet import noise
+    >>> with noise.deterministic(1):
+    ...     noise.discrete_laplace(10, size=4)
+    TestNoise([...], made from deterministic bits: not for release)
+    """
+    key = hashlib.sha256(f"discreet test bits {operator.index(seed)}".encode()).digest()
+    # Later keys are hashes of earlier ones, so that a key is never used twice here either.
+    keys = _chain(key)
+    token = _context.set((threading.get_ident(), Keystream(lambda: next(keys))))
+    try:
+        yield
+    finally:
+        _context.reset(token)
+
+
+def _chain(key: bytes) -> Iterator[bytes]:
+    while True:
+        yield key
+        key = hashlib.sha256(key).digest()

@@ -1,0 +1,110 @@
+"""Samplers built once per law, and single draws held in reserve.
+
+A single draw comes from a reserve of its law that is filled by the batch: it is cheap, and the time it takes
+(one call in a few hundred refills) has nothing to do with its value. Every value leaves the reserve once, under
+a lock. A forked child drops what its parent held, so the two never release the same noise.
+
+Tested in `tests/noise/test_draw.py` and `tests/noise/test_bits.py`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.noise.bits import Bits, on_fork, system_bits
+from discreet.noise.deterministic import marked, test_bits
+
+_BATCH = 1 << 16  # draws made at a time: large enough for numpy, small enough for the cache of a core
+# Few are held for a law that is asked once, more with every refill, but never more than stay in the fastest cache:
+# from there a large number is fetched as quickly as a small one, of which Python keeps a single copy at hand.
+_FIRST, _MOST = 16, 256
+_LAWS = 64  # samplers and reserves kept for each kind of law, mostly of less than half a megabyte
+_EXACT = frozenset((int, Fraction))
+
+
+class Sampler(Protocol):
+    """Draws from one law."""
+
+    @property
+    def dtype(self) -> type[np.generic]:
+        """What the draws are."""
+        ...
+
+    def fill(self, drawn: NDArray[Any], bits: Bits) -> None:
+        """Put independent draws into a flat array."""
+        ...
+
+
+def draw(sampler: Sampler, shape: int | tuple[int, ...], bits: Bits) -> NDArray[Any]:
+    """Return an array of independent draws."""
+    drawn = np.empty(shape, sampler.dtype)
+    for batch in in_batches(drawn.reshape(-1)):
+        sampler.fill(batch, bits)
+    return drawn
+
+
+def in_batches(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Return views of a flat array, each of a convenient size."""
+    return (values[start : start + _BATCH] for start in range(0, len(values), _BATCH))
+
+
+class Reserve:
+    """Draws of one law, made in advance."""
+
+    def __init__(self, sampler: Sampler):
+        self._sampler, self._next = sampler, _FIRST
+        self._drawn: list[Any] = []
+        self._lock = threading.RLock()
+
+    def take(self) -> Any:
+        """Return a draw that nobody else gets."""
+        with self._lock:
+            if not self._drawn:
+                self._drawn.extend(draw(self._sampler, self._next, system_bits()).tolist())
+                self._next = min(2 * self._next, _MOST)
+            return self._drawn.pop()
+
+
+class Family:
+    """The laws of one kind, by their rational parameter."""
+
+    def __init__(self, build: Callable[[Fraction], Sampler]):
+        self._sampler = lru_cache(maxsize=_LAWS)(build)
+        self._reserves: dict[tuple[int, int], Reserve] = {}
+        on_fork(self._reserves.clear)
+
+    def held(self, parameter: object) -> Any:
+        """Return a draw from the reserve of a law that is already in use, else None.
+
+        Only plain integers and fractions are looked up, which were checked when the reserve was made: True equals
+        1, but is no scale.
+        """
+        if type(parameter) not in _EXACT or test_bits():
+            return None
+        system_bits()  # drops the reserves if this is a child process
+        reserve = self._reserves.get((parameter.numerator, parameter.denominator))  # type: ignore[attr-defined]
+        return reserve.take() if reserve else None
+
+    def draw(self, parameter: Fraction, shape: tuple[int, ...] | None) -> Any:
+        """Return an array of draws, or a single one for `shape` None."""
+        if test := test_bits():
+            return marked(draw(self._sampler(parameter), shape or (), test))
+        if shape is None:
+            return self._reserve(parameter).take()
+        return draw(self._sampler(parameter), shape, system_bits())
+
+    def _reserve(self, parameter: Fraction) -> Reserve:
+        system_bits()  # as above
+        key = parameter.numerator, parameter.denominator
+        if (reserve := self._reserves.get(key)) is not None:
+            return reserve
+        if len(self._reserves) >= _LAWS:
+            self._reserves.clear()  # nobody has seen what is lost
+        return self._reserves.setdefault(key, Reserve(self._sampler(parameter)))

@@ -1,0 +1,164 @@
+"""One battery for every public mechanism: a new one fails here until it has an example below."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet.mechanisms
+from discreet import noise
+from discreet.errors import InexactFloat, ParameterError
+from discreet.mechanisms import (
+    AboveThreshold,
+    Exact,
+    Exponential,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    NumericSparse,
+    PermuteAndFlip,
+    ReportNoisyMax,
+    Sensitivity,
+    Sparse,
+)
+from discreet.privacy import plan
+from discreet.privacy.losses import Loss
+
+EXAMPLES: dict[str, Any] = {
+    "AboveThreshold": AboveThreshold("0.1", threshold=50),
+    "Exponential": Exponential("0.1"),
+    "Gaussian": Gaussian(1000),
+    "Laplace": Laplace(1000),
+    "NumericSparse": NumericSparse("0.1", threshold=50, positives=20),
+    "PermuteAndFlip": PermuteAndFlip("0.1"),
+    "ReportNoisyMax": ReportNoisyMax("0.1"),
+    "Sparse": Sparse("0.1", threshold=50, positives=20),
+}
+VALUES = Exact(list(range(40, 60)), Sensitivity(entries=1, each=1, monotonic=True))
+
+
+def public_mechanisms() -> list[str]:
+    public = {name: getattr(discreet.mechanisms, name) for name in discreet.mechanisms.__all__}
+    return [name for name, thing in public.items() if hasattr(thing, "release") and thing is not Mechanism]
+
+
+every_mechanism = pytest.mark.parametrize(
+    "mechanism", [EXAMPLES.get(name, name) for name in public_mechanisms()], ids=public_mechanisms()
+)
+
+
+def comparable(release: Any) -> list[Any]:
+    return [None if x is None else int(x) for x in (release if np.ndim(release) else [release])]
+
+
+def test_every_public_mechanism_has_an_example_and_nothing_else_has() -> None:
+    assert sorted(public_mechanisms()) == sorted(EXAMPLES)
+
+
+def test_what_is_public_is_what_is_there() -> None:
+    classes = {n for n, thing in vars(discreet.mechanisms).items() if inspect.isclass(thing)}
+    assert sorted(classes) == discreet.mechanisms.__all__
+
+
+@every_mechanism
+def test_it_keeps_the_contract(mechanism: Any) -> None:
+    assert isinstance(mechanism, Mechanism)
+    assert isinstance(mechanism.loss, Loss)
+    assert isinstance(mechanism.error(), int)
+    assert mechanism.error() >= 0
+
+
+@every_mechanism
+def test_the_theorem_of_the_textbook_stands_beside_its_error(mechanism: Any) -> None:
+    assert 0 < mechanism.error() < 1.01 * mechanism.theorem()
+
+
+@every_mechanism
+def test_it_is_a_frozen_record_that_equals_its_copy(mechanism: Any) -> None:
+    field = dataclasses.fields(mechanism)[0].name
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(mechanism, field, 1)
+    copy = dataclasses.replace(mechanism)
+    assert copy == mechanism
+    assert hash(copy) == hash(mechanism)
+    assert copy.loss == mechanism.loss
+
+
+@every_mechanism
+def test_its_loss_can_be_planned(mechanism: Any) -> None:
+    assert 0 < plan.epsilon(mechanism.loss, "1e-6") < 1
+
+
+@every_mechanism
+def test_errors_grow_with_confidence(mechanism: Any) -> None:
+    errors = [mechanism.error(confidence) for confidence in ("0.5", "0.9", "0.99", "0.999999")]
+    assert errors == sorted(errors)
+    assert errors[0] < errors[-1]
+
+
+@every_mechanism
+def test_every_release_has_fresh_noise(mechanism: Any) -> None:
+    """Noise this wide, on 20 entries, gives the same answer 30 times once in far more than 10¹²."""
+    assert len({tuple(comparable(mechanism.release(VALUES))) for _ in range(30)}) > 1
+
+
+@every_mechanism
+def test_test_bits_make_it_repeatable_and_leave_their_mark(mechanism: Any) -> None:
+    releases = []
+    for _ in range(2):
+        with noise.deterministic(11):
+            releases.append(mechanism.release(VALUES))
+    assert comparable(releases[0]) == comparable(releases[1])
+    parts = releases[0] if isinstance(releases[0], list) else [releases[0]]
+    assert all(isinstance(part, noise.TestNoise) for part in parts if part is not None)
+    assert any(part is not None for part in parts)
+
+
+@every_mechanism
+def test_real_releases_have_no_mark(mechanism: Any) -> None:
+    assert not isinstance(mechanism.release(VALUES), noise.TestNoise)
+
+
+@every_mechanism
+@pytest.mark.parametrize("raw", [5, [1, 2], np.arange(3), None])
+def test_a_raw_value_is_refused(mechanism: Any, raw: Any) -> None:
+    with pytest.raises(ParameterError, match="Exact"):
+        mechanism.release(raw)
+
+
+@every_mechanism
+@pytest.mark.parametrize("bad", [0, -1, "x", float("inf"), float("nan"), True, None])
+def test_a_first_parameter_that_has_no_meaning_is_refused_by_name(mechanism: Any, bad: Any) -> None:
+    field = dataclasses.fields(mechanism)[0].name
+    with pytest.raises(ParameterError, match=field):
+        dataclasses.replace(mechanism, **{field: bad})
+
+
+@every_mechanism
+def test_a_float_is_taken_at_its_exact_value_with_a_warning(mechanism: Any) -> None:
+    field = dataclasses.fields(mechanism)[0].name
+    with pytest.warns(InexactFloat, match=field):
+        taken = dataclasses.replace(mechanism, **{field: 0.1})
+    assert getattr(taken, field) == Fraction(0.1)
+
+
+@every_mechanism
+@pytest.mark.parametrize("bad", [0, -2, 1.5, True])
+def test_a_sensitivity_that_has_no_meaning_is_refused(mechanism: Any, bad: Any) -> None:
+    with pytest.raises(ParameterError):
+        dataclasses.replace(mechanism, sensitivity=bad)
+
+
+@every_mechanism
+def test_a_single_integer_is_released_or_refused_by_its_shape(mechanism: Any) -> None:
+    exact = Exact(5, Sensitivity(each=1, monotonic=True))
+    if isinstance(mechanism, Laplace | Gaussian):
+        assert isinstance(mechanism.release(exact), int)
+    else:
+        with pytest.raises(ParameterError, match="a vector"):
+            mechanism.release(exact)

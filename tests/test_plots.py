@@ -1,0 +1,83 @@
+"""Pictures hold what they say, and the library works without them."""
+
+import builtins
+import itertools
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet import plots
+from discreet.errors import DiscreetError, ParameterError
+from discreet.privacy.composition import basic, optimal
+from discreet.privacy.curves import gaussian, pure
+
+
+def rows(chart: Any, layer: int) -> list[dict[str, Any]]:
+    values: list[dict[str, Any]] = chart.to_dict()["layer"][layer]["data"]["values"]
+    return values
+
+
+def test_the_composition_picture_holds_every_theorem_from_one_to_all_releases() -> None:
+    drawn = rows(plots.composition("0.1", "1e-6", up_to=100), 0)
+    assert {row["theorem"] for row in drawn} == {
+        "basic",
+        "lecture notes",
+        "Dwork–Rothblum–Vadhan",
+        "zCDP",
+        "optimal",
+    }
+    ends = {(row["theorem"], row["releases"]): row["total"] for row in drawn}
+    assert ends["basic", 100] == basic("0.1", 100)
+    assert ends["optimal", 100] == optimal("0.1", 0, 100, "1e-6")
+    assert ends["optimal", 1] <= ends["basic", 1]
+
+
+def test_labels_stand_beside_their_lines_without_overlap() -> None:
+    labels = rows(plots.composition("0.1", "1e-6"), 1)
+    heights = sorted(row["total"] for row in labels)
+    assert len(labels) == 5
+    assert all(above / below > 1.2 for below, above in itertools.pairwise(heights))
+
+
+def test_the_trade_off_picture_holds_the_curves_and_blind_guessing() -> None:
+    chart = plots.tradeoff({"ε = 1": pure(1), "μ = 1": gaussian(1)})
+    assert {row["curve"] for row in rows(chart, 0)} == {"ε = 1", "μ = 1"}
+    assert rows(chart, 1) == [{"false alarms": 0, "misses": 1}, {"false alarms": 1, "misses": 0}]
+
+
+def test_a_picture_can_be_saved(tmp_path: Path) -> None:
+    plots.tradeoff({"ε = 1": pure(1)}).save(str(tmp_path / "curve.svg"))
+    assert "blind guess" in (tmp_path / "curve.svg").read_text()
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "up_to"), [("0.1", "1e-6", 1), (0, "1e-6", 10), ("0.1", 0, 10)])
+def test_what_cannot_be_drawn_is_refused(epsilon: str, delta: str, up_to: int) -> None:
+    with pytest.raises(ParameterError, match="draw"):
+        plots.composition(epsilon, delta, up_to)
+
+
+@pytest.mark.parametrize("count", [0, 7])
+def test_too_many_curves_are_refused(count: int) -> None:
+    with pytest.raises(ParameterError, match=f"not {count}"):
+        plots.tradeoff({str(i): pure(1) for i in range(count)})
+
+
+def test_without_altair_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name == "altair":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(DiscreetError, match=r'pip install "discreet\[plots\]"'):
+        plots.tradeoff({"ε = 1": pure(1)})
+
+
+def test_importing_the_plots_does_not_import_altair() -> None:
+    code = "import sys, discreet.plots; sys.exit('altair' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
