@@ -44,4 +44,5 @@ def explain(epsilon: Rational, delta: Rational = 0) -> str:
     chance = probability(delta, "delta")
     if chance == 0:
         return sentence
-    return f"{sentence}\nBut for δ: what has a chance of less than 1 in {math.floor(1 / chance):,} may escape this promise."
+    rare = f"1 in {math.floor(1 / chance):,}"
+    return f"{sentence}\nBut for δ: what has a chance of less than {rare} may escape this promise."
