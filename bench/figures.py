@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -22,7 +23,12 @@ def figure(name: str, value: float, reach: float, *, at_least: bool) -> None:
     figure error 0.2 reach 0.05 short
     """
     reached = value >= reach if at_least else value <= reach
-    print(f"figure {name} {value:.4g} reach {reach:.4g} {'ok' if reached else 'short'}", flush=True)
+    print(f"figure {name} {_plain(value)} reach {_plain(reach)} {'ok' if reached else 'short'}", flush=True)
+
+
+def _plain(number: float) -> str:
+    """Four digits, or all that stand before the point."""
+    return f"{number:.4g}" if abs(number) < 1000 else f"{number:.0f}"
 
 
 def cpu_seconds(work: Callable[[], object], *, repeats: int = 5) -> float:
@@ -39,7 +45,9 @@ def ask_peer(name: str, script: str, *arguments: str) -> Any:
     """Run `bench/peers/SCRIPT.py` in the environment of `bench/peers/NAME.lock`, and return the JSON it prints."""
     python = _environment(name) / "bin" / "python"
     command = [str(python), str(ROOT / "bench" / "peers" / f"{script}.py"), *arguments]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    # Peers read what they are given from this package, whatever environment they run in.
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
     return json.loads(done.stdout)
 
 

@@ -19,7 +19,7 @@ BUDGETS = ("0.1", "1")
 def limits() -> NDArray[np.int64]:
     """What each made-up buyer would pay at most: quantiles of a bell around 45, with a few who would pay a lot."""
     rank = (np.arange(BUYERS) + 0.5) / BUYERS
-    return np.clip(np.rint(45 + 12 * np.log(rank / (1 - rank))), 1, 100).astype(np.int64)
+    return np.array(np.clip(np.rint(45 + 12 * np.log(rank / (1 - rank))), 1, 100), dtype=np.int64)
 
 
 def revenue(would_pay: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -48,21 +48,23 @@ def chart(scores: NDArray[np.int64]) -> alt.VConcatChart:
         for price, times in zip(PRICES, choices(scores, epsilon), strict=True):
             chosen.append({"price": int(price), "share": times / CHOICES, "budget": f"ε = {epsilon}"})
 
-    price = alt.X("price:Q", title="price", scale=alt.Scale(domain=[0, 101], nice=False, padding=0))
+    across = alt.X("price:Q", title="price", scale=alt.Scale(domain=[0, 101], nice=False, padding=0))
     colour = alt.Color("budget:N", title=None, scale=alt.Scale(range=["#d55e00", "#0072b2"]))
     earned = alt.Y("revenue:Q", title="revenue", axis=alt.Axis(format=",d"))
     share = alt.Y("share:Q", title="how often it is set", axis=alt.Axis(format="%"), stack=None)
-    line = alt.Chart(alt.Data(values=curve)).mark_line(color="#777777", strokeWidth=2).encode(price, earned)
-    rules = alt.Chart(alt.Data(values=floors)).mark_rule(strokeDash=[6, 4], strokeWidth=2).encode(earned, colour)
-    bars = alt.Chart(alt.Data(values=chosen)).mark_bar(opacity=0.7, width=4).encode(price, share, colour)
+    line = alt.Chart(alt.InlineData(values=curve)).mark_line(color="#777777", strokeWidth=2).encode(across, earned)
+    rules = (
+        alt.Chart(alt.InlineData(values=floors)).mark_rule(strokeDash=[6, 4], strokeWidth=2).encode(earned, colour)
+    )
+    bars = alt.Chart(alt.InlineData(values=chosen)).mark_bar(opacity=0.7, width=4).encode(across, share, colour)
     title = alt.Title(
         "A price set by the exponential mechanism",
-        subtitle="dashed: what 95 % of choices earn, whatever the scores",
+        subtitle="dashed: at least 95 % of choices earn this much, whatever the scores",
     )
     return alt.vconcat(
         alt.layer(line, rules).properties(width=560, height=240, title=title),
         bars.properties(width=560, height=160),
-    ).configure_legend(orient="right")
+    )
 
 
 def main() -> None:

@@ -23,9 +23,8 @@ def releases() -> None:
     visitors = Exact(1042, sensitivity=1)  # one person changes it by at most 1
     mechanism = Laplace.for_epsilon("0.1")
     print(f"   the exact value shows nothing of itself:  {visitors}")
-    print(
-        f"   what may be seen of it:                   {mechanism.release(visitors)} ± {mechanism.error('0.95')} (95 %)"
-    )
+    noisy, error = mechanism.release(visitors), mechanism.error(confidence="0.95")
+    print(f"   what may be seen of it:                   {noisy} ± {error} (95 %)")
     print(f"   what it costs:                            {mechanism.loss}")
     try:
         Laplace.for_epsilon("0.1").release(Exact(1042, sensitivity=5))

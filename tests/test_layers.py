@@ -119,4 +119,4 @@ def test_all_names_what_is_public_and_documented(name: str) -> None:
 
 def test_an_unknown_name_is_refused_in_words() -> None:
     with pytest.raises(AttributeError, match="it has errors, mechanisms"):
-        discreet.vaults  # type: ignore[attr-defined]  # noqa: B018
+        discreet.vaults  # noqa: B018

@@ -47,7 +47,7 @@ def rational(value: Rational, name: str, *, floats: str = "warn", stacklevel: in
             ) from None
     try:
         return Fraction(value.__index__())
-    except AttributeError:
+    except (AttributeError, TypeError):
         raise ParameterError(
             f"{name} must be an integer, a Fraction or a decimal string, not {type(value).__name__}."
         ) from None
@@ -63,6 +63,18 @@ def positive(value: Rational, name: str, *, floats: str = "warn", stacklevel: in
     if exact <= 0:
         raise ParameterError(f"{name} must be above 0, not {value!r}.")
     return exact
+
+
+def whole(value: Rational, name: str, *, least: int = 1) -> int:
+    """Return `value` as an integer, `least` or more.
+
+    >>> whole(3, "positives")
+    3
+    """
+    exact = rational(value, name, floats="exact")
+    if exact.denominator != 1 or exact < least:
+        raise ParameterError(f"{name} must be a whole number, {least} or more, not {value!r}.")
+    return int(exact)
 
 
 class Exactly:

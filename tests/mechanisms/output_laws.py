@@ -141,19 +141,18 @@ def neighbours(size: int, each: int, *, monotonic: bool) -> Iterator[tuple[int, 
 
 
 def p_value(draw: Callable[[], Any], times: int, law: Law) -> float:
-    """The p-value of `times` draws against the law; cells expected fewer than 10 times are put together."""
+    """The p-value of so many draws against the law."""
     return p_value_of(Counter(draw() for _ in range(times)), law)
 
 
 def p_value_of(counts: Mapping[Any, int], law: Law) -> float:
+    """The p-value of χ² over cells expected 20 times or more; all others are one cell, Poisson if small."""
     total = sum(counts.values())
-    frequent = [x for x, p in law.items() if p * total >= 10]
+    frequent = [x for x, p in law.items() if p * total >= 20]
     observed = [counts.get(x, 0) for x in frequent]
     expected = [float(law[x]) * total for x in frequent]
-    rest = total - sum(expected)
-    if rest > 5:
-        observed, expected = [*observed, total - sum(observed)], [*expected, rest]
-    elif total > sum(observed) + 40:  # more than a Poisson of mean 5 shows once in 10¹²
-        return 0.0
+    others, rest = total - sum(observed), max(total - sum(expected), 1e-9)
+    if rest >= 20:
+        return float(stats.chisquare([*observed, others], [*expected, rest]).pvalue)
     scaled = np.array(expected) * sum(observed) / sum(expected)
-    return float(stats.chisquare(observed, scaled).pvalue)
+    return float(min(stats.chisquare(observed, scaled).pvalue, stats.poisson.sf(others - 1, rest)))

@@ -162,3 +162,11 @@ def test_a_single_integer_is_released_or_refused_by_its_shape(mechanism: Any) ->
     else:
         with pytest.raises(ParameterError, match="a vector"):
             mechanism.release(exact)
+
+
+@every_mechanism
+def test_numpy_integers_are_as_good_as_integers(mechanism: Any) -> None:
+    """Products of them would wrap."""
+    wide = dataclasses.replace(mechanism, sensitivity=np.int64(2**40))
+    assert wide == dataclasses.replace(mechanism, sensitivity=2**40)
+    assert type(getattr(wide, "sensitivity", None)) is not np.int64

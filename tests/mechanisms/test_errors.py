@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -24,7 +23,16 @@ from discreet.mechanisms import (
     ReportNoisyMax,
     Sparse,
 )
-from tests.mechanisms.output_laws import exponential, gaussian, laplace, noisy_max, permute_and_flip, sparse_chance
+from tests.mechanisms.output_laws import (
+    at_least,
+    every_noise,
+    exponential,
+    gaussian,
+    laplace,
+    noisy_max,
+    permute_and_flip,
+    sparse_chance,
+)
 
 CONFIDENCES = ["0.5", "0.95", "0.9999"]
 LAWS: dict[type[Any], Callable[..., Any]] = {
@@ -137,16 +145,21 @@ def test_answers_are_right_within_the_error_for_the_worst_queries(mechanism: Spa
         assert sparse_chance(mechanism, values, right) >= 0.95
 
 
-@pytest.mark.parametrize("mechanism", [AboveThreshold(1, 7), Sparse(1, 7, positives=3)])
-def test_the_error_of_answers_is_hardly_larger_than_need_be(mechanism: Sparse) -> None:
-    """Against queries fixed in advance a slightly smaller error would do; one scale of noise less would not."""
-    alpha = mechanism.error("0.95", queries=100) - math.ceil(mechanism.query_scale)
-    chances = []
-    for above in range(mechanism.positives + 1):
-        low, high = mechanism.threshold - alpha - 1, mechanism.threshold + alpha + 1
-        values = [low] * (100 - above) + [high] * above
-        chances.append(sparse_chance(mechanism, values, [f == high for f in values]))
-    assert min(chances) < 0.95
+@pytest.mark.parametrize("queries", [1, 2, 50])
+@pytest.mark.parametrize("mechanism", [AboveThreshold(1, 7), Sparse(1, 7, positives=3, monotonic=True)])
+def test_the_error_of_answers_is_the_smallest_against_an_analyst_who_knew_the_line(
+    mechanism: Sparse, queries: int
+) -> None:
+    rho, p = every_noise(mechanism.threshold_scale, 0)
+
+    def chance_that_all_are_right(alpha: int) -> float:
+        low_is_below = 1 - at_least(mechanism.query_scale, rho + alpha + 1)
+        high_is_above = at_least(mechanism.query_scale, rho - alpha - 1)
+        mixes = range(min(mechanism.positives, queries) + 1)
+        return float(p @ np.min([low_is_below ** (queries - n) * high_is_above**n for n in mixes], axis=0))
+
+    alpha = mechanism.error("0.9", queries)
+    assert chance_that_all_are_right(alpha) >= 0.9 > chance_that_all_are_right(alpha - 1)
 
 
 @pytest.mark.parametrize("queries", [1, 100, 10**6])

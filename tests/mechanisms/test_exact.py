@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import inspect
 import itertools
 import logging
 import math
@@ -48,8 +49,15 @@ def test_every_way_to_look_inside_is_refused_and_says_nothing(peek: Callable[[An
 def test_what_may_be_seen_is_its_shape_and_its_sensitivity() -> None:
     public = {name for name in dir(Exact(SECRET, 1)) if not name.startswith("_")}
     assert public == {"sensitivity", "size"}
+    assert str(SECRET) not in str(inspect.getmembers(Exact([SECRET], 1)))
     assert Exact(SECRET, 3).sensitivity == Sensitivity(entries=1, each=3)
     assert (Exact(SECRET, 1).size, Exact([SECRET] * 4, 1).size) == (None, 4)
+
+
+@pytest.mark.parametrize("name", ["sensitivity", "size", "anything"])
+def test_what_was_declared_stays_declared(name: str) -> None:
+    with pytest.raises(AttributeError):
+        setattr(Exact(SECRET, 3), name, 1)
 
 
 def test_a_refusal_does_not_depend_on_what_is_inside() -> None:

@@ -67,6 +67,8 @@ def test_a_run_cannot_be_doubled(mechanism: Sparse, take: Any) -> None:
 def test_a_run_shows_nothing_of_its_line() -> None:
     run = AboveThreshold(1, threshold=7_000_000).start()
     assert repr(run) == "<run with 1 positive left>"
+    with pytest.raises(AttributeError):
+        run.left = 2  # type: ignore[misc]
     assert {name for name in dir(run) if not name.startswith("_")} == {"ask", "left"}
 
 

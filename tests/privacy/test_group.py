@@ -97,5 +97,5 @@ def test_a_sampled_gaussian_has_no_group_theorem() -> None:
 
 
 def test_an_empty_group_is_refused() -> None:
-    with pytest.raises(ParameterError, match="at least one member"):
+    with pytest.raises(ParameterError, match="size must be a whole number, 1 or more"):
         for_group(Pure(1), 0)

@@ -46,17 +46,29 @@ class Exact:
     >>> noisy = Laplace.for_epsilon(1).release(ages)
     """
 
-    __slots__ = ("__values", "sensitivity", "size")
+    __slots__ = ("__sensitivity", "__values")
 
     def __init__(
         self, values: SupportsIndex | Sequence[int] | NDArray[np.integer], sensitivity: Sensitivity | int
     ):
         self.__values = _clamped(values)
-        self.size: int | None = self.__values.size if self.__values.ndim else None
-        self.sensitivity = Sensitivity.of(sensitivity).among(self.__values.size)
+        self.__sensitivity = Sensitivity.of(sensitivity).among(self.__values.size)
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """How far one person can move it."""
+        return self.__sensitivity
+
+    @property
+    def size(self) -> int | None:
+        """How many entries the vector has; None for a single integer."""
+        return self.__values.size if self.__values.ndim else None
 
     def __repr__(self) -> str:
         return "<exact value, sealed>"
+
+    def __dir__(self) -> list[str]:
+        return ["sensitivity", "size"]  # what inspectors walk through
 
     def __sealed(self, *_: object) -> NoReturn:
         raise TypeError("An exact value is sealed. Only a mechanism opens it: write mechanism.release(exact).")
@@ -67,7 +79,7 @@ class Exact:
 
 
 def _open(exact: Exact) -> Integers:
-    """Return what is inside. For mechanisms only, after `admit`, and with the noise already drawn."""
+    """Return what is inside. For mechanisms only, and after `admit`."""
     values: Integers = exact._Exact__values  # type: ignore[attr-defined]
     return values
 
@@ -75,8 +87,7 @@ def _open(exact: Exact) -> Integers:
 def added(exact: Exact, drawn: int | Integers) -> int | Integers:
     """Return exact value + noise: the one place where the two meet. A sum that leaves int64 stays at its end.
 
-    Staying there is a function of the true sum alone, so it gives nothing away. Noise from test bits keeps its
-    mark.
+    Staying there is a function of the true sum alone, so it gives nothing away.
 
     >>> added(Exact(40, sensitivity=1), 2)
     42
@@ -102,7 +113,9 @@ def marked(result: int, drawn: object) -> int:
     >>> marked(3, drawn=17)
     3
     """
-    return np.asarray(result).view(noise.TestNoise) if isinstance(drawn, noise.TestNoise) else int(result)  # type: ignore[return-value]
+    if isinstance(drawn, noise.TestNoise):
+        return np.asarray(result).view(noise.TestNoise)  # type: ignore[return-value]
+    return int(result)
 
 
 def admit(exact: Exact, *, vector: bool | None = None, monotonic: bool = False, **limits: int) -> None:

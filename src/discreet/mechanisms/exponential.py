@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from discreet.mechanisms import tails
 from discreet.mechanisms.exact import Exact
 from discreet.mechanisms.selection import Selection, gaps
-from discreet.mechanisms.sensitivity import whole
 from discreet.mechanisms.softmax import pick
 from discreet.privacy import losses
-from discreet.rational import Rational
+from discreet.rational import Rational, whole
 
 
 @dataclass(frozen=True)

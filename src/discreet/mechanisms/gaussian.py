@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
@@ -22,6 +23,7 @@ from discreet.mechanisms import tails
 from discreet.mechanisms.exact import Exact, Integers, added, admit
 from discreet.mechanisms.sensitivity import Sensitivity
 from discreet.privacy import losses, plan
+from discreet.privacy.normal import gaussian_delta
 from discreet.rational import Exactly, Rational, positive
 
 _DIGITS = 4  # of a calibrated variance: a short fraction, at most 0.1 % above the least one
@@ -68,8 +70,8 @@ class Gaussian:
         True
         """
         exact_epsilon, exact_delta = positive(epsilon, "epsilon"), positive(delta, "delta")
-        if exact_delta >= 1:
-            raise ParameterError(f'delta must be below 1, such as "1e-6", not {delta!r}.')
+        if not Fraction(1, 10**300) <= exact_delta < 1:
+            raise ParameterError(f'delta must be below 1 and not below 1e-300, such as "1e-6", not {delta!r}.')
         unit = cls(variance=1, sensitivity=sensitivity)
         guess = float(unit._l2_squared) * analytic_variance(float(exact_epsilon), float(exact_delta))
         step = Fraction(10) ** (math.floor(math.log10(guess)) - _DIGITS + 1)
@@ -77,12 +79,7 @@ class Gaussian:
         def private(steps: int) -> bool:
             return plan.delta(cls(steps * step, sensitivity).loss, exact_epsilon) <= exact_delta
 
-        low = high = math.floor(Fraction(guess) / step)
-        while not private(high):
-            low, high = high, high + max(1, high // 100)
-        while low > 1 and private(low):
-            low, high = low - max(1, low // 100), low
-        return cls((low + bisect_left(range(low, high), True, key=private)) * step, sensitivity)
+        return cls(_least(private, near=math.floor(Fraction(guess) / step)) * step, sensitivity)
 
     @property
     def loss(self) -> losses.Loss:
@@ -126,23 +123,25 @@ class Gaussian:
         return Fraction(cast(int, self._moves.l2_squared))
 
 
+def _least(private: Callable[[int], bool], near: int) -> int:
+    """Return the least integer that is private, from `near` outwards; whatever is returned has been tried."""
+    low = high = near
+    stride = max(1, near // 100)
+    while not private(high):
+        low, high, stride = high, high + stride, 2 * stride
+    while low > 1 and private(low):
+        low, high, stride = max(1, low - stride), low, 2 * stride
+    return low + bisect_left(range(low, high), True, key=private)
+
+
 def analytic_variance(epsilon: float, delta: float) -> float:
     """Return the least variance at which real Gaussian noise is (ε, δ)-DP at sensitivity 1 (Balle–Wang).
 
     >>> round(analytic_variance(1.0, 1e-6), 3)
     17.848
     """
-    low, high = 1e-12, 1e12
+    low, high = 1e-12, 1e40
     while high / low > 1 + 1e-9:
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if _delta(math.sqrt(middle), epsilon) <= delta else (middle, high)
+        low, high = (low, middle) if gaussian_delta(1 / math.sqrt(middle), epsilon)[1] <= delta else (middle, high)
     return high
-
-
-def _delta(sigma: float, epsilon: float) -> float:
-    near, far = (_normal(sign / (2 * sigma) - epsilon * sigma) for sign in (1, -1))
-    return near - (math.exp(epsilon + math.log(far)) if far > 0 else 0.0)
-
-
-def _normal(x: float) -> float:
-    return math.erfc(-x / math.sqrt(2)) / 2

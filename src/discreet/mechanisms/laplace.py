@@ -15,9 +15,8 @@ from fractions import Fraction
 from discreet import noise
 from discreet.mechanisms import tails
 from discreet.mechanisms.exact import Exact, Integers, added, admit
-from discreet.mechanisms.sensitivity import whole
 from discreet.privacy import losses
-from discreet.rational import Exactly, Rational, positive
+from discreet.rational import Exactly, Rational, positive, whole
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Laplace:
     sensitivity: int = 1
 
     def __post_init__(self) -> None:
-        whole(self.sensitivity, "sensitivity")
+        object.__setattr__(self, "sensitivity", whole(self.sensitivity, "sensitivity"))
 
     @classmethod
     def for_epsilon(cls, epsilon: Rational, sensitivity: int = 1) -> Laplace:

@@ -17,9 +17,8 @@ from discreet import noise
 from discreet.mechanisms import tails
 from discreet.mechanisms.exact import Exact, added, marked
 from discreet.mechanisms.selection import Selection
-from discreet.mechanisms.sensitivity import whole
 from discreet.privacy import losses
-from discreet.rational import Rational
+from discreet.rational import Rational, whole
 
 
 @dataclass(frozen=True)

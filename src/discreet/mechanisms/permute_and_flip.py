@@ -18,9 +18,8 @@ from discreet import noise
 from discreet.mechanisms import tails
 from discreet.mechanisms.exact import Exact, marked
 from discreet.mechanisms.selection import Selection, gaps
-from discreet.mechanisms.sensitivity import whole
 from discreet.privacy import losses
-from discreet.rational import Rational
+from discreet.rational import Rational, whole
 
 
 @dataclass(frozen=True)

@@ -32,29 +32,37 @@ class Run:
     False
     """
 
-    __slots__ = ("__line", "_lock", "_mechanism", "_process", "_scale", "left")
+    __slots__ = ("__line", "_left", "_lock", "_mechanism", "_process", "_scale")
 
     def __init__(self, mechanism: Sparse):
-        self.left = mechanism.positives
+        self._left = mechanism.positives
         self._mechanism, self._lock, self._process = mechanism, Lock(), os.getpid()
         self._scale = mechanism.query_scale
         self.__line = mechanism.threshold + noise.discrete_laplace(mechanism.threshold_scale)
 
+    @property
+    def left(self) -> int:
+        """How many positive answers it may still give."""
+        return self._left
+
     def ask(self, exact: Exact) -> Any:
         """Whether the query exceeds the threshold, as far as may be said."""
         self._mechanism._admit(exact, vector=False)
+        self._refuse_elsewhere()  # before the lock, which a fork may have copied while it was held
         with self._lock:
             self._refuse_if_over()
             above: Any = added(exact, noise.discrete_laplace(self._scale)) >= self.__line
-            self.left -= bool(above)
+            self._left -= bool(above)
             return above
 
-    def _refuse_if_over(self) -> None:
+    def _refuse_elsewhere(self) -> None:
         if os.getpid() != self._process:
             raise DiscreetError(
                 "This run was started by another process. Start one here: run = mechanism.start()."
             )
-        if not self.left:
+
+    def _refuse_if_over(self) -> None:
+        if not self._left:
             raise BudgetExceeded(
                 f"This run has given all of its {self._mechanism.positives} positive answers. "
                 "Start another, at its own cost: run = mechanism.start()."
@@ -62,6 +70,9 @@ class Run:
 
     def __repr__(self) -> str:
         return f"<run with {self.left} positive{'' if self.left == 1 else 's'} left>"
+
+    def __dir__(self) -> list[str]:
+        return ["ask", "left"]  # what inspectors walk through
 
     def __single(self, *_: object) -> NoReturn:
         raise TypeError(

@@ -16,8 +16,7 @@ import numpy as np
 
 from discreet.mechanisms import tails
 from discreet.mechanisms.exact import Exact, Integers, _open, admit
-from discreet.mechanisms.sensitivity import whole
-from discreet.rational import Exactly, Rational
+from discreet.rational import Exactly, Rational, whole
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Selection:
     monotonic: bool = False
 
     def __post_init__(self) -> None:
-        whole(self.sensitivity, "sensitivity")
+        object.__setattr__(self, "sensitivity", whole(self.sensitivity, "sensitivity"))
 
     @cached_property
     def scale(self) -> Fraction:

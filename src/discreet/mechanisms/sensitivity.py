@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
-from typing import SupportsIndex
+from dataclasses import dataclass, replace
 
 from discreet.errors import ParameterError
-from discreet.rational import rational
+from discreet.rational import whole
+
+_NORMS = ("entries", "each", "l1", "l2_squared")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,15 +42,16 @@ class Sensitivity:
     monotonic: bool = False
 
     def __post_init__(self) -> None:
-        known = {f.name: whole(v, f.name) for f in fields(self)[:4] if (v := getattr(self, f.name)) is not None}
+        stated = {name: getattr(self, name) for name in _NORMS}
+        known = {name: whole(bound, name) for name, bound in stated.items() if bound is not None}
         if not known:
             raise ParameterError("A sensitivity bounds something: write Sensitivity(entries=1, each=1).")
-        entries, each, l1, l2 = (known.get(f.name) for f in fields(self)[:4])
+        entries, each, l1, l2 = map(known.get, _NORMS)
         each = _least((each, l1, None if l2 is None else math.isqrt(l2)))
         l1 = _least((l1, _product(entries, each), l2))
         l2 = _least((l2, _product(l1, each)))
         entries = _least((entries, l1))
-        for name, bound in {"entries": entries, "each": each, "l1": l1, "l2_squared": l2}.items():
+        for name, bound in zip(_NORMS, (entries, each, l1, l2), strict=True):
             object.__setattr__(self, name, bound)
 
     @classmethod
@@ -67,22 +69,7 @@ class Sensitivity:
         >>> Sensitivity(each=2).among(10).l1
         20
         """
-        entries = min(size, self.entries or size)
-        return Sensitivity(
-            entries=entries, each=self.each, l1=self.l1, l2_squared=self.l2_squared, monotonic=self.monotonic
-        )
-
-
-def whole(value: SupportsIndex, name: str, *, least: int = 1) -> int:
-    """Return `value` as an integer, `least` or more.
-
-    >>> whole(3, "positives")
-    3
-    """
-    exact = rational(value, name, floats="exact")
-    if exact.denominator != 1 or exact < least:
-        raise ParameterError(f"{name} must be a whole number, {least} or more, not {value!r}.")
-    return int(exact)
+        return replace(self, entries=min(size, self.entries or size))
 
 
 def _least(bounds: Iterable[int | None]) -> int | None:

@@ -5,11 +5,11 @@ real. The index is the number of C_i ≤ U·C_n: exact for real numbers, and the
 
 **Floats decide it, with proof.** A gap is written in base 256, and e^{−g/t} is the product of one table entry
 per digit: at most eight factors within 2⁻⁵² each and seven multiplications within 2⁻⁵³ each, so the product is
-within a relative 2⁻⁴⁸, by the rules of IEEE arithmetic alone. Gaps with e^{−g/t} < 2⁻¹⁵⁰ are taken as if they
-were at that. A running sum of n terms adds a relative (n − 1)·2⁻⁵³. So each true C_i, and U·C_n, lies within (n
-+ 32)·2⁻⁵²·C_n of the computed one. **Else intervals do.** When the first 62 bits of U leave two indices possible
-(a chance below n²·2⁻⁵⁰ for n > 32), more bits of the same U are drawn and all sums bounded more tightly, until
-one index is left.
+within a relative 2⁻⁴⁸, by the rules of IEEE arithmetic alone: no exp of floats is trusted. Gaps with e^{−g/t} <
+2⁻¹⁵⁰ are taken as if they were at that. A running sum of n terms adds a relative (n − 1)·2⁻⁵³. So each true C_i,
+and U·C_n, lies within (n + 32)·2⁻⁵²·C_n of the computed one. **Else intervals do.** When the first 62 bits of U
+leave two indices possible (a chance below n²·2⁻⁵⁰ for n > 32), more bits of the same U are drawn and all sums
+bounded more tightly, until one index is left.
 
 Tested in tests/mechanisms/test_selection_exact.py, also with so few first bits that most draws take the last
 branch.

@@ -20,11 +20,10 @@ import numpy as np
 from discreet import noise
 from discreet.errors import ParameterError
 from discreet.mechanisms import tails
-from discreet.mechanisms.exact import LIMIT, Exact, added, admit
+from discreet.mechanisms.exact import LIMIT, Exact, added, admit, unboxed
 from discreet.mechanisms.runs import NumericRun, Run
-from discreet.mechanisms.sensitivity import whole
 from discreet.privacy import losses
-from discreet.rational import Exactly, Rational
+from discreet.rational import Exactly, Rational, whole
 
 
 @dataclass(frozen=True)
@@ -48,10 +47,10 @@ class Sparse:
     _numeric_share: ClassVar[Fraction] = Fraction(0)
 
     def __post_init__(self) -> None:
-        if abs(whole(self.threshold, "threshold", least=-LIMIT)) > LIMIT:
+        for name, least in {"threshold": -LIMIT, "positives": 1, "sensitivity": 1}.items():
+            object.__setattr__(self, name, whole(getattr(self, name), name, least=least))
+        if self.threshold > LIMIT:
             raise ParameterError(f"threshold must be below 2**62, not {self.threshold}.")
-        whole(self.positives, "positives")
-        whole(self.sensitivity, "sensitivity")
 
     @property
     def loss(self) -> losses.Loss:
@@ -151,7 +150,7 @@ class AboveThreshold(Sparse):
 
 @dataclass(frozen=True)
 class NumericSparse(Sparse):
-    """Say which queries exceed the threshold, and how large these are: half of ε for each.
+    """Say which queries exceed the threshold, and how large these are, at half of ε each.
 
     >>> run = NumericSparse(epsilon=10, threshold=1000, positives=2).start()
     >>> run.ask(Exact(3, sensitivity=1)), abs(run.ask(Exact(90_000, sensitivity=1)) - 90_000) < 100
@@ -180,8 +179,8 @@ class NumericSparse(Sparse):
     def release(self, exact: Exact) -> list[Any]:
         """Answer a whole vector of queries at once: a number where it is above, else None."""
         above = super().release(exact)
-        numbers = added(exact, noise.discrete_laplace(self.number_scale, exact.size))
-        return [number if yes else None for yes, number in zip(above, numbers, strict=False)]  # type: ignore[arg-type]
+        numbers: Any = added(exact, noise.discrete_laplace(self.number_scale, exact.size))
+        return [unboxed(number) if yes else None for yes, number in zip(above, numbers, strict=False)]
 
 
 def _halt(above: Any, positives: int) -> int:

@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.mechanisms.sensitivity import whole
-from discreet.rational import Rational, rational
+from discreet.rational import Rational, rational, whole
 
 _DECIMAL = Context(prec=100, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _MARGIN = Fraction(1, 10**40)
@@ -150,7 +149,7 @@ def any_of(chance: Floats, count: int) -> Floats:
     >>> float(any_of(np.array([0.5]), 2)[0])
     0.75
     """
-    with np.errstate(divide="ignore", invalid="ignore"):  # log 0 = −∞: certain, unless there is nothing to happen
+    with np.errstate(divide="ignore"):  # log 0 = −∞ is a certain event
         return -np.expm1(count * np.log1p(-chance)) if count else np.zeros_like(chance)
 
 

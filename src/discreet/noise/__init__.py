@@ -1,7 +1,15 @@
-"""Random bits to exact integer noise."""
+"""From random bits to exact integer noise.
 
-from discreet.noise.deterministic import TestNoise, deterministic, is_test_noise
+    bits ─▶ certified ─▶ inversion, coins, uniform ─▶ laplace, gaussian ─▶ reserve ─▶ draw
+    AES-CTR  bounds of    samplers that take more      the two laws        batches    what is
+             exp(−x)      bits where bounds are close                      and stock  asked for
+
+The law of every function is exact given fair bits, and no floating-point number takes part in a decision. The
+theory is in `docs/theory/noise.md` and `docs/theory/random-bits.md`.
+"""
+
 from discreet.noise.draw import bernoulli, bernoulli_exp, discrete_gaussian, discrete_laplace, uniform_below
+from discreet.noise.testing import TestNoise, deterministic, is_test_noise
 
 __all__ = [
     "TestNoise",

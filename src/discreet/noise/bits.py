@@ -3,12 +3,13 @@
 **Claim.** To anyone without the key the words are as good as independent fair bits: under one key at most 2^16
 blocks are drawn, so telling them from fair bits has advantage at most 2^(−97) beyond breaking AES itself
 (PRP/PRF switching). After 1 MiB the key is replaced by a fresh one from `os.urandom` that does not depend on the
-old one: who reads the memory later learns nothing about noise drawn under earlier keys.
+old one: who reads the memory later learns nothing about noise drawn under earlier keys (backtracking
+resistance).
 
 A child process never continues its parent's stream. `os.register_at_fork` renews key and lock in the child (the
 lock may have been held by a thread that does not exist there); the process id is compared on every draw as well,
 for forks made by C code that runs no Python hooks. Generators cannot be copied or pickled, and cannot be seeded:
-`deterministic.deterministic` is a separate generator that marks whatever it makes.
+`testing.deterministic` is a separate generator that marks whatever it makes.
 
 Tested in `tests/noise/test_bits.py`.
 """

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from discreet.errors import LawTooWide, ParameterError
 from discreet.noise.bits import system_bits
 from discreet.noise.coins import ExponentialCoins, exponential, with_chance
-from discreet.noise.deterministic import marked, test_bits
 from discreet.noise.gaussian import discrete_gaussian as gaussian
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.reserve import Family, in_batches
+from discreet.noise.testing import marked, test_bits
 from discreet.noise.uniform import UniformBelow, integer_below
 from discreet.rational import Rational, positive, rational
 
@@ -31,11 +31,11 @@ Size: TypeAlias = int | tuple[int, ...]
 Integers: TypeAlias = NDArray[np.int64]
 Booleans: TypeAlias = NDArray[np.bool_]
 
-_laplace = Family(DiscreteLaplace)
-_gaussian = Family(gaussian)
-_bernoulli = Family(with_chance)
-_bernoulli_exp = Family(exponential)
-_uniform = Family(lambda bound: UniformBelow(int(bound)))
+_laplace: Family[int, Integers] = Family(DiscreteLaplace)
+_gaussian: Family[int, Integers] = Family(gaussian)
+_bernoulli: Family[bool, Booleans] = Family(with_chance)
+_bernoulli_exp: Family[bool, Booleans] = Family(exponential)
+_uniform: Family[int, Integers] = Family(lambda bound: UniformBelow(int(bound)))
 _exponential_coins = lru_cache(maxsize=32)(ExponentialCoins)
 
 
@@ -52,11 +52,11 @@ def discrete_laplace(scale: Rational, size: Size | None = None) -> int | Integer
     <class 'int'>
     """
     if size is None and (held := _laplace.held(scale)) is not None:
-        return held  # type: ignore[no-any-return]
+        return held
     exact = positive(scale, "scale")
     if exact > 2**52:
         raise LawTooWide(f"scale={scale} is too wide for noise in int64. The largest is scale=2**52.")
-    return _laplace.draw(exact, _shape(size))  # type: ignore[no-any-return]
+    return _laplace.draw(exact, _shape(size))
 
 
 @overload
@@ -70,11 +70,11 @@ def discrete_gaussian(variance: Rational, size: Size | None = None) -> int | Int
     (2, 3)
     """
     if size is None and (held := _gaussian.held(variance)) is not None:
-        return held  # type: ignore[no-any-return]
+        return held
     exact = positive(variance, "variance")
     if exact > 2**104:
         raise LawTooWide(f"variance={variance} is too wide for noise in int64. The largest is variance=2**104.")
-    return _gaussian.draw(exact, _shape(size))  # type: ignore[no-any-return]
+    return _gaussian.draw(exact, _shape(size))
 
 
 @overload
@@ -88,11 +88,11 @@ def bernoulli(p: Rational, size: Size | None = None) -> bool | Booleans:
     (dtype('bool'), True)
     """
     if size is None and (held := _bernoulli.held(p)) is not None:
-        return held  # type: ignore[no-any-return]
+        return held
     exact = rational(p, "p")
     if not 0 <= exact <= 1:
         raise ParameterError(f"p must be between 0 and 1, not {p!r}.")
-    return _bernoulli.draw(exact, _shape(size))  # type: ignore[no-any-return]
+    return _bernoulli.draw(exact, _shape(size))
 
 
 @overload
@@ -123,7 +123,7 @@ def bernoulli_exp(
     exact = rational(x, "x")
     if exact < 0:
         raise ParameterError(f"x must not be below 0, got {x!r}.")
-    return _bernoulli_exp.draw(exact / scale, _shape(size))  # type: ignore[no-any-return]
+    return _bernoulli_exp.draw(exact / scale, _shape(size))
 
 
 def _toss(x: NDArray[np.integer[Any]], scale: Fraction) -> Booleans:
@@ -150,12 +150,12 @@ def uniform_below(n: Rational, size: Size | None = None) -> int | Integers:
     [0, 1, 2]
     """
     if size is None and (held := _uniform.held(n)) is not None:
-        return held  # type: ignore[no-any-return]
+        return held
     bound = positive(n, "n")
     if bound.denominator != 1:
         raise ParameterError(f"n must be a whole number, not {n!r}.")
     if bound <= 2**63:
-        return _uniform.draw(bound, _shape(size))  # type: ignore[no-any-return]
+        return _uniform.draw(bound, _shape(size))
     if size is not None:
         raise ParameterError(f"n={n} is above 2**63, beyond int64. Leave out size to draw one Python integer.")
     test = test_bits()

@@ -13,13 +13,13 @@ import threading
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.noise.bits import Bits, on_fork, system_bits
-from discreet.noise.deterministic import marked, test_bits
+from discreet.noise.testing import marked, test_bits
 
 _BATCH = 1 << 16  # draws made at a time: large enough for numpy, small enough for the cache of a core
 # Few are held for a law that is asked once, more with every refill, but never more than stay in the fastest cache:
@@ -27,6 +27,10 @@ _BATCH = 1 << 16  # draws made at a time: large enough for numpy, small enough f
 _FIRST, _MOST = 16, 256
 _LAWS = 64  # samplers and reserves kept for each kind of law, mostly of less than half a megabyte
 _EXACT = frozenset((int, Fraction))
+
+
+Single = TypeVar("Single")
+Array = TypeVar("Array")
 
 
 class Sampler(Protocol):
@@ -55,15 +59,15 @@ def in_batches(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
     return (values[start : start + _BATCH] for start in range(0, len(values), _BATCH))
 
 
-class Reserve:
+class Reserve(Generic[Single]):
     """Draws of one law, made in advance."""
 
     def __init__(self, sampler: Sampler):
         self._sampler, self._next = sampler, _FIRST
-        self._drawn: list[Any] = []
+        self._drawn: list[Single] = []
         self._lock = threading.RLock()
 
-    def take(self) -> Any:
+    def take(self) -> Single:
         """Return a draw that nobody else gets."""
         with self._lock:
             if not self._drawn:
@@ -72,15 +76,15 @@ class Reserve:
             return self._drawn.pop()
 
 
-class Family:
+class Family(Generic[Single, Array]):
     """The laws of one kind, by their rational parameter."""
 
     def __init__(self, build: Callable[[Fraction], Sampler]):
         self._sampler = lru_cache(maxsize=_LAWS)(build)
-        self._reserves: dict[tuple[int, int], Reserve] = {}
+        self._reserves: dict[tuple[int, int], Reserve[Single]] = {}
         on_fork(self._reserves.clear)
 
-    def held(self, parameter: object) -> Any:
+    def held(self, parameter: object) -> Single | None:
         """Return a draw from the reserve of a law that is already in use, else None.
 
         Only plain integers and fractions are looked up, which were checked when the reserve was made: True equals
@@ -92,15 +96,15 @@ class Family:
         reserve = self._reserves.get((parameter.numerator, parameter.denominator))  # type: ignore[attr-defined]
         return reserve.take() if reserve else None
 
-    def draw(self, parameter: Fraction, shape: tuple[int, ...] | None) -> Any:
+    def draw(self, parameter: Fraction, shape: tuple[int, ...] | None) -> Single | Array:
         """Return an array of draws, or a single one for `shape` None."""
-        if test := test_bits():
-            return marked(draw(self._sampler(parameter), shape or (), test))
-        if shape is None:
+        test = test_bits()
+        if shape is None and not test:
             return self._reserve(parameter).take()
-        return draw(self._sampler(parameter), shape, system_bits())
+        drawn = draw(self._sampler(parameter), shape or (), test or system_bits())
+        return cast(Array, marked(drawn) if test else drawn)
 
-    def _reserve(self, parameter: Fraction) -> Reserve:
+    def _reserve(self, parameter: Fraction) -> Reserve[Single]:
         system_bits()  # as above
         key = parameter.numerator, parameter.denominator
         if (reserve := self._reserves.get(key)) is not None:

@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 
 from discreet.privacy import normal
 from discreet.privacy.conversions import zcdp_to_approximate
-from discreet.privacy.parameters import log_inverse, nonnegative, probability, repetitions
+from discreet.privacy.parameters import log_inverse, nonnegative, probability
 from discreet.privacy.rounding import ULP, downward, float_above, float_below, sum_upward, upward
-from discreet.rational import Rational
+from discreet.rational import Rational, whole
 
 Floats = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ def basic(epsilon: Rational, k: int) -> float:
     >>> basic("0.01", 100)
     1.0
     """
-    return float_above(repetitions(k) * nonnegative(epsilon, "epsilon"))
+    return float_above(whole(k, "k", least=0) * nonnegative(epsilon, "epsilon"))
 
 
 def heterogeneous_basic(epsilons: Iterable[Rational]) -> float:
@@ -91,7 +91,7 @@ def zcdp(rho: Rational, k: int, delta: Rational) -> float:
     >>> zcdp("0.00005", 100, "1e-6")
     0.4299...
     """
-    return zcdp_to_approximate(repetitions(k) * nonnegative(rho, "rho"), delta)
+    return zcdp_to_approximate(whole(k, "k", least=0) * nonnegative(rho, "rho"), delta)
 
 
 def optimal(epsilon: Rational, delta0: Rational, k: int, delta: Rational) -> float:
@@ -103,7 +103,7 @@ def optimal(epsilon: Rational, delta0: Rational, k: int, delta: Rational) -> flo
     0.39226...
     """
     target = float_below(nonnegative(delta, "delta"))
-    one, count = float_above(nonnegative(epsilon, "epsilon")), repetitions(k)
+    one, count = float_above(nonnegative(epsilon, "epsilon")), whole(k, "k", least=0)
     failure = _failure(delta0, count)
     if target < failure or math.isinf(one):
         return math.inf
@@ -120,7 +120,7 @@ def optimal_delta(epsilon: Rational, delta0: Rational, k: int, at: Rational) -> 
     >>> optimal_delta("0.01", 0, 100, "0.4")
     6.33432842...e-07
     """
-    one, count = float_above(nonnegative(epsilon, "epsilon")), repetitions(k)
+    one, count = float_above(nonnegative(epsilon, "epsilon")), whole(k, "k", least=0)
     if math.isinf(one):
         return 1.0
     losses, masses = _loss_law(one, count)
@@ -128,7 +128,7 @@ def optimal_delta(epsilon: Rational, delta0: Rational, k: int, at: Rational) -> 
 
 
 def _drift_and_deviation(mean: float, epsilon: float, k: int, delta: Rational) -> float:
-    count, log_odds = repetitions(k), log_inverse(nonnegative(delta, "delta"))
+    count, log_odds = whole(k, "k", least=0), log_inverse(nonnegative(delta, "delta"))
     if epsilon == 0 or count == 0:
         return 0.0
     return sum_upward(epsilon * math.sqrt(2 * count * log_odds), count * mean, ulps=16)

@@ -18,7 +18,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from discreet.errors import NotComposable, ParameterError
+from discreet.errors import NotComposable
 from discreet.privacy.losses import (
     Approximate,
     DiscreteGaussian,
@@ -33,10 +33,9 @@ from discreet.privacy.losses import (
     ZeroConcentrated,
     describe,
 )
-from discreet.privacy.parameters import repetitions
 from discreet.privacy.rounding import float_above, float_below, upward
 from discreet.privacy.views import pure_epsilon
-from discreet.rational import rational
+from discreet.rational import rational, whole
 
 
 def for_group(loss: Loss, size: int) -> Loss:
@@ -45,8 +44,7 @@ def for_group(loss: Loss, size: int) -> Loss:
     >>> for_group(ZeroConcentrated("0.01"), 3)
     ZeroConcentrated(rho=Fraction(9, 100))
     """
-    if repetitions(size) == 0:
-        raise ParameterError("A group has at least one member: size must be 1 or more, not 0.")
+    whole(size, "size")
     match loss:
         case Repeated():
             return for_group(loss.loss, size) * loss.count

@@ -14,11 +14,12 @@ Parameters are exact fractions; a float is taken at its exact value.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TypeAlias
 
 from discreet.errors import ParameterError
-from discreet.rational import Exactly, Rational, rational
+from discreet.rational import Exactly, Rational, rational, whole
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Repeated(Loss):
     count: int
 
     def __post_init__(self) -> None:
-        _whole(self.count, "count", least=0)
+        whole(self.count, "count", least=0)
         if isinstance(self.loss, Repeated):
             object.__setattr__(self, "count", self.count * self.loss.count)
             object.__setattr__(self, "loss", self.loss.loss)
@@ -118,7 +119,7 @@ class DiscreteLaplace(Loss):
     sensitivity: int = 1
 
     def __post_init__(self) -> None:
-        _whole(self.sensitivity, "sensitivity", least=0)
+        whole(self.sensitivity, "sensitivity", least=0)
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ class DiscreteGaussian(Loss):
     sensitivity: int = 1
 
     def __post_init__(self) -> None:
-        _whole(self.sensitivity, "sensitivity", least=0)
+        whole(self.sensitivity, "sensitivity", least=0)
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ class RandomizedResponse(Loss):
     categories: int = 2
 
     def __post_init__(self) -> None:
-        _whole(self.categories, "categories", least=2)
+        whole(self.categories, "categories", least=2)
 
 
 @dataclass(frozen=True)
@@ -193,7 +194,7 @@ class PoissonSubsampled(Loss):
             )
 
 
-Losses: TypeAlias = Loss | list[Loss] | tuple[Loss, ...]
+Losses: TypeAlias = Loss | Sequence[Loss]
 """What a plan is made of: one loss or several."""
 
 
@@ -211,11 +212,6 @@ def counted(losses: Losses) -> dict[Loss, int]:
         if count:
             counts[single] = counts.get(single, 0) + count
     return counts
-
-
-def _whole(value: int, name: str, *, least: int) -> None:
-    if rational(value, name).denominator != 1 or value < least:
-        raise ParameterError(f"{name} must be a whole number, {least} or more, not {value!r}.")
 
 
 def describe(loss: Loss) -> str:

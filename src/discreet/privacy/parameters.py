@@ -34,17 +34,6 @@ def probability(value: Rational, name: str) -> Fraction:
     return exact
 
 
-def repetitions(k: int) -> int:
-    """Return a number of repetitions, 0 or more.
-
-    >>> repetitions(10)
-    10
-    """
-    if rational(k, "k", floats="exact").denominator != 1 or k < 0:
-        raise ParameterError(f"k must be a whole number, 0 or more, not {k!r}.")
-    return int(k)
-
-
 def log_inverse(delta: Fraction) -> float:
     """Return ln(1/δ) rounded up, 0 from δ = 1 on and inf at δ = 0. δ may be below every float.
 

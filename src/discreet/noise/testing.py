@@ -6,7 +6,7 @@ context. Results are `TestNoise`: arrays (for single draws of no dimension) that
 arithmetic and refuse to be pickled. The mark is lost where numpy is told to drop it (`np.asarray`, `int()`): it
 guards against accidents, not intent.
 
-Tested in `tests/noise/test_deterministic.py`.
+Tested in `tests/noise/test_testing.py`.
 """
 
 from __future__ import annotations
