@@ -20,7 +20,6 @@ from scipy import stats
 
 from discreet.mechanisms import Exponential, PermuteAndFlip, ReportNoisyMax, Sparse
 
-mpmath.mp.dps = 50
 Law = Mapping[Any, Any]
 FALSE_ALARM = 1e-7
 

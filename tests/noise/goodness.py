@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from scipy import stats
 
 FALSE_ALARM = 1e-7
-mpmath.mp.prec = 300  # bits, for every comparison with certified bounds
 
 
 def real(x: Fraction) -> mpmath.mpf:

@@ -10,8 +10,6 @@ import numpy as np
 from discreet import privacy
 from discreet.privacy import Loss
 
-mp.mp.dps = 50
-
 BOUNDED: dict[str, Loss] = {
     "pure": privacy.Pure("0.7"),
     "laplace": privacy.Laplace(scale="1.5"),

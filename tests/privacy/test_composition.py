@@ -23,7 +23,6 @@ from discreet.privacy.composition import (
 )
 from discreet.privacy.conversions import pure_to_zcdp
 
-mp.dps = 40
 ADVANCED = [notes_advanced, drv_advanced, advanced]
 
 

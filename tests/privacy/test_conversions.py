@@ -28,8 +28,6 @@ from discreet.privacy.conversions import (
     zcdp_to_renyi,
 )
 
-mp.dps = 50
-
 
 def exactly(value: Fraction) -> mpf:
     return mpf(value.numerator) / value.denominator

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from discreet.privacy import normal
 
-mp.mp.dps = 60
-
 
 def exact_delta(mu: float, epsilon: float) -> mp.mpf:
     m, e = mp.mpf(mu), mp.mpf(epsilon)

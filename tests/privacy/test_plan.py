@@ -18,7 +18,6 @@ from discreet.errors import ParameterError
 from discreet.privacy import Loss
 from tests.privacy.pairs import EXACT, LOSSES
 
-mp.mp.dps = 50
 NEIGHBOURS: tuple[Literal["add/remove"], Literal["replace"]] = ("add/remove", "replace")
 SMALL_DELTAS = [1e-6, 1e-9, 1e-10, 1e-12, 1e-14, 1e-16, 1e-20, 1e-30]
 

@@ -33,7 +33,6 @@ from discreet.privacy.views import gdp_mu_squared, pure_epsilon, renyi_divergenc
 
 Law = list[mpf]
 ORDERS = [1.001, 1.5, 2.0, 3.7, 16.0, 200.0]
-mp.dps = 30
 
 
 def discrete_laplace(scale: Fraction, shift: int) -> tuple[Law, Law]:
