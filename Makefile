@@ -19,18 +19,18 @@ install: $(STAMP) ## Create .venv with everything the project needs, pinned by r
 
 $(STAMP): requirements.lock pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/pip install --quiet --disable-pip-version-check "$$(grep -oE '^uv==[^ ]+' requirements.lock)"
+	@$(BIN)/pip install --quiet --quiet --disable-pip-version-check "$$(grep -oE '^uv==[^ ]+' requirements.lock)"
 	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: $(STAMP) ## A short tour: exact noise, what it costs, and a plot (out/tour.html)
+demo: $(STAMP) ## A short tour: exact noise, what it costs, and two pictures in out/
 	@$(BIN)/python examples/tour.py
 
 test: check ## Format, lint, types, then all tests but the slow ones
 	@$(BIN)/pytest -n $(JOBS) -m "not slow"
 
-test-slow: $(STAMP) ## The tests that take minutes
+test-slow: $(STAMP) ## The tests that take minutes: hundreds of millions of draws per law
 	@$(BIN)/pytest -n $(JOBS) -m slow
 
 check: $(STAMP) ## Formatting, lint, strict types (seconds)
@@ -44,7 +44,7 @@ format: $(STAMP) ## Format the code and mend what the linter can
 bench: $(STAMP) ## Side by side with peers, each in its own environment: make bench NAME=noise
 	@for name in $(NAME); do $(BIN)/python -m bench.$$name; done
 
-mutants: $(STAMP) ## Break the kernel on purpose, once per line of tests/mutants.py, and see the tests fail
+mutants: $(STAMP) ## Break the kernel on purpose, one change at a time, and see the tests fail
 	@$(BIN)/python tests/mutants.py
 
 lock: ## Resolve the newest versions into requirements.lock and bench/*.lock

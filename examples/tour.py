@@ -5,6 +5,7 @@ make demo
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from discreet import plots, privacy
@@ -15,7 +16,8 @@ OUT = Path(__file__).parent.parent / "out"
 
 
 def heading(text: str) -> None:
-    print(f"\n\033[1m{text}\033[0m")
+    bold, plain = ("\033[1m", "\033[0m") if sys.stdout.isatty() else ("", "")
+    print(f"\n{bold}{text}{plain}")
 
 
 def releases() -> None:
