@@ -33,10 +33,11 @@ test: check ## Format, lint, types, then all tests but the slow ones
 test-slow: $(STAMP) ## The tests that take minutes: hundreds of millions of draws per law
 	@$(BIN)/pytest -n $(JOBS) -m slow
 
-check: $(STAMP) ## Formatting, lint, strict types (seconds)
+check: $(STAMP) ## Formatting, lint, strict types, layers (seconds)
 	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
+	@$(BIN)/pytest -q tests/test_layers.py -k "downwards or depends or generator" | tail -n 1
 
 format: $(STAMP) ## Format the code and mend what the linter can
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .

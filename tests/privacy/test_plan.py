@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Literal
 
 import mpmath as mp
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from discreet import privacy
 from discreet.errors import ParameterError
 from discreet.privacy import Loss
+from discreet.privacy.losses import describe
 from tests.privacy.pairs import EXACT, LOSSES
 
 NEIGHBOURS: tuple[Literal["add/remove"], Literal["replace"]] = ("add/remove", "replace")
@@ -309,6 +311,86 @@ EXTREMES: dict[str, Loss] = {
 def test_extreme_parameters_give_ordered_finite_bounds(name: str, delta: float) -> None:
     low, high = privacy.epsilon_bounds(EXTREMES[name], delta)
     assert 0 <= low <= high < math.inf
+
+
+# -- what went wrong once ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("losses", "epsilon", "true"),
+    [
+        (privacy.PoissonSubsampled(privacy.Gaussian("0.03"), "0.01"), 10, 0.00999),
+        (privacy.PoissonSubsampled(privacy.Gaussian("0.04"), "0.01"), 10, 0.00999),
+        (privacy.PoissonSubsampled(privacy.Pure(400), "0.01"), 10, 0.00999),
+        (privacy.RandomizedResponse(400, 10**175), 10, 0.0496236),
+    ],
+)
+def test_mass_far_above_the_middle_is_not_forgotten(losses: Loss, epsilon: int, true: float) -> None:
+    assert privacy.delta(losses, epsilon) >= true
+
+
+def test_wide_sums_of_pure_losses_are_not_below_optimal_composition() -> None:
+    loss = Fraction(15203, 5000)
+    optimal = privacy.composition.optimal(loss, 0, 4737, "0.3")
+    assert privacy.epsilon(privacy.Pure(loss) * 4737, "0.3") >= optimal * (1 - 1e-9)
+
+
+def test_numpy_integers_do_not_wrap() -> None:
+    wide = privacy.DiscreteGaussian(10**9, np.int32(50_000))  # type: ignore[arg-type]
+    assert privacy.epsilon(wide, "1e-6") == privacy.epsilon(privacy.DiscreteGaussian(10**9, 50_000), "1e-6")
+    half = np.int64(2**32)
+    twice = privacy.Repeated(privacy.Pure(1) * half, half)  # type: ignore[arg-type, operator]
+    assert twice.count == 2**64
+    assert type(twice.count) is int
+
+
+def test_a_delta_too_small_for_a_double_is_not_reported_as_none() -> None:
+    assert privacy.delta(privacy.Pure(1) * 3000, 2990) > 0
+    assert privacy.delta(privacy.Approximate(1, Fraction(1, 10**330)), 2) > 0
+    assert privacy.delta(privacy.DiscreteLaplace("9.3", 2) * 3, Fraction(5811096293381285, 2**53)) >= 2.6e-18
+
+
+def test_a_delta_below_every_double_has_a_finite_epsilon() -> None:
+    low, high = privacy.epsilon_bounds(privacy.Gaussian(1), Fraction(1, 10**400))
+    assert low < 43 < high < 44
+
+
+def test_the_lower_end_of_a_billion_gaussians_is_not_above_the_truth() -> None:
+    sigma, shift, delta = Fraction(246880, 227), Fraction(946, 29), Fraction(121, 10**9)
+    low, high = privacy.epsilon_bounds(privacy.Gaussian(sigma, shift) * 10**9, delta)
+    mu = mp.sqrt(10**9) * mp.mpf(shift.numerator * 227) / (shift.denominator * 246880)
+
+    def true(epsilon: float) -> mp.mpf:
+        e = mp.mpf(epsilon)
+        return mp.ncdf(mu / 2 - e / mu) - mp.exp(e) * mp.ncdf(-mu / 2 - e / mu)
+
+    assert true(high) <= mp.mpf(121) / 10**9 <= true(low)
+
+
+def test_sampling_all_of_the_table_is_no_looser_than_no_sampling() -> None:
+    whole = privacy.PoissonSubsampled(privacy.Pure(1), 1) * 5
+    assert privacy.epsilon(whole, 0.1) == pytest.approx(privacy.epsilon(privacy.Pure(1) * 5, 0.1), rel=1e-3)
+
+
+OUT_OF_RANGE: list[Loss] = [
+    privacy.Approximate(0, "0.01"),
+    privacy.Pure("1e-9") * 10**15,
+    privacy.Pure("1e-9") * 2**64,
+    privacy.Pure(35) * 10**9,
+    privacy.PoissonSubsampled(privacy.Gaussian(1), 1 - Fraction(1, 10**20)),
+    privacy.PoissonSubsampled(privacy.Gaussian(1), Fraction(1, 10**330)),
+    *(kind(scale) for kind in (privacy.Laplace, privacy.Gaussian) for scale in (10**400, Fraction(1, 10**400))),
+    *(privacy.DiscreteLaplace(scale) for scale in (10**400, Fraction(1, 10**400))),
+    *(privacy.DiscreteGaussian(variance) for variance in (10**700, Fraction(1, 10**700))),
+]
+
+
+@pytest.mark.parametrize("loss", OUT_OF_RANGE, ids=lambda loss: describe(loss)[:40])
+def test_parameters_beyond_doubles_have_bounds_too(loss: Loss) -> None:
+    for plan in ([loss], [loss, privacy.Pure(1)]):
+        low, high = privacy.epsilon_bounds(plan, "0.02")
+        assert 0 <= low <= high
+        assert 0 <= privacy.delta(plan, 3) <= 1
 
 
 def test_the_trade_off_curve_of_one_gaussian_is_gaussian() -> None:

@@ -32,10 +32,12 @@ from numpy.typing import NDArray
 
 from discreet.privacy.dominating import ACCURACY, Floats
 from discreet.privacy.lattice import Lattice
-from discreet.privacy.normal import ULP
+from discreet.privacy.normal import ROUNDOFF
+from discreet.privacy.rounding import upward
 
 _WINDOW_TAIL = 1e-14  # tilted mass left outside the window, on each side
 _TRIM = 1e-14  # tilted mass trimmed from a row, on each side, in the tree
+_STEEPEST_SLOPE = 40.0  # per node, in a Chernoff bound: e^−40 already ends a window within a node
 _LONGEST = 1 << 21  # no transform is longer
 _STEEPEST = 5000.0  # no tilt is steeper than this; any tilt gives valid bounds
 
@@ -49,7 +51,7 @@ class Bundle:
     """Distinct lattices with how often each occurs, laid end to end so that one call serves all of them."""
 
     lattices: Sequence[Lattice]
-    counts: NDArray[np.int64]
+    counts: Floats
     mass: Floats
     losses: Floats
     starts: NDArray[np.intp]
@@ -62,7 +64,7 @@ class Bundle:
         losses = np.concatenate([lattice.losses for lattice in lattices])
         mass = np.concatenate([lattice.mass for lattice in lattices])
         highest = np.array([(lattice.first + len(lattice.mass) - 1) * lattice.step for lattice in lattices])
-        return cls(lattices, np.array(counts, dtype=np.int64), mass, losses, starts, highest)
+        return cls(lattices, np.array(counts, dtype=np.float64), mass, losses, starts, highest)
 
     def tilted(self, theta: float) -> tuple[Floats, Floats]:
         """Return every lattice tilted to mass 1, end to end, and ln of the masses before."""
@@ -150,7 +152,7 @@ def add_up(bundle: Bundle, theta: float) -> Sum:
     """Return the law of the sum of all losses in the bundle, tilted by θ."""
     weights, logs = bundle.tilted(theta)
     parts = zip(bundle.lattices, np.split(weights, bundle.starts[1:]), bundle.counts.tolist(), strict=True)
-    row, error = convolve([(Row(lattice.first, part), count) for lattice, part, count in parts])
+    row, error = convolve([(Row(lattice.first, part), int(count)) for lattice, part, count in parts])
     step, counts = bundle.lattices[0].step, bundle.counts
 
     def total(name: str) -> float:
@@ -158,24 +160,24 @@ def add_up(bundle: Bundle, theta: float) -> Sum:
 
     infinite = np.array([lattice.infinite for lattice in bundle.lattices])
     certain = infinite - np.array([lattice.moved for lattice in bundle.lattices])
-    relative = 8 * ULP * (np.abs(logs) + np.abs(theta * bundle.highest) + 8) + 2 * ACCURACY
+    relative = 8 * ROUNDOFF * (np.abs(logs) + np.abs(theta * bundle.highest) + 8) + 2 * ACCURACY
     return Sum(
         step,
         row.first,
         theta,
         float(counts @ logs),
         row.weights,
-        error,
-        rounding=math.expm1(float(counts @ relative) + 8 * (len(row.weights) + 999) * ULP),
+        math.expm1(error),  # errors of factors multiply
+        rounding=math.expm1(float(counts @ relative) + 8 * (len(row.weights) + 999) * ROUNDOFF),
         infinite=(_union(certain, counts) * (1 - 1e-12), _union(infinite, counts) * (1 + 1e-12)),
-        ceiling=float(counts @ bundle.highest),
+        ceiling=upward(float(counts @ np.array([lattice.top for lattice in bundle.lattices])), len(counts) + 4),
         variance=total("spread") * step**2,
         mean=total("uncertain") * step,
         moved=total("moved"),
     )
 
 
-def _union(chances: Floats, counts: NDArray[np.int64]) -> float:
+def _union(chances: Floats, counts: Floats) -> float:
     """The chance that at least one of independent events happens."""
     if (chances >= 1).any():
         return 1.0
@@ -221,7 +223,7 @@ def _multiply_pairs(rows: list[Row]) -> tuple[list[Row], float]:
         cells = np.maximum(np.fft.irfft(transforms[0] * transforms[1], length), 0.0)
         # Cauchy–Schwarz turns the sum of |f̂| over all frequencies into length times the 2-norm of the row.
         a, b = np.sqrt(np.einsum("sij,sij->si", stacks, stacks))
-        error += 1.1 * length * _fft_error(length) * float(np.sum(a + b + 2 * a * b + 4 * ULP))
+        error += 1.1 * length * _fft_error(length) * float(np.sum(a + b + 2 * a * b + 4 * ROUNDOFF))
         for (left, right), weights in zip(group, cells, strict=True):
             products.append(_trim(Row(left.first + right.first, weights)))
             error += 2 * _TRIM
@@ -250,7 +252,7 @@ def _power(parts: Sequence[tuple[Row, int]]) -> tuple[Row, float]:
         product *= _integer_power(transform, count)
         bound = np.abs(transform) + e
         size += count * np.log(bound)
-        relative += count * (e / bound + 8 * ULP)
+        relative += count * (e / bound + 8 * ROUNDOFF)
     cells = np.maximum(np.fft.irfft(product, length), 0.0)
     # Twice the half spectrum holds every frequency; the last term is the inverse transform's own rounding.
     error = 2 * 1.1 * float(np.sum(np.exp(size) * (relative + e)))
@@ -263,32 +265,33 @@ def _window(parts: Sequence[tuple[Row, int]]) -> tuple[int, int, float]:
     """Return the ends of a window for the sum, and a bound on the mass outside."""
     lowest = sum(row.first * count for row, count in parts)
     highest = sum((row.first + len(row.weights) - 1) * count for row, count in parts)
-    mean, variance = 0.0, 0.0
-    for row, count in parts:
-        x = np.arange(len(row.weights))
-        centre = float(row.weights @ x)
-        mean += count * (row.first + centre)
-        variance += count * float(row.weights @ (x - centre) ** 2)
+    centres = [float(row.weights @ np.arange(len(row.weights))) for row, _ in parts]
+    mean = math.fsum(count * (row.first + c) for (row, count), c in zip(parts, centres, strict=True))
+    variance = math.fsum(
+        count * float(row.weights @ (np.arange(len(row.weights)) - c) ** 2)
+        for (row, count), c in zip(parts, centres, strict=True)
+    )
     if variance == 0 or highest - lowest <= 64:
         return lowest, highest, 0.0
-    nats = -math.log(_WINDOW_TAIL)
+    nats = 1 - math.log(_WINDOW_TAIL)  # one more than needed, for round-off in the cumulants
     ends = []
     for sign in (-1, 1):
         # Chernoff: P(sign·S ≥ b) ≤ e^(κ(t) − t·b). Any t is valid; these straddle the best one of a normal law.
-        slopes = (sign * factor * math.sqrt(2 * nats / variance) for factor in (0.4, 0.6, 0.8, 1.0, 1.3))
-        ends.append(min((_cumulant(parts, t, mean) + nats) / abs(t) for t in slopes))
-    low, high = math.floor(mean - ends[0]), math.ceil(mean + ends[1])
+        best = min(math.sqrt(2 * nats / variance), _STEEPEST_SLOPE)
+        slopes = (sign * factor * best for factor in (0.4, 0.6, 0.8, 1.0, 1.3))
+        ends.append(min((_cumulant(parts, centres, t) + nats) / abs(t) for t in slopes))
+    low, high = math.floor(mean - ends[0]) - 1, math.ceil(mean + ends[1]) + 1
     if high - low >= highest - lowest:
         return lowest, highest, 0.0
     return max(low, lowest), min(high, highest), 2 * _WINDOW_TAIL
 
 
-def _cumulant(parts: Sequence[tuple[Row, int]], t: float, mean: float) -> float:
-    """Return ln E[e^(t(S − mean))]."""
-    total = -t * mean
-    for row, count in parts:
+def _cumulant(parts: Sequence[tuple[Row, int]], centres: Sequence[float], t: float) -> float:
+    """Return ln E[e^(t(S − E S))], each law about its own centre so that nothing cancels."""
+    total = 0.0
+    for (row, count), centre in zip(parts, centres, strict=True):
         support = np.flatnonzero(row.weights)
-        exponents = t * (row.first + support)
+        exponents = t * (support - centre)
         top = float(exponents.max())
         total += count * (top + math.log(float(row.weights[support] @ np.exp(exponents - top))))
     return total
@@ -313,4 +316,4 @@ def _fft_length(least: int) -> int:
 
 
 def _fft_error(length: int) -> float:
-    return 8 * ULP * (1 + math.log2(length))
+    return 8 * ROUNDOFF * (1 + math.log2(length))

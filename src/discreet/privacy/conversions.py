@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from discreet.privacy import normal, staircase
 from discreet.privacy.parameters import log_inverse, nonnegative, probability
-from discreet.privacy.rounding import float_above, float_below, sum_upward, upward
+from discreet.privacy.rounding import float_above, float_below, not_below_zero, sum_upward, upward
 from discreet.rational import Rational
 
 Floats = NDArray[np.float64]
@@ -152,7 +152,7 @@ def renyi_to_approximate(orders: Floats, divergences: Floats, delta: Rational) -
     if log_odds == 0:
         return 0.0
     terms = (divergences, -np.log1p(1 / excess), log_odds / excess, -np.log(orders) / excess)
-    return max(0.0, float(sum_upward(*terms, ulps=8).min()))
+    return not_below_zero(float(sum_upward(*terms, ulps=8).min()))
 
 
 def renyi_delta(orders: Floats, divergences: Floats, epsilon: Rational) -> float:

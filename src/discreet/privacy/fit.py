@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TypeAlias
 
 from discreet.privacy import losses as kinds
@@ -28,20 +29,48 @@ Parts: TypeAlias = list[tuple[Loss, int]]
 _TIGHTNESS = 2e-5  # of ε: about what the lattice may add to the upper bound
 _FINER = 16  # times finer when a lower bound is asked for, which loses a step where the upper loses step²
 _NODES = 1 << 18  # the most nodes of one loss
+_LARGEST_LOSS = 2000.0  # beyond, round-off in e^loss could be seen; nobody is protected there anyway
+_LARGEST_MU = 30.0  # the same for Gaussians, whose losses reach μ²
+_LEAST = Fraction(1, 10**100)  # scales, variances and rates between this and its inverse
+_RELEASES = 10**12  # beyond, round-off in their number could be seen
 _COARSE = 256  # nodes of one loss in the coarse look
+_NARROWEST = 1e-30  # a width for losses that are all 0
 _LOOKED_AT = 64  # distinct losses in the coarse look
 
 
 def collapse_gaussians(counts: Counts) -> tuple[float, Parts]:
-    """Return the μ of all Gaussian losses together, and the other losses."""
-    squares, rest = [], []
+    """Return the μ of all Gaussian losses together, rounded up, and the other losses."""
+    gaussian, rest = [], []
     for loss, count in counts.items():
-        match loss:
-            case kinds.Gaussian() | kinds.GaussianDP():
-                squares.append(upward(count * gaussian_mu(loss) ** 2, 4))
-            case _:
-                rest.append((loss, count))
-    return upward(math.sqrt(math.fsum(squares)), 2) if squares else 0.0, rest
+        if isinstance(loss, kinds.Gaussian | kinds.GaussianDP):
+            gaussian.append(gaussian_mu(loss) * math.sqrt(count))
+        else:
+            rest.append((loss, count))
+    return upward(math.hypot(*gaussian), 8) if gaussian else 0.0, rest
+
+
+def is_moderate(counts: Counts) -> bool:
+    """Tell whether doubles are good enough for the pairs of these losses; simple bounds do for all others.
+
+    >>> is_moderate({kinds.Pure(1): 10**6}), is_moderate({kinds.Pure(5000): 1})
+    (True, False)
+    """
+    mu, parts = collapse_gaussians(counts)
+    return mu <= _LARGEST_MU and sum(counts.values()) <= _RELEASES and all(_fits(loss) for loss, _ in parts)
+
+
+def _fits(loss: Loss) -> bool:
+    match loss:
+        case kinds.PoissonSubsampled(base, rate):
+            return rate > _LEAST and _fits(base)
+        case kinds.DiscreteGaussian(variance, _):
+            return _LEAST < variance < 1 / _LEAST and gaussian_mu(loss) <= _LARGEST_MU
+        case kinds.Gaussian() | kinds.GaussianDP():
+            return _LEAST < gaussian_mu(loss) <= _LARGEST_MU
+        case kinds.DiscreteLaplace(scale, _):
+            return _LEAST < scale < 1 / _LEAST and highest_loss(loss) <= _LARGEST_LOSS
+        case _:
+            return highest_loss(loss) <= _LARGEST_LOSS
 
 
 def fitted_profile(
@@ -58,7 +87,7 @@ def fitted_profile(
         parts.append((kinds.GaussianDP(mu), 1))
     look = _look(parts, direction, delta, epsilon)
     ends = [reach(loss, look.tail, direction) for loss, _ in parts]
-    widest = max(high - low for low, high in ends)
+    widest = max(_NARROWEST, *(high - low for low, high in ends))
     step = _step(parts, look, widest / 2) / (_FINER if fine else 1)
     step = max(step, widest / _NODES)
     while True:
@@ -75,11 +104,11 @@ def _profile(bundle: Bundle, delta: float | None, epsilon: float) -> Profile:
     # A tilt steeper than the lattice would magnify the error from one node to the next.
     theta = min(_tilt(bundle, delta, epsilon), 4 / bundle.lattices[0].step)
     tries: list[tuple[float, Profile]] = []
-    for _ in range(8):
+    for _ in range(12):
         profile = Profile.of(add_up(bundle, theta))
         at = epsilon if delta is None else profile.upper_epsilon(delta)
         tries.append((profile.delta(epsilon)[1] if delta is None else at, profile))
-        if profile.error_share(at) < 1e-3 or (len(tries) > 1 and tries[-1][0] >= tries[-2][0]):
+        if at == 0 or profile.error_share(at) < 1e-3 or (len(tries) > 3 and tries[-1][0] > tries[-4][0]):
             break
         theta /= 2
     return min(tries, key=lambda attempt: attempt[0])[1]
@@ -101,7 +130,7 @@ def _look(parts: Parts, direction: Direction, delta: float | None, epsilon: floa
     lattices = []
     for loss, _ in seen:
         low, high = reach(loss, tail, direction)
-        lattices.append(discretise(loss, (high - low) / _COARSE, (low, high), direction))
+        lattices.append(discretise(loss, max((high - low) / _COARSE, _NARROWEST), (low, high), direction))
     bundle = Bundle.of(lattices, [math.ceil(count * scale) for _, count in seen])
     theta = _tilt(bundle, delta, epsilon)
     log_moment, mean, _ = bundle.cumulant(theta)
@@ -124,10 +153,8 @@ def _step(parts: Parts, look: _Look, most: float) -> float:
     aligned, count = max(bounded, key=lambda part: part[1], default=(None, 0))
     off_nodes = sum(count for _, count in parts) - (count * _on_atoms(aligned) if aligned else 0)
     step = min(most, math.sqrt(12 * _TIGHTNESS * look.epsilon / ((look.theta + 1) * max(off_nodes, 1e-9))))
-    if aligned is None:
-        return step
-    atom = highest_loss(aligned)
-    return atom / math.ceil(atom / step)
+    atom = highest_loss(aligned) if aligned else 0.0
+    return atom / math.ceil(atom / step) if atom else step
 
 
 _WITHOUT_ATOMS = kinds.GaussianDP | kinds.DiscreteGaussian | kinds.PoissonSubsampled | kinds.Exponential

@@ -44,7 +44,7 @@ def for_group(loss: Loss, size: int) -> Loss:
     >>> for_group(ZeroConcentrated("0.01"), 3)
     ZeroConcentrated(rho=Fraction(9, 100))
     """
-    whole(size, "size")
+    size = whole(size, "size")
     match loss:
         case Repeated():
             return for_group(loss.loss, size) * loss.count
@@ -75,6 +75,8 @@ def _delta(loss: Approximate, size: int) -> Fraction:
         return min(Fraction(1), size * loss.delta)
     if size * loss.epsilon > 700:
         return Fraction(1)
+    if float_below(loss.epsilon) == 0:  # e^(size·ε) is hardly above 1
+        return min(Fraction(1), 2 * size * loss.delta)
     steps = math.expm1(float_above(size * loss.epsilon)) / math.expm1(float_below(loss.epsilon))
     return min(Fraction(1), loss.delta * Fraction(upward(steps, 12)))
 

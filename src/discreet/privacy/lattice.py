@@ -22,12 +22,13 @@ import numpy as np
 
 from discreet.privacy.dominating import ACCURACY, Direction, Floats, cut
 from discreet.privacy.losses import Loss
-from discreet.privacy.normal import ULP
+from discreet.privacy.normal import ROUNDOFF
+from discreet.privacy.rounding import upward
 
 
 @dataclass(frozen=True)
 class Lattice:
-    """P-mass `mass[i]` at the loss (first + i)·step, and at infinity.
+    """P-mass `mass[i]` at the loss (first + i)·step, and at infinity. No finite loss is above `top`.
 
     `spread` bounds the variance that the lattice added, in steps²; `uncertain` the mean it moved by round-off, in
     steps; `moved` the mass that was moved up further than one step, to the first node or to infinity.
@@ -37,6 +38,7 @@ class Lattice:
     first: int
     mass: Floats
     infinite: float
+    top: float
     spread: float
     uncertain: float
     moved: float
@@ -53,19 +55,14 @@ def discretise(loss: Loss, step: float, ends: tuple[float, float], direction: Di
     >>> from discreet.privacy.losses import Pure
     >>> lattice = discretise(Pure(1), 0.5, (-1, 1))
     >>> lattice.first, lattice.mass.round(6).tolist()
-    (-3, [0.0, 0.268941, 0.0, 0.0, 0.0, 0.731059])
+    (-3, [0.0, 0.268941, 0.0, 0.0, 0.0, 0.731059, 0.0])
     """
     low, high = ends
-    first, last = (
-        math.floor(low / step) - 1,
-        math.ceil(high / step),
-    )  # an atom at `low` lies inside, not at the edge
-    last += last * step < high  # rounding must not put an atom at `high` beyond the last node
+    first, last = math.floor(low / step) - 1, math.ceil(high / step) + 1  # atoms at the ends lie well inside
     nodes = np.arange(first, last + 1) * step
     cells = cut(loss, np.concatenate(([-np.inf], nodes, [np.inf])), direction)
     m, q = cells.p[1:-1], cells.q[1:-1]
-    slack = (2 * ACCURACY + 8 * ULP * (1 + max(-low, high))) / -math.expm1(-step)
-    # Beyond e^700 nothing of Q is left in a double: all of the cell goes up, which the lower bound must know.
+    slack = (2 * ACCURACY + 8 * ROUNDOFF * (1 + max(-low, high))) / -math.expm1(-step)
     up = (m - q * np.exp(np.minimum(nodes[:-1], 700.0))) / -math.expm1(-step) + slack * m
     up = np.minimum(np.maximum(up, 0.0), m)
     mass = np.zeros(len(nodes))
@@ -73,6 +70,8 @@ def discretise(loss: Loss, step: float, ends: tuple[float, float], direction: Di
     mass[1:] += up
     mass[0] += cells.p[0]
     spread = max(0.0, float(np.sum(up - up**2 / np.maximum(m, 1e-300))))
-    uncertain = 2 * slack + float(np.sum(m[nodes[:-1] > 700]))
+    # Where Q is too small for a double, all of the cell went up: the lower bound must know.
+    uncertain = 2 * slack + float(np.sum(m[(nodes[:-1] > 700) | (q < 1e-290)]))
     moved = float(cells.p[0] + cells.p[-1])
-    return Lattice(step, first, mass, cells.infinite + float(cells.p[-1]), spread, uncertain, moved)
+    infinite = cells.infinite + float(cells.p[-1])
+    return Lattice(step, first, mass, infinite, upward(high, 8), spread, uncertain, moved)

@@ -44,7 +44,7 @@ class Repeated(Loss):
     count: int
 
     def __post_init__(self) -> None:
-        whole(self.count, "count", least=0)
+        object.__setattr__(self, "count", whole(self.count, "count", least=0))
         if isinstance(self.loss, Repeated):
             object.__setattr__(self, "count", self.count * self.loss.count)
             object.__setattr__(self, "loss", self.loss.loss)
@@ -119,7 +119,7 @@ class DiscreteLaplace(Loss):
     sensitivity: int = 1
 
     def __post_init__(self) -> None:
-        whole(self.sensitivity, "sensitivity", least=0)
+        object.__setattr__(self, "sensitivity", whole(self.sensitivity, "sensitivity", least=0))
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class DiscreteGaussian(Loss):
     sensitivity: int = 1
 
     def __post_init__(self) -> None:
-        whole(self.sensitivity, "sensitivity", least=0)
+        object.__setattr__(self, "sensitivity", whole(self.sensitivity, "sensitivity", least=0))
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class RandomizedResponse(Loss):
     categories: int = 2
 
     def __post_init__(self) -> None:
-        whole(self.categories, "categories", least=2)
+        object.__setattr__(self, "categories", whole(self.categories, "categories", least=2))
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-ULP = 2.0**-53
-"""Half the distance of two neighbouring doubles near 1: the relative error of one rounding."""
+ROUNDOFF = 2.0**-53
+"""The largest relative error of one rounding to nearest."""
 
 Bounds = tuple[float, float]
 
-_SLACK = 64 * ULP  # erfc and exp within 4 ulp, and x/√2, x²/2 rounded: at most x² + 24 ulp together for x ≤ 6
+_SLACK = 64 * ROUNDOFF  # erfc and exp within 4 ulp, and x/√2, x²/2 rounded: at most x² + 24 ulp together for x ≤ 6
+_LARGEST_MU = 1e100  # beyond, squares overflow, and nothing is private
 _TERMS = 80  # convergents 80 and 81 agree to 1e-17 from x = 6 on
 
 
@@ -39,7 +40,7 @@ def mills(x: float) -> Bounds:
     """
     if x > 6:
         low, high = sorted((_convergent(x, _TERMS), _convergent(x, _TERMS + 1)))
-        return low * (1 - 8 * ULP), high * (1 + 8 * ULP)
+        return low * (1 - 8 * ROUNDOFF), high * (1 + 8 * ROUNDOFF)
     ratio = math.sqrt(math.pi / 2) * math.erfc(x / math.sqrt(2)) * math.exp(x * x / 2)
     return ratio * (1 - _SLACK), ratio * (1 + _SLACK)
 
@@ -69,7 +70,7 @@ def upper_tail(x: float) -> Bounds:
 
 def _density(x: float) -> tuple[float, float]:
     """φ(x) and its relative error: x²/2 is rounded before exp magnifies it."""
-    return math.exp(-x * x / 2) / math.sqrt(2 * math.pi), (x * x + 16) * ULP
+    return math.exp(-x * x / 2) / math.sqrt(2 * math.pi), (x * x + 16) * ROUNDOFF
 
 
 def quantile(p: float) -> Bounds:
@@ -96,12 +97,14 @@ def gaussian_delta(mu: float, epsilon: float) -> Bounds:
     """
     if mu == 0:
         return 0.0, 0.0
+    if not mu <= _LARGEST_MU:
+        return 0.0, 1.0
     a, b = epsilon / mu - mu / 2, epsilon / mu + mu / 2
     if a > 39:
         return 0.0, math.ulp(0.0)  # Φ(−39) is below the smallest double
     density, slack = _density(a)
     mills_low, mills_high = mills(b)
-    rounding = density * 12 * ULP * b  # a and b are off by at most 3 ulp of b, and the derivatives above
+    rounding = density * 12 * ROUNDOFF * b  # a and b are off by at most 3 ulp of b, and the derivatives above
     if a >= 0:
         # Both terms share the factor φ(a): subtract first, so that what is far in the tail keeps its digits.
         first_low, first_high = mills(a)
@@ -126,6 +129,8 @@ def gaussian_epsilon(mu: float, delta: float) -> Bounds:
         return 0.0, 0.0
     if delta <= 0:
         return math.inf, math.inf
+    if not mu <= _LARGEST_MU:
+        return 0.0, math.inf
     top = mu * mu / 2 + mu * 45  # δ underflows before this
     low = invert(lambda e: gaussian_delta(mu, e)[0], delta, 0.0, top)[0]
     high = invert(lambda e: gaussian_delta(mu, e)[1], delta, 0.0, top)[1]
@@ -133,7 +138,7 @@ def gaussian_epsilon(mu: float, delta: float) -> Bounds:
 
 
 def invert(
-    decreasing: Callable[[float], float], target: float, low: float, high: float, tolerance: float = 4 * ULP
+    decreasing: Callable[[float], float], target: float, low: float, high: float, tolerance: float = 4 * ROUNDOFF
 ) -> Bounds:
     """Bracket where a decreasing function crosses `target`: above it at the first end, not above at the second.
 

@@ -12,7 +12,8 @@ private in general.
 
 Neighbours: the losses are stated for the relation named. Only Poisson sampling looks at it: sampled losses are
 stated for adding or removing a person; both directions are composed and the worse counts. For "replace" the way
-leads over the table without the person: δ(ε) ≤ δ_remove(ε/2) + e^(ε/2)·δ_add(ε/2).
+leads over the table without the person: δ(ε) ≤ δ_remove(ε/2) + e^(ε/2)·δ_add(ε/2), where releases without sampling
+may move in either leg, and are counted in both.
 
 Tested in tests/privacy/test_plan.py, against closed forms down to δ = 1e-30.
 """
@@ -20,6 +21,7 @@ Tested in tests/privacy/test_plan.py, against closed forms down to δ = 1e-30.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -28,11 +30,11 @@ from discreet.errors import NotComposable, ParameterError
 from discreet.privacy import losses as kinds
 from discreet.privacy.curves import TradeOff, from_profile
 from discreet.privacy.dominating import Direction, Floats
-from discreet.privacy.fit import Counts, collapse_gaussians, fitted_profile
+from discreet.privacy.fit import Counts, collapse_gaussians, fitted_profile, is_moderate
 from discreet.privacy.losses import Loss, Losses, counted
 from discreet.privacy.normal import gaussian_delta, gaussian_epsilon, invert
 from discreet.privacy.parameters import nonnegative, probability
-from discreet.privacy.rounding import float_below, upward
+from discreet.privacy.rounding import downward, float_above, float_below, upward
 from discreet.privacy.simple import basic_delta, basic_epsilon, curve_delta, curve_epsilon
 from discreet.privacy.views import pure_epsilon
 from discreet.rational import Rational
@@ -41,7 +43,7 @@ Neighbours = Literal["add/remove", "replace"]
 Bounds: TypeAlias = tuple[float, float]
 
 _EPSILONS = np.concatenate([[0.0], np.geomspace(1e-2, 50, 60)])  # where a trade-off curve looks at δ
-_FAR = 1e3  # an ε that protects nobody
+_FUTILE = 1000.0  # an ε that protects nobody, and for which e^ε still fits a double
 _FEW = 64  # distinct losses for which Rényi curves are composed beside the pairs
 
 
@@ -54,8 +56,7 @@ def epsilon(losses: Losses, delta: Rational, *, neighbours: Neighbours = "add/re
     >>> round(privacy.epsilon([privacy.Laplace(scale=100) * 10_000, privacy.Pure("0.1")], delta="1e-6"), 3)
     4.903
     """
-    counts, target = _positive(losses), float_below(probability(delta, "delta"))
-    return _bounds_of_epsilon(counts, target, neighbours, lower=False)[1]
+    return _bounds_of_epsilon(_positive(losses), probability(delta, "delta"), neighbours, lower=False)[1]
 
 
 def epsilon_bounds(losses: Losses, delta: Rational, *, neighbours: Neighbours = "add/remove") -> Bounds:
@@ -66,8 +67,7 @@ def epsilon_bounds(losses: Losses, delta: Rational, *, neighbours: Neighbours = 
     >>> low < high < 1.01 * low
     True
     """
-    counts, target = _positive(losses), float_below(probability(delta, "delta"))
-    low, high = _bounds_of_epsilon(counts, target, neighbours, lower=True)
+    low, high = _bounds_of_epsilon(_positive(losses), probability(delta, "delta"), neighbours, lower=True)
     return min(low, high), high
 
 
@@ -78,9 +78,7 @@ def delta(losses: Losses, epsilon: Rational, *, neighbours: Neighbours = "add/re
     >>> round(privacy.delta([privacy.Gaussian(sigma=1)], epsilon=1), 6)
     0.126937
     """
-    return _bounds_of_delta(
-        _positive(losses), float_below(nonnegative(epsilon, "epsilon")), neighbours, lower=False
-    )[1]
+    return _bounds_of_delta(_positive(losses), nonnegative(epsilon, "epsilon"), neighbours, lower=False)[1]
 
 
 def delta_bounds(losses: Losses, epsilon: Rational, *, neighbours: Neighbours = "add/remove") -> Bounds:
@@ -91,9 +89,7 @@ def delta_bounds(losses: Losses, epsilon: Rational, *, neighbours: Neighbours = 
     >>> low <= high and round(high, 3) == 0.288
     True
     """
-    low, high = _bounds_of_delta(
-        _positive(losses), float_below(nonnegative(epsilon, "epsilon")), neighbours, lower=True
-    )
+    low, high = _bounds_of_delta(_positive(losses), nonnegative(epsilon, "epsilon"), neighbours, lower=True)
     return min(low, high), high
 
 
@@ -107,10 +103,11 @@ def tradeoff(losses: Losses, *, neighbours: Neighbours = "add/remove") -> TradeO
     counts = _positive(losses)
 
     def profile(epsilons: Floats) -> Floats:
-        return np.array([_bounds_of_delta(counts, e, neighbours, lower=False)[1] for e in epsilons.tolist()])
+        exact = (Fraction(e) for e in epsilons.tolist())
+        return np.array([_bounds_of_delta(counts, e, neighbours, lower=False)[1] for e in exact])
 
     # A pure plan has a kink at its total ε: look there too.
-    total = basic_epsilon(counts, 0.0)
+    total = basic_epsilon(counts, Fraction(0))
     return from_profile(profile, epsilons=np.append(_EPSILONS, total) if total < math.inf else _EPSILONS)
 
 
@@ -137,43 +134,47 @@ def _is_free(loss: Loss) -> bool:
 # -- the best of all ways ---------------------------------------------------------------------------------------
 
 
-def _bounds_of_epsilon(counts: Counts, delta: float, neighbours: Neighbours, *, lower: bool) -> Bounds:
-    if not counts or delta >= 1:
+def _bounds_of_epsilon(counts: Counts, exact: Fraction, neighbours: Neighbours, *, lower: bool) -> Bounds:
+    if not counts or exact == 1:
         return 0.0, 0.0
     if _always_fails(counts):
         return math.inf, math.inf
     if _replaces_samples(counts, neighbours):
-        return 0.0, _over_the_table_without(counts, delta)
-    high = basic_epsilon(counts, delta)
-    if len(counts) <= _FEW or not _has_pairs(counts):
-        high = min(high, curve_epsilon(counts, delta))
-    if delta == 0 or not _has_pairs(counts):
-        return (high if delta == 0 else 0.0), high
-    mu = _gaussian_alone(counts)
-    if mu is not None:
-        low, best = gaussian_epsilon(mu, delta)
-        return low, min(high, best)
+        return 0.0, _over_the_table_without(counts, exact)
+    high, pairs = basic_epsilon(counts, exact), _has_pairs(counts)
+    if len(counts) <= _FEW or not pairs:
+        high = min(high, curve_epsilon(counts, exact))
+    delta = float_below(exact)
+    if delta == 0 or not pairs:
+        return (high if exact == 0 else 0.0), high
+    if _all_gaussian(counts):
+        mu, _ = collapse_gaussians(counts)
+        return gaussian_epsilon(downward(mu, 32), float_above(exact))[0], min(high, gaussian_epsilon(mu, delta)[1])
+    if not is_moderate(counts):
+        return 0.0, high
     profiles = [fitted_profile(counts, direction, delta=delta, fine=lower) for direction in _directions(counts)]
     uppers = [profile.upper_epsilon(delta) for profile in profiles]
-    lowers = [profile.lower_epsilon(delta) for profile in profiles] if lower else [0.0]
+    lowers = [profile.lower_epsilon(float_above(exact)) for profile in profiles] if lower else [0.0]
     return max(lowers), min(high, max(uppers))
 
 
-def _bounds_of_delta(counts: Counts, epsilon: float, neighbours: Neighbours, *, lower: bool) -> Bounds:
+def _bounds_of_delta(counts: Counts, exact: Fraction, neighbours: Neighbours, *, lower: bool) -> Bounds:
     if not counts or _always_fails(counts):
         return (1.0, 1.0) if counts else (0.0, 0.0)
+    epsilon = float_below(exact)
     if _replaces_samples(counts, neighbours):
-        halves = [_pair_delta(counts, epsilon / 2, direction)[1] for direction in _directions(counts)]
-        return 0.0, min(1.0, upward(halves[0] + math.exp(epsilon / 2) * halves[1], 8))
-    high = basic_delta(counts, epsilon)
-    if len(counts) <= _FEW or not _has_pairs(counts):
-        high = min(high, curve_delta(counts, epsilon))
-    if not _has_pairs(counts):
+        remove, add = (_pair_delta(counts, epsilon / 2, direction)[1] for direction in _directions(counts))
+        return 0.0, _chained(remove, add, epsilon)
+    high, pairs = basic_delta(counts, exact), _has_pairs(counts)
+    if len(counts) <= _FEW or not pairs:
+        high = min(high, curve_delta(counts, exact))
+    if not pairs:
         return 0.0, high
-    mu = _gaussian_alone(counts)
-    if mu is not None:
-        low, best = gaussian_delta(mu, epsilon)
-        return low, min(high, best)
+    if _all_gaussian(counts):
+        mu, _ = collapse_gaussians(counts)
+        return gaussian_delta(downward(mu, 32), float_above(exact))[0], min(high, gaussian_delta(mu, epsilon)[1])
+    if not is_moderate(counts):
+        return 0.0, high
     bounds = [_pair_delta(counts, epsilon, direction, fine=lower) for direction in _directions(counts)]
     return max(low for low, _ in bounds), min(high, max(best for _, best in bounds))
 
@@ -182,18 +183,25 @@ def _pair_delta(counts: Counts, epsilon: float, direction: Direction, *, fine: b
     return fitted_profile(counts, direction, epsilon=epsilon, fine=fine).delta(epsilon)
 
 
-def _over_the_table_without(counts: Counts, delta: float) -> float:
+def _chained(remove: float, add: float, epsilon: float) -> float:
+    """δ of replacing a person, by removing and adding one at ε/2 each."""
+    return min(1.0, upward(remove + math.exp(epsilon / 2) * add, 8)) if epsilon < _FUTILE else 1.0
+
+
+def _over_the_table_without(counts: Counts, exact: Fraction) -> float:
+    alone = 2 * basic_epsilon(counts, Fraction(0))  # twice the sum is enough at any δ
+    delta = float_below(exact)
     if delta == 0:
-        return 2 * basic_epsilon(counts, 0.0)
+        return alone
     remove, add = (fitted_profile(counts, direction, delta=delta / 8) for direction in _directions(counts))
 
     def at(epsilon: float) -> float:
-        return upward(remove.delta(epsilon / 2)[1] + math.exp(epsilon / 2) * add.delta(epsilon / 2)[1], 8)
+        return _chained(remove.delta(epsilon / 2)[1], add.delta(epsilon / 2)[1], epsilon)
 
-    top = 2 * max(profile.upper_epsilon(delta / 8) for profile in (remove, add))
-    while at(top) > delta and top < _FAR:
+    top = min(2 * max(profile.upper_epsilon(delta / 8) for profile in (remove, add)), _FUTILE)
+    while at(top) > delta and top < _FUTILE:
         top *= 1.5
-    return invert(at, delta, 0.0, top, tolerance=1e-6)[1] if top < _FAR else math.inf
+    return min(alone, invert(at, delta, 0.0, top, tolerance=1e-6)[1] if at(top) <= delta else math.inf)
 
 
 def _always_fails(counts: Counts) -> bool:
@@ -205,9 +213,9 @@ def _replaces_samples(counts: Counts, neighbours: Neighbours) -> bool:
         raise ParameterError(f'neighbours is "add/remove" or "replace", not {neighbours!r}.')
     if neighbours == "add/remove" or not _sampled(counts):
         return False
-    if not _has_pairs(counts):
+    if not (_has_pairs(counts) and is_moderate(counts)):
         raise NotComposable(
-            "Replacing a person in a sample needs losses that know their mechanism, not a bare bound. "
+            "Replacing a person in a sample needs losses that know their mechanism, and of moderate size. "
             'Use neighbours="add/remove", or the loss of the mechanism itself.'
         )
     return True
@@ -227,6 +235,5 @@ def _has_pairs(counts: Counts) -> bool:
     return not any(isinstance(loss, kinds.ZeroConcentrated | kinds.Renyi) for loss in bare)
 
 
-def _gaussian_alone(counts: Counts) -> float | None:
-    gaussian, rest = collapse_gaussians(counts)
-    return None if rest else gaussian
+def _all_gaussian(counts: Counts) -> bool:
+    return all(isinstance(loss, kinds.Gaussian | kinds.GaussianDP) for loss in counts)

@@ -61,6 +61,15 @@ def sum_upward(*terms: Number, ulps: int = 4) -> Number:
     return total + allowance
 
 
+def not_below_zero(value: float) -> float:
+    """Return an upper bound that must not be negative; what is not a number bounds nothing.
+
+    >>> not_below_zero(-0.5), not_below_zero(math.nan)
+    (0.0, inf)
+    """
+    return math.inf if math.isnan(value) else max(0.0, value)
+
+
 def float_above(value: Fraction) -> float:
     """Return the least float that is not below `value`.
 

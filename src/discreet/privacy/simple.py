@@ -22,24 +22,24 @@ Counts = dict[Loss, int]
 _ORDERS = 1 + np.geomspace(1e-2, 1e5, 211)
 
 
-def basic_epsilon(counts: Counts, delta: float) -> float:
+def basic_epsilon(counts: Counts, delta: Fraction) -> float:
     """Return the sum of all ε if all δ together fit."""
     total, spent = _basic(counts)
     return float_above(total) if total is not None and spent <= delta else math.inf
 
 
-def basic_delta(counts: Counts, epsilon: float) -> float:
+def basic_delta(counts: Counts, epsilon: Fraction) -> float:
     """Return the sum of all δ if all ε together fit."""
     total, spent = _basic(counts)
     return min(1.0, float_above(spent)) if total is not None and total <= epsilon else 1.0
 
 
-def curve_epsilon(counts: Counts, delta: float) -> float:
+def curve_epsilon(counts: Counts, delta: Fraction) -> float:
     """Return the ε of the summed Rényi curves at δ."""
     return renyi_to_approximate(_ORDERS, _summed(counts), delta) if delta > 0 else math.inf
 
 
-def curve_delta(counts: Counts, epsilon: float) -> float:
+def curve_delta(counts: Counts, epsilon: Fraction) -> float:
     """Return the δ of the summed Rényi curves at ε."""
     return renyi_delta(_ORDERS, _summed(counts), epsilon)
 
