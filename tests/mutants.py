@@ -335,7 +335,7 @@ PRIVACY = [
     Mutant(
         "lower bound: the lattice taken for the truth",
         "privacy/profile.py",
-        "return max(0.0, crossing - self._slip(lost)) * (1 - 1e-14)",
+        "return max(0.0, crossing - self._slip(lost)) * (1 - 1e-9)",
         "return max(0.0, crossing)",
         "tests/privacy/test_plan.py",
     ),

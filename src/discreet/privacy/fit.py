@@ -33,6 +33,7 @@ _LARGEST_LOSS = 2000.0  # beyond, round-off in e^loss could be seen; nobody is p
 _LARGEST_MU = 30.0  # the same for Gaussians, whose losses reach μ²
 _LEAST = Fraction(1, 10**100)  # scales, variances and rates between this and its inverse
 _RELEASES = 10**12  # beyond, round-off in their number could be seen
+_NODES_TRIED = 1 << 21  # until no further tilt is tried
 _COARSE = 256  # nodes of one loss in the coarse look
 _NARROWEST = 1e-30  # a width for losses that are all 0
 _LOOKED_AT = 64  # distinct losses in the coarse look
@@ -104,13 +105,14 @@ def _profile(bundle: Bundle, delta: float | None, epsilon: float) -> Profile:
     # A tilt steeper than the lattice would magnify the error from one node to the next.
     theta = min(_tilt(bundle, delta, epsilon), 4 / bundle.lattices[0].step)
     tries: list[tuple[float, Profile]] = []
-    for _ in range(12):
+    looked_at = 0
+    while looked_at < _NODES_TRIED and len(tries) < 12:
         profile = Profile.of(add_up(bundle, theta))
         at = epsilon if delta is None else profile.upper_epsilon(delta)
         tries.append((profile.delta(epsilon)[1] if delta is None else at, profile))
         if at == 0 or profile.error_share(at) < 1e-3 or (len(tries) > 3 and tries[-1][0] > tries[-4][0]):
             break
-        theta /= 2
+        theta, looked_at = theta / 2, looked_at + len(profile.epsilons)
     return min(tries, key=lambda attempt: attempt[0])[1]
 
 
