@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import math
 import warnings
+from decimal import Decimal
 from fractions import Fraction
 from typing import SupportsIndex, TypeAlias, overload
 
 from discreet.errors import InexactFloat, ParameterError
 
-Rational: TypeAlias = int | Fraction | str | float | SupportsIndex
+Rational: TypeAlias = int | Fraction | Decimal | str | float | SupportsIndex
 """What is accepted where an exact number is wanted."""
+
+_LONGEST = 4000  # characters of a number
 
 
 def rational(value: Rational, name: str, *, floats: str = "warn", stacklevel: int = 3) -> Fraction:
@@ -27,9 +30,11 @@ def rational(value: Rational, name: str, *, floats: str = "warn", stacklevel: in
         raise ParameterError(f"{name} must be a number, not {value!r}.")
     if isinstance(value, Fraction):
         return value
+    if isinstance(value, float | Decimal) and not math.isfinite(value):
+        raise ParameterError(f"{name} must be finite, not {value!r}.")
+    if isinstance(value, Decimal):
+        return Fraction(value)
     if isinstance(value, float):
-        if not math.isfinite(value):
-            raise ParameterError(f"{name} must be finite, not {value!r}.")
         exact = Fraction(value)
         if floats == "warn" and exact.denominator != 1:
             warnings.warn(
@@ -39,17 +44,24 @@ def rational(value: Rational, name: str, *, floats: str = "warn", stacklevel: in
             )
         return exact
     if isinstance(value, str):
-        try:
-            return Fraction(value)
-        except (ValueError, ZeroDivisionError):
-            raise ParameterError(
-                f'{name}={value!r} is no number. Write a decimal or a fraction, such as "0.1" or "1/10".'
-            ) from None
+        return _parsed(value, name)
     try:
         return Fraction(value.__index__())
     except (AttributeError, TypeError):
         raise ParameterError(
             f"{name} must be an integer, a Fraction or a decimal string, not {type(value).__name__}."
+        ) from None
+
+
+def _parsed(text: str, name: str) -> Fraction:
+    _, _, exponent = text.lower().partition("e")
+    if len(text) > _LONGEST or len(exponent.lstrip("+-0")) > 4:  # would fill the memory, not the mind
+        raise ParameterError(f"{name} is written with more digits than a number here may have.")
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise ParameterError(
+            f'{name}={text!r} is no number. Write a decimal or a fraction, such as "0.1" or "1/10".'
         ) from None
 
 
