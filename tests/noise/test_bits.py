@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import copy
-import ctypes
 import os
 import pickle
-import signal
+import random
 import threading
 from collections.abc import Callable
 from itertools import count
@@ -16,26 +15,12 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scipy import stats
 
 from discreet import noise
-from discreet.noise.bits import Keystream, system_bits
+from discreet.noise.bits import Generator, generation, system_bits
 
 from .goodness import FALSE_ALARM
+from .interruptions import at_every_line, forked_midway, in_child, python_fork, raw_fork
 
-python_fork: Callable[[], int] = os.fork
-raw_fork: Callable[[], int] = ctypes.PyDLL(None).fork  # runs none of Python's hooks
-
-
-def in_child(draw: Callable[[], list[int]], fork: Callable[[], int] = python_fork) -> list[int]:
-    """What `draw` returns in a forked process."""
-    receive, send = os.pipe()
-    if (child := fork()) == 0:
-        signal.alarm(30)  # a child that hangs on an inherited lock dies
-        os.write(send, repr(draw()).encode())
-        os._exit(0)
-    os.close(send)
-    with os.fdopen(receive) as pipe:
-        said = pipe.read()
-    os.waitpid(child, 0)
-    return [int(number) for number in said.strip("[]").split(",")]
+forks = pytest.mark.parametrize("fork", [python_fork, raw_fork], ids=["os.fork", "fork of C"])
 
 
 def keys() -> Callable[[], bytes]:
@@ -50,14 +35,14 @@ def aes_ctr(key: bytes, size: int) -> bytes:
 def test_the_stream_is_aes_in_counter_mode_under_one_key_after_another() -> None:
     new_key = keys()
     expected = b"".join(aes_ctr(new_key(), 64) for _ in range(4))
-    stream = Keystream(keys(), bytes_per_key=64)
+    stream = Generator(keys(), bytes_per_key=64)
     drawn = b"".join(stream.words(size, np.uint8).tobytes() for size in (5, 100, 1, 0, 150))
     assert drawn == expected
 
 
 def test_a_key_serves_for_one_mebibyte() -> None:
     keys_left = [bytes([i] * 32) for i in range(4)]
-    stream = Keystream(keys_left.pop)
+    stream = Generator(keys_left.pop)
     stream.words(3 << 17, np.uint64)
     assert len(keys_left) == 1
     stream.words(1, np.uint8)
@@ -81,10 +66,10 @@ def test_a_generator_cannot_be_copied(copier: Callable[[Any], Any]) -> None:
 
 
 def test_a_generator_does_not_show_its_state() -> None:
-    assert repr(system_bits()).startswith("<discreet.noise.bits.Keystream object at ")
+    assert repr(system_bits()).startswith("<discreet.noise.bits.Generator object at ")
 
 
-@pytest.mark.parametrize("fork", [python_fork, raw_fork], ids=["os.fork", "fork of C"])
+@forks
 @pytest.mark.parametrize(
     "draw",
     [
@@ -118,9 +103,100 @@ def test_a_child_whose_process_id_is_that_of_its_parent_has_bits_of_its_own(
     assert not set(in_child(draw)) & set(draw())
 
 
-def test_a_child_can_draw_although_a_thread_of_its_parent_held_the_lock() -> None:
-    with system_bits()._lock:
-        assert len(in_child(lambda: noise.discrete_laplace(3, 5).tolist())) == 5
+@forks
+def test_a_generator_held_across_a_fork_goes_on_differently_in_parent_and_child(fork: Callable[[], int]) -> None:
+    bits = system_bits()
+
+    def draw() -> list[int]:
+        return bits.words(20, np.uint64).tolist()  # type: ignore[no-any-return]
+
+    draw()  # so that there is a key to inherit
+    assert not set(in_child(draw, fork)) & set(draw())
+
+
+@forks
+@pytest.mark.parametrize("line", range(1, 30, 4))
+def test_a_fork_amid_a_draw_repeats_no_words_but_those_already_under_way(
+    line: int, fork: Callable[[], int]
+) -> None:
+    bits = Generator(lambda: os.urandom(32))
+
+    def draw() -> list[int]:
+        return bits.words(3 << 15, np.uint64)[-20:].tolist()  # type: ignore[no-any-return]  # 3/4 of a key
+
+    parent, child = forked_midway(draw, line, fork)
+    assert not set(parent) & set(child)
+
+
+@forks
+def test_every_forked_child_is_a_generation_of_its_own(fork: Callable[[], int]) -> None:
+    def family() -> list[int]:
+        return [generation(), *in_child(lambda: [generation()], fork)]
+
+    family_tree = [generation(), *in_child(family, fork)]
+    assert len(set(family_tree)) == 3
+    assert generation() == family_tree[0]
+
+
+def test_a_child_with_the_process_id_of_its_parent_is_another_generation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    parent = generation()
+    assert in_child(lambda: [generation()]) != [parent]
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda count: [noise.discrete_laplace(2**51) for _ in range(count)],
+        lambda count: noise.uniform_below(2**63, (count,)).tolist(),
+        lambda count: [noise.uniform_below(2**63) for _ in range(count)],
+    ],
+    ids=["reserve", "array", "integers"],
+)
+def test_a_draw_may_interrupt_another_at_any_line(draw: Callable[[int], list[int]]) -> None:
+    """A signal handler that draws would wait for ever on a lock that the draw below it holds."""
+
+    seldom = random.Random(1)  # so that the reserve runs out in the draw below as well, and at each of its lines
+
+    def interrupted() -> list[int]:
+        between: list[int] = []
+        return (
+            at_every_line(lambda: between.extend(draw(seldom.choice((0, 0, 0, 1)))), lambda: draw(2000)) + between
+        )
+
+    drawn = in_child(interrupted)  # where an alarm ends what hangs
+    # Two of ten thousand draws of scale 2^51 coincide with probability below 1e-8.
+    assert len(set(drawn)) == len(drawn) > 2000
+
+
+def test_a_draw_that_fails_amid_its_words_leaves_a_generator_that_works() -> None:
+    class Interrupted(Exception):
+        pass
+
+    def interruption() -> None:
+        raise Interrupted
+
+    for _ in range(3):
+        with pytest.raises(Interrupted):
+            at_every_line(interruption, lambda: noise.discrete_laplace(3, 5))
+    assert noise.discrete_laplace(3, 5).shape == (5,)
+
+
+def test_a_child_can_draw_although_a_thread_of_its_parent_was_drawing() -> None:
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            noise.discrete_laplace(3, 100_000)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for _ in range(5):
+            assert len(in_child(lambda: noise.discrete_laplace(3, 5).tolist())) == 5
+    finally:
+        stop.set()
+        thread.join()
 
 
 def test_threads_share_a_generator_without_repeating_each_other() -> None:
@@ -129,6 +205,7 @@ def test_threads_share_a_generator_without_repeating_each_other() -> None:
     def work() -> None:
         mine = noise.uniform_below(2**63, 1000).tolist()
         mine += [noise.uniform_below(2**63) for _ in range(1000)]
+        mine += [noise.discrete_laplace(2**52) for _ in range(500)]
         drawn.extend(mine)
 
     threads = [threading.Thread(target=work) for _ in range(8)]
@@ -136,5 +213,5 @@ def test_threads_share_a_generator_without_repeating_each_other() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    # 16,000 draws of 2^63 coincide with probability 2^−36.
-    assert len(set(drawn)) == len(drawn) == 16_000
+    # 16,000 draws of 2^63 coincide with probability 2^−36, 4,000 of scale 2^52 with probability below 1e-9.
+    assert len(set(drawn)) == len(drawn) == 20_000

@@ -109,6 +109,25 @@ def test_a_law_that_could_leave_int64_is_refused_with_the_largest_that_cannot(
             draw(widest + Fraction(1, 7), size)
 
 
+@pytest.mark.parametrize(
+    ("refused", "call"),
+    [
+        (LawTooWide, lambda: noise.discrete_laplace(10**5000)),
+        (LawTooWide, lambda: noise.discrete_gaussian(Fraction(10**5000, 7), 3)),
+        (LawTooWide, lambda: noise.uniform_below(10**5000, 3)),
+        (ParameterError, lambda: noise.uniform_below(Fraction(1, 10**5000))),
+        (ParameterError, lambda: noise.bernoulli(10**5000)),
+        (ParameterError, lambda: noise.bernoulli_exp(-(10**5000))),
+        (ParameterError, lambda: noise.discrete_laplace(3, -(10**5000))),
+    ],
+)
+def test_a_number_too_long_to_print_is_refused_like_any_other(
+    refused: type[ParameterError], call: Callable[[], object]
+) -> None:
+    with pytest.raises(refused, match="thousands of digits"):
+        call()
+
+
 def test_single_draws_follow_the_law_through_many_refills() -> None:
     assert fits(
         np.array([noise.discrete_laplace(Fraction(7, 3)) for _ in range(100_000)]), laplace_pmf(Fraction(7, 3))
@@ -123,6 +142,6 @@ def test_more_laws_than_are_kept_can_be_used_at_once() -> None:
 
 
 def test_a_reserve_hands_out_every_draw_once() -> None:
-    drawn = [noise.uniform_below(2**62) for _ in range(20_000)]
-    # 20,000 draws of 2^62 coincide with probability below 2^−34.
+    drawn = [noise.discrete_laplace(2**52) for _ in range(20_000)]
+    # 20,000 draws of scale 2^52 coincide with probability below 2e-8.
     assert len(set(drawn)) == len(drawn)

@@ -9,6 +9,7 @@ from scipy import stats
 
 from discreet import noise
 from discreet.noise.gaussian import Narrow, Wide, _theta, _total
+from discreet.noise.inversion import Inversion
 from discreet.noise.reserve import draw
 
 from .goodness import FALSE_ALARM, fits, gaussian_pmf, happens, real
@@ -71,6 +72,22 @@ def test_a_wide_law_has_the_right_shape_and_even_low_digits(sigma: int) -> None:
     for shift in range(0, sigma.bit_length() - 8, 5):
         residues = np.bincount(sample >> shift & 31, minlength=32)
         assert stats.chisquare(residues).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("variance", ["1/5", "1", "100", "1024"])
+def test_the_narrow_table_leaves_less_than_one_draw_in_2_34_open(variance: str) -> None:
+    assert _left_open(Narrow(Fraction(variance))._digit._inversion) < 2**-34
+
+
+@pytest.mark.parametrize("variance", [1025, 2000, 4095, 4096, 4097, 10**6, 3 * 2**60, 2**104])
+def test_the_wide_table_leaves_less_than_one_draw_in_2_34_open(variance: int) -> None:
+    """The time of these is a hundred times that of others, and block and points are not ranked by their mass."""
+    assert _left_open(Wide(Fraction(variance))._blocks) < 2**-34
+
+
+def _left_open(inversion: Inversion) -> float:
+    """The mass between the bounds of a threshold, and beyond the last."""
+    return float((inversion._high - inversion._low).sum()) / 2**48
 
 
 @pytest.mark.parametrize(("k", "points"), [(0, 1), (0, 2), (1, 1), (1, 3), (20, 1)])

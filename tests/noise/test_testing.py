@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import copy
+import io
 import pickle
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,8 @@ import pytest
 from discreet import noise
 from discreet.errors import NotForRelease
 from discreet.noise.bits import system_bits
+
+from .interruptions import at_every_line, in_child
 
 DRAWS: dict[str, Callable[[], Any]] = {
     "laplace": lambda: noise.discrete_laplace(10, 50),
@@ -52,9 +56,9 @@ def test_every_result_is_marked_and_real_ones_are_not(draw: Callable[[], Any]) -
 @draws
 def test_real_bits_and_reserves_are_not_touched(draw: Callable[[], Any]) -> None:
     draw()
-    left = system_bits()._left
+    left = system_bits()._idle[-1]._left
     seeded(draw, 1)
-    assert system_bits()._left == left
+    assert system_bits()._idle[-1]._left == left
 
 
 def test_the_mark_stays_through_indexing_and_arithmetic() -> None:
@@ -77,6 +81,64 @@ def test_the_mark_stays_through_indexing_and_arithmetic() -> None:
         assert noise.is_test_noise(result)
     for result in (single + 1, 1 + single, -single, single * 2):
         assert noise.is_test_noise(result)
+
+
+KEEP_THE_MARK: list[Callable[[Any], Any]] = [
+    lambda made: made.astype(float).reshape(5, 10).T.copy(),
+    lambda made: made.cumsum().max(),
+    lambda made: made.argsort(),
+    lambda made: made @ made,
+    lambda made: (made > 3).any(),
+    lambda made: np.where(made > 0, made, 0),
+    lambda made: np.concatenate([np.arange(3), made]),
+    lambda made: np.stack([made[0], made[1]]),
+    lambda made: np.argmax(made),
+    lambda made: np.flatnonzero(made),
+    lambda made: np.count_nonzero(made),
+    lambda made: np.median(made),
+    lambda made: np.unique(made),
+    lambda made: next(iter(made)),
+    lambda made: sum(made),
+    lambda made: np.split(made, 2)[0],
+]
+
+DROP_THE_MARK: list[Callable[[Any], Any]] = [
+    lambda made: int(made[0]),
+    lambda made: made[0].item(),
+    lambda made: bool(made[0] > 3),
+    lambda made: made.tolist()[0],
+    lambda made: made.tobytes(),
+    lambda made: made.flat[0],
+    lambda made: made.argmax(),
+    lambda made: made.searchsorted(3),
+    lambda made: made.dot(made),
+    lambda made: made.nonzero()[0],
+    lambda made: np.nonzero(made)[0],
+    lambda made: np.where(made > 0)[0],
+    lambda made: np.histogram(made)[0],
+    lambda made: np.asarray(made),
+    lambda made: np.array(made),
+    lambda made: np.array([made[0], made[1]]),
+    lambda made: np.add(made, 1, out=np.empty(50, int)),
+    lambda made: saved_and_loaded(made),
+]
+
+
+def saved_and_loaded(made: Any) -> Any:
+    file = io.BytesIO()
+    np.save(file, made)
+    file.seek(0)
+    return np.load(file)
+
+
+@pytest.mark.parametrize("change", KEEP_THE_MARK)
+def test_the_mark_stays_where_the_documentation_says_so(change: Callable[[Any], Any]) -> None:
+    assert noise.is_test_noise(change(seeded(lambda: noise.discrete_laplace(10, 50), 1)))
+
+
+@pytest.mark.parametrize("change", DROP_THE_MARK)
+def test_the_mark_is_lost_where_the_documentation_says_so(change: Callable[[Any], Any]) -> None:
+    assert not noise.is_test_noise(change(seeded(lambda: noise.discrete_laplace(10, 50), 1)))
 
 
 def test_a_single_draw_serves_as_an_integer() -> None:
@@ -117,6 +179,46 @@ def test_a_thread_that_inherits_the_context_draws_real_noise_as_well() -> None:
         thread.start()
         thread.join()
     assert marks == [False]
+
+
+def test_a_task_that_outlives_the_block_draws_real_noise() -> None:
+    async def outlive() -> tuple[bool, bool]:
+        ended = asyncio.Event()
+
+        async def work() -> tuple[bool, bool]:
+            inside = made_for_test()
+            await ended.wait()
+            return inside, made_for_test()
+
+        with noise.deterministic(1):
+            task = asyncio.create_task(work())
+            await asyncio.sleep(0)  # the task runs until it waits
+        ended.set()
+        return await task
+
+    assert asyncio.run(outlive()) == (True, False)
+
+
+def test_a_generator_suspended_inside_keeps_its_caller_inside_until_it_is_closed() -> None:
+    def suspended() -> Generator[None, None, None]:
+        with noise.deterministic(1):
+            yield
+
+    inside = suspended()
+    next(inside)
+    assert made_for_test()
+    inside.close()
+    assert not made_for_test()
+
+
+def test_a_draw_may_interrupt_another_inside() -> None:
+    def marks() -> list[int]:
+        between: list[Any] = []
+        with noise.deterministic(1):
+            made = at_every_line(lambda: between.append(noise.uniform_below(2**63)), DRAWS["laplace"])
+        return [int(noise.is_test_noise(value)) for value in (made, *between)]
+
+    assert set(in_child(marks)) == {1}  # where an alarm ends what hangs
 
 
 def test_contexts_nest_and_end_even_after_an_error() -> None:

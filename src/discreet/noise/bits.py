@@ -6,10 +6,14 @@ blocks are drawn, so telling them from fair bits has advantage at most 2^(−97)
 old one: who reads the memory later learns nothing about noise drawn under earlier keys (backtracking
 resistance).
 
-A child process never continues its parent's stream. `os.register_at_fork` renews key and lock in the child (the
-lock may have been held by a thread that does not exist there); the process id is compared on every draw as well,
-for forks made by C code that runs no Python hooks. Generators cannot be copied or pickled, and cannot be seeded:
-`testing.deterministic` is a separate generator that marks whatever it makes.
+A stream has one user at a time. Who wants words takes a stream that is idle, or a new one, and puts it back when
+done: nobody waits, so a draw may interrupt another one of the same thread (in a signal handler, in `__del__`).
+
+A child process never continues its parent's stream. `os.register_at_fork` gives it a generator of its own, and
+begins a new `generation`; the process id is compared as well, for forks made by C code that runs no Python hooks.
+A draw during which a fork happens goes on with the old generator in both processes, so streams compare the
+generation before each step. Generators cannot be copied or pickled, and cannot be seeded: `testing.deterministic`
+has a separate generator, and marks whatever it makes.
 
 Tested in `tests/noise/test_bits.py`.
 """
@@ -17,7 +21,7 @@ Tested in `tests/noise/test_bits.py`.
 from __future__ import annotations
 
 import os
-import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any, NoReturn, Protocol, SupportsIndex
 
@@ -43,31 +47,18 @@ class Bits(Protocol):
 
 
 class Keystream:
-    """AES-CTR under keys from `new_key`, each used for at most `bytes_per_key` bytes."""
+    """AES-CTR under keys from `new_key`, each used for at most `bytes_per_key` bytes. For one user at a time."""
 
-    def __init__(self, new_key: Callable[[], bytes], *, bytes_per_key: int = _BYTES_PER_KEY):
+    def __init__(self, new_key: Callable[[], bytes], bytes_per_key: int):
         self._new_key, self._bytes_per_key = new_key, bytes_per_key
-        self._lock = threading.Lock()
-        self._left = 0
+        self._left = self._generation = 0
         self._encryptor: CipherContext
 
-    def words(self, count: int, dtype: type[np.unsignedinteger[Any]]) -> NDArray[Any]:
-        """Return `count` independent uniform words of an unsigned type."""
-        size = count * np.dtype(dtype).itemsize
-        buffer = np.empty(size + _SLACK, np.uint8)
-        with self._lock:
-            self._fill(buffer.data, size)
-        return buffer[:size].view(dtype)
-
-    def integer(self, bits: int) -> int:
-        """Return an integer that is uniform below 2^`bits`."""
-        octets = (bits + 7) // 8
-        return int.from_bytes(self.words(octets, np.uint8).tobytes(), "little") >> (8 * octets - bits)
-
-    def _fill(self, buffer: memoryview, size: int) -> None:
+    def fill(self, buffer: memoryview, size: int) -> None:
+        """Write `size` bytes into a buffer that has `_SLACK` more."""
         done = 0
         while done < size:
-            if not self._left:
+            if not self._left or self._generation != generation():
                 self._rekey()
             step = min(size - done, self._left, len(_ZEROS))
             self._encryptor.update_into(_ZEROS[:step], buffer[done : done + step + _SLACK])
@@ -75,9 +66,38 @@ class Keystream:
             done += step
 
     def _rekey(self) -> None:
+        self._generation = generation()
         # A key is never used twice, so the counter may start at zero.
         self._encryptor = Cipher(algorithms.AES(self._new_key()), modes.CTR(bytes(16))).encryptor()
         self._left = self._bytes_per_key
+
+
+class Generator:
+    """Hands out words, from as many streams as are in use at once."""
+
+    def __init__(self, new_key: Callable[[], bytes], *, bytes_per_key: int = _BYTES_PER_KEY):
+        self._new_key, self._bytes_per_key = new_key, bytes_per_key
+        self._idle: deque[Keystream] = deque()
+
+    def words(self, count: int, dtype: type[np.unsignedinteger[Any]]) -> NDArray[Any]:
+        """Return `count` independent uniform words of an unsigned type."""
+        size = count * np.dtype(dtype).itemsize
+        buffer = np.empty(size + _SLACK, np.uint8)
+        stream = self._stream()
+        stream.fill(buffer.data, size)
+        self._idle.append(stream)  # not after an error, which may have come between the words and their count
+        return buffer[:size].view(dtype)
+
+    def integer(self, bits: int) -> int:
+        """Return an integer that is uniform below 2^`bits`."""
+        octets = (bits + 7) // 8
+        return int.from_bytes(self.words(octets, np.uint8).tobytes(), "little") >> (8 * octets - bits)
+
+    def _stream(self) -> Keystream:
+        try:
+            return self._idle.pop()  # one step, which neither a thread nor a signal can divide
+        except IndexError:
+            return Keystream(self._new_key, self._bytes_per_key)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise TypeError("Random bits cannot be copied or pickled: two holders of one stream draw the same noise.")
@@ -92,13 +112,15 @@ class _Process:
 
     def __init__(self) -> None:
         self._renewals: list[Callable[[], None]] = []
+        self.generation = 0
         self.renew()
 
     def renew(self) -> None:
-        self.id = os.getpid()
-        self.bits = Keystream(_system_key)
+        self.generation += 1
+        self.bits = Generator(_system_key)
         for renewal in self._renewals:
             renewal()
+        self.id = os.getpid()  # last: until then every thread that looks renews for itself
 
     def on_renewal(self, renewal: Callable[[], None]) -> None:
         self._renewals.append(renewal)
@@ -109,12 +131,24 @@ os.register_at_fork(after_in_child=_process.renew)
 on_fork = _process.on_renewal
 
 
-def system_bits() -> Keystream:
+def system_bits() -> Generator:
     """Return this process's generator; a forked child gets one of its own.
 
     >>> system_bits().words(3, np.uint16).dtype
     dtype('uint16')
     """
+    generation()
+    return _process.bits
+
+
+def generation() -> int:
+    """Return a number that every forked child has anew: larger than that of its parent, whatever its process id.
+
+    What must not go on in two processes remembers it and compares.
+
+    >>> generation() == generation()
+    True
+    """
     if os.getpid() != _process.id:
         _process.renew()
-    return _process.bits
+    return _process.generation

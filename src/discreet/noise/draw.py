@@ -22,7 +22,7 @@ from discreet.noise.bits import system_bits
 from discreet.noise.coins import ExponentialCoins, exponential, with_chance
 from discreet.noise.gaussian import discrete_gaussian as gaussian
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.noise.reserve import Family, in_batches
+from discreet.noise.reserve import Family, draw, in_batches
 from discreet.noise.testing import marked, test_bits
 from discreet.noise.uniform import UniformBelow, integer_below
 from discreet.rational import Rational, positive, rational
@@ -35,7 +35,6 @@ _laplace: Family[int, Integers] = Family(DiscreteLaplace)
 _gaussian: Family[int, Integers] = Family(gaussian)
 _bernoulli: Family[bool, Booleans] = Family(with_chance)
 _bernoulli_exp: Family[bool, Booleans] = Family(exponential)
-_uniform: Family[int, Integers] = Family(lambda bound: UniformBelow(int(bound)))
 _exponential_coins = lru_cache(maxsize=32)(ExponentialCoins)
 
 
@@ -55,7 +54,7 @@ def discrete_laplace(scale: Rational, size: Size | None = None) -> int | Integer
         return held
     exact = positive(scale, "scale")
     if exact > 2**52:
-        raise LawTooWide(f"scale={scale} is too wide for noise in int64. The largest is scale=2**52.")
+        raise LawTooWide(f"scale={_shown(scale)} is too wide for noise in int64. The largest is scale=2**52.")
     return _laplace.draw(exact, _shape(size))
 
 
@@ -73,7 +72,9 @@ def discrete_gaussian(variance: Rational, size: Size | None = None) -> int | Int
         return held
     exact = positive(variance, "variance")
     if exact > 2**104:
-        raise LawTooWide(f"variance={variance} is too wide for noise in int64. The largest is variance=2**104.")
+        raise LawTooWide(
+            f"variance={_shown(variance)} is too wide for noise in int64. The largest is variance=2**104."
+        )
     return _gaussian.draw(exact, _shape(size))
 
 
@@ -91,7 +92,7 @@ def bernoulli(p: Rational, size: Size | None = None) -> bool | Booleans:
         return held
     exact = rational(p, "p")
     if not 0 <= exact <= 1:
-        raise ParameterError(f"p must be between 0 and 1, not {p!r}.")
+        raise ParameterError(f"p must be between 0 and 1, not {_shown(p)}.")
     return _bernoulli.draw(exact, _shape(size))
 
 
@@ -122,7 +123,7 @@ def bernoulli_exp(
         return _toss(x, scale)
     exact = rational(x, "x")
     if exact < 0:
-        raise ParameterError(f"x must not be below 0, got {x!r}.")
+        raise ParameterError(f"x must not be below 0, got {_shown(x)}.")
     return _bernoulli_exp.draw(exact / scale, _shape(size))
 
 
@@ -146,21 +147,22 @@ def uniform_below(n: Rational, size: Size) -> Integers: ...
 def uniform_below(n: Rational, size: Size | None = None) -> int | Integers:
     """Return integers that are uniform on 0, …, n−1. Above n = 2^63 they are drawn one by one.
 
+    Nothing is kept for an n seen before, and the time of a single draw does not tell n (below 2^64).
+
     >>> sorted(set(uniform_below(3, size=1000).tolist()))
     [0, 1, 2]
     """
-    if size is None and (held := _uniform.held(n)) is not None:
-        return held
     bound = positive(n, "n")
     if bound.denominator != 1:
-        raise ParameterError(f"n must be a whole number, not {n!r}.")
-    if bound <= 2**63:
-        return _uniform.draw(bound, _shape(size))
-    if size is not None:
-        raise ParameterError(f"n={n} is above 2**63, beyond int64. Leave out size to draw one Python integer.")
-    test = test_bits()
-    drawn = integer_below(int(bound), test or system_bits())
-    return marked(np.array(drawn, object)) if test else drawn
+        raise ParameterError(f"n must be a whole number, not {_shown(n)}.")
+    shape, test = _shape(size), test_bits()
+    if shape is None:
+        drawn: int | Integers = integer_below(int(bound), test or system_bits())
+    elif bound <= 2**63:
+        drawn = draw(UniformBelow(int(bound)), shape, test or system_bits())
+    else:
+        raise LawTooWide(f"n={_shown(n)} is above 2**63, beyond int64. Leave out size to draw one Python integer.")
+    return marked(np.array(drawn, np.int64 if bound <= 2**63 else object)) if test else drawn
 
 
 def _shape(size: Size | None) -> tuple[int, ...] | None:
@@ -173,6 +175,14 @@ def _shape(size: Size | None) -> tuple[int, ...] | None:
         shape = ()
     if len(shape) < len(sides) or any(side < 0 for side in shape):
         raise ParameterError(
-            f"size must be a count or a tuple of counts, not {size!r}. Write size=10 or size=(2, 5)."
+            f"size must be a count or a tuple of counts, not {_shown(size)}. Write size=10 or size=(2, 5)."
         )
     return shape
+
+
+def _shown(value: object) -> str:
+    """`value` in a message. Python refuses to print integers of more than some thousand digits."""
+    try:
+        return repr(value)
+    except ValueError:
+        return "(a number of thousands of digits)"

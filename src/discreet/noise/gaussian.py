@@ -42,7 +42,7 @@ from discreet.noise.inversion import Digit, Integers, Inversion, padded, quota
 
 _NARROW = 2**10  # the largest variance drawn from one table: some six hundred ranks
 _GUARD = 32  # bits, for the rounding of some thousand sums and products
-_STRIDE = 32  # blocks that weigh as much as one more Poisson point
+_STRIDE = 12  # blocks that weigh about as much as one more Poisson point
 
 
 def discrete_gaussian(variance: Fraction) -> Narrow | Wide:
@@ -199,10 +199,10 @@ def _partial_sums(masses: list[Interval], total: Interval, precision: int) -> li
 
 @lru_cache(maxsize=16)
 def pairs(shells: int) -> Integers:
-    """Return k and n, by increasing k + 32·n below `shells`: about the order of falling mass.
+    """Return k and n, by increasing k + 12·n below `shells`: about the order of falling mass.
 
-    >>> pairs(33)[:, -3:].tolist()
-    [[31, 32, 0], [0, 0, 1]]
+    >>> pairs(13)[:, -3:].tolist()
+    [[11, 12, 0], [0, 0, 1]]
     """
     sizes = np.arange(shells) // _STRIDE + 1
     shell = np.repeat(np.arange(shells), sizes)

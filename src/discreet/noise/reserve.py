@@ -1,15 +1,16 @@
 """Samplers built once per law, and single draws held in reserve.
 
 A single draw comes from a reserve of its law that is filled by the batch: it is cheap, and the time it takes
-(one call in a few hundred refills) has nothing to do with its value. Every value leaves the reserve once, under
-a lock. A forked child drops what its parent held, so the two never release the same noise.
+(one call in a few hundred refills) has nothing to do with its value. Every value leaves the reserve once, in a
+step that neither a thread nor a signal can divide. A forked child drops what its parent held, so the two never
+release the same noise.
 
 Tested in `tests/noise/test_draw.py` and `tests/noise/test_bits.py`.
 """
 
 from __future__ import annotations
 
-import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import lru_cache
@@ -64,16 +65,21 @@ class Reserve(Generic[Single]):
 
     def __init__(self, sampler: Sampler):
         self._sampler, self._next = sampler, _FIRST
-        self._drawn: list[Single] = []
-        self._lock = threading.RLock()
+        self._drawn: deque[Single] = deque()
 
     def take(self) -> Single:
         """Return a draw that nobody else gets."""
-        with self._lock:
-            if not self._drawn:
-                self._drawn.extend(draw(self._sampler, self._next, system_bits()).tolist())
-                self._next = min(2 * self._next, _MOST)
+        try:
             return self._drawn.pop()
+        except IndexError:
+            return self._refill()
+
+    def _refill(self) -> Single:
+        """Draw in advance, and return one more that was never in reserve, where others would take it."""
+        first, *rest = draw(self._sampler, self._next, system_bits()).tolist()
+        self._next = min(2 * self._next, _MOST)
+        self._drawn.extend(rest)
+        return cast(Single, first)
 
 
 class Family(Generic[Single, Array]):

@@ -1,10 +1,13 @@
 """Deterministic bits for tests, whose every result is marked as not for release.
 
 Inside `deterministic(seed)` the public functions draw from a generator of their own, keyed by the seed: the real
-one, and what it has in reserve, are not touched. The context belongs to one thread and one `contextvars`
-context. Results are `TestNoise`: arrays (for single draws of no dimension) that stay marked through indexing and
+one, and what it has in reserve, are not touched. The block holds for one thread and one `contextvars` context,
+and ends where it ends, also for tasks that were started inside and run on. A generator suspended inside has not
+left it, so whoever called it is inside as well: do not `yield` there.
+
+Results are `TestNoise`: arrays (for single draws of no dimension) that stay marked through indexing and
 arithmetic and refuse to be pickled. The mark is lost where numpy is told to drop it (`np.asarray`, `int()`): it
-guards against accidents, not intent.
+guards against accidents, not intent. `docs/theory/random-bits.md` lists what keeps it and what does not.
 
 Tested in `tests/noise/test_testing.py`.
 """
@@ -17,14 +20,26 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
+from itertools import count
 from typing import Any, NoReturn, SupportsIndex
 
 import numpy as np
 
 from discreet.errors import NotForRelease
-from discreet.noise.bits import Keystream
+from discreet.noise.bits import Generator
 
-_context: ContextVar[tuple[int, Keystream] | None] = ContextVar("deterministic noise", default=None)
+
+@dataclass
+class _Block:
+    """A `with` block: a copy of its context may outlive it, so the block itself says whether it is open."""
+
+    bits: Generator
+    thread: int
+    open: bool = True
+
+
+_context: ContextVar[_Block | None] = ContextVar("deterministic noise", default=None)
 
 
 class TestNoise(np.ndarray[Any, np.dtype[Any]]):
@@ -70,10 +85,10 @@ def is_test_noise(value: object) -> bool:
     return isinstance(value, TestNoise)
 
 
-def test_bits() -> Keystream | None:
+def test_bits() -> Generator | None:
     """Return the deterministic generator if this thread is inside `deterministic`."""
-    held = _context.get()
-    return held[1] if held and held[0] == threading.get_ident() else None
+    block = _context.get()
+    return block.bits if block and block.open and block.thread == threading.get_ident() else None
 
 
 test_bits.__test__ = False  # type: ignore[attr-defined]
@@ -88,17 +103,13 @@ def deterministic(seed: int) -> Iterator[None]:
     ...     noise.discrete_laplace(10, size=4)
     TestNoise([...], made from deterministic bits: not for release)
     """
-    key = hashlib.sha256(f"discreet test bits {operator.index(seed)}".encode()).digest()
-    # Later keys are hashes of earlier ones, so that a key is never used twice here either.
-    keys = _chain(key)
-    token = _context.set((threading.get_ident(), Keystream(lambda: next(keys))))
+    numbers, name = count(), f"discreet test bits {operator.index(seed)}"
+    # Keys are numbered, so that none is used twice here either.
+    bits = Generator(lambda: hashlib.sha256(f"{name} key {next(numbers)}".encode()).digest())
+    block = _Block(bits, threading.get_ident())
+    token = _context.set(block)
     try:
         yield
     finally:
+        block.open = False
         _context.reset(token)
-
-
-def _chain(key: bytes) -> Iterator[bytes]:
-    while True:
-        yield key
-        key = hashlib.sha256(key).digest()
