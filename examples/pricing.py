@@ -34,7 +34,7 @@ def mechanism(epsilon: str) -> Exponential:
 
 def choices(scores: NDArray[np.int64], epsilon: str) -> NDArray[np.int64]:
     """How often each price is set if one tried over and over: to see the law, never to be released like this."""
-    exact = Exact(scores, Sensitivity(each=int(PRICES.max()), monotonic=True))
+    exact = Exact(scores, Sensitivity(each=int(PRICES.max()), monotonic="up"))
     release = mechanism(epsilon).release
     return np.bincount([release(exact) for _ in range(CHOICES)], minlength=len(PRICES))
 

@@ -38,7 +38,7 @@ def selection() -> None:
     heading("2. Choose the best of several, privately")
     votes = {"Oslo": 410, "Lima": 395, "Pune": 120, "Bern": 70}
     pick = PermuteAndFlip("0.5", monotonic=True)
-    scores = Exact(list(votes.values()), Sensitivity(each=1, entries=1, monotonic=True))
+    scores = Exact(list(votes.values()), Sensitivity(each=1, entries=1, monotonic="up"))
     print(f"   the favourite city, at ε = 0.5:           {list(votes)[pick.release(scores)]}")
 
 

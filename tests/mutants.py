@@ -184,7 +184,25 @@ MECHANISMS = [
     ),
     Mutant("Run: never halts", "mechanisms/runs.py", "self._left -= bool(above)", "self._left -= 0", SPARSE),
     Mutant(
-        "Run: goes on in a child", "mechanisms/runs.py", "if os.getpid() != self._process:", "if False:", SPARSE
+        "Run: goes on in a child",
+        "mechanisms/runs.py",
+        "if generation() != self._generation:",
+        "if False:",
+        SPARSE,
+    ),
+    Mutant(
+        "Run: counts and negated counts",
+        "mechanisms/runs.py",
+        "if direction != self._direction:",
+        "if False:",
+        SPARSE,
+    ),
+    Mutant(
+        "NumericRun: number without the mark of its line",
+        "mechanisms/runs.py",
+        "of=above)",
+        "of=None)",
+        SPARSE,
     ),
     Mutant(
         "Exact: shows itself",
@@ -280,6 +298,27 @@ NOISE = [
         "return total[0], total[1]",
         "tests/noise/test_certified.py",
     ),
+    Mutant(
+        "bits: a fork amid a draw goes unnoticed",
+        "noise/bits.py",
+        "if not self._left or self._generation != generation():",
+        "if not self._left:",
+        "tests/noise/test_bits.py",
+    ),
+    Mutant(
+        "discrete Gaussian: the slow branch too often",
+        "noise/gaussian.py",
+        "_STRIDE = 12",
+        "_STRIDE = 32",
+        "tests/noise/test_gaussian.py",
+    ),
+    Mutant(
+        "test bits: outlive their block",
+        "noise/testing.py",
+        "block.open = False",
+        "pass",
+        "tests/noise/test_testing.py",
+    ),
 ]
 
 PRIVACY = [
@@ -314,14 +353,14 @@ PRIVACY = [
     Mutant(
         "FFT: error not counted",
         "privacy/compose.py",
-        "return 8 * ULP * (1 + math.log2(length))",
+        "return 8 * ROUNDOFF * (1 + math.log2(length))",
         "return 0.0",
         "tests/privacy/test_compose.py",
     ),
     Mutant(
         "window: what is outside not counted",
         "privacy/compose.py",
-        "nats = -math.log(_WINDOW_TAIL)",
+        "nats = 1 - math.log(_WINDOW_TAIL)",
         "nats = 5.0",
         "tests/privacy/test_compose.py",
     ),
@@ -345,6 +384,27 @@ PRIVACY = [
         "q = np.exp(-(n**2) / (2 * variance))",
         "q = np.exp(-(n**2) / 2)",
         "tests/privacy/test_dominating.py",
+    ),
+    Mutant(
+        "profile: mass far above the middle forgotten",
+        "privacy/profile.py",
+        "x, weights = x[start:], law.weights[start:]",
+        "x, weights = x[start : start + 4000], law.weights[start : start + 4000]",
+        "tests/privacy/test_plan.py",
+    ),
+    Mutant(
+        "losses: integers of numpy kept",
+        "privacy/losses.py",
+        'object.__setattr__(self, "count", whole(self.count, "count", least=0))',
+        'whole(self.count, "count", least=0)',
+        "tests/privacy/test_plan.py",
+    ),
+    Mutant(
+        "session: one step too many",
+        "privacy/session.py",
+        "if cost > self.remaining:",
+        "if self.remaining <= 0:",
+        "tests/privacy/test_session.py",
     ),
 ]
 

@@ -26,10 +26,11 @@ from discreet.mechanisms import (
     Sensitivity,
     Sparse,
 )
+from discreet.mechanisms.selection import Selection
 from discreet.privacy import plan
 from discreet.privacy.losses import Loss
 
-EXAMPLES: dict[str, Any] = {
+EXAMPLES: dict[str, Mechanism] = {
     "AboveThreshold": AboveThreshold("0.1", threshold=50),
     "Exponential": Exponential("0.1"),
     "Gaussian": Gaussian(1000),
@@ -39,7 +40,7 @@ EXAMPLES: dict[str, Any] = {
     "ReportNoisyMax": ReportNoisyMax("0.1"),
     "Sparse": Sparse("0.1", threshold=50, positives=20),
 }
-VALUES = Exact(list(range(40, 60)), Sensitivity(entries=1, each=1, monotonic=True))
+VALUES = Exact(list(range(40, 60)), Sensitivity(entries=1, each=1, monotonic="up"))
 
 
 def public_mechanisms() -> list[str]:
@@ -50,6 +51,13 @@ def public_mechanisms() -> list[str]:
 every_mechanism = pytest.mark.parametrize(
     "mechanism", [EXAMPLES.get(name, name) for name in public_mechanisms()], ids=public_mechanisms()
 )
+
+
+def size(mechanism: Any) -> dict[str, int]:
+    """What its error depends on beside the confidence, and has to be said."""
+    if isinstance(mechanism, Selection):
+        return {"candidates": 2}
+    return {"queries": 1} if isinstance(mechanism, Sparse) else {}
 
 
 def comparable(release: Any) -> list[Any]:
@@ -69,13 +77,30 @@ def test_what_is_public_is_what_is_there() -> None:
 def test_it_keeps_the_contract(mechanism: Any) -> None:
     assert isinstance(mechanism, Mechanism)
     assert isinstance(mechanism.loss, Loss)
-    assert isinstance(mechanism.error(), int)
-    assert mechanism.error() >= 0
+    assert isinstance(mechanism.error(**size(mechanism)), int)
+    assert mechanism.error(**size(mechanism)) == mechanism.error("0.95", **size(mechanism)) >= 0
 
 
 @every_mechanism
 def test_the_theorem_of_the_textbook_stands_beside_its_error(mechanism: Any) -> None:
-    assert 0 < mechanism.error() < 1.01 * mechanism.theorem()
+    assert 0 < mechanism.error(**size(mechanism)) < 1.01 * mechanism.theorem(**size(mechanism))
+
+
+@every_mechanism
+def test_an_error_for_many_is_not_answered_for_few(mechanism: Any) -> None:
+    for name in size(mechanism):
+        with pytest.raises(TypeError, match=name):
+            mechanism.error("0.95")
+        with pytest.raises(TypeError, match=name):
+            mechanism.theorem("0.95")
+
+
+@every_mechanism
+@pytest.mark.parametrize("bad", ["no", "up", 1, 0, None, np.bool_(True)])
+def test_a_flag_is_true_or_false(mechanism: Any, bad: Any) -> None:
+    if hasattr(mechanism, "monotonic"):
+        with pytest.raises(ParameterError, match="monotonic=True or monotonic=False"):
+            dataclasses.replace(mechanism, monotonic=bad)
 
 
 @every_mechanism
@@ -96,7 +121,8 @@ def test_its_loss_can_be_planned(mechanism: Any) -> None:
 
 @every_mechanism
 def test_errors_grow_with_confidence(mechanism: Any) -> None:
-    errors = [mechanism.error(confidence) for confidence in ("0.5", "0.9", "0.99", "0.999999")]
+    confidences = ("0.5", "0.9", "0.99", "0.999999")
+    errors = [mechanism.error(confidence, **size(mechanism)) for confidence in confidences]
     assert errors == sorted(errors)
     assert errors[0] < errors[-1]
 
@@ -148,7 +174,7 @@ def test_a_float_is_taken_at_its_exact_value_with_a_warning(mechanism: Any) -> N
 
 
 @every_mechanism
-@pytest.mark.parametrize("bad", [0, -2, 1.5, True])
+@pytest.mark.parametrize("bad", [0, -2, 1.5, True, None])
 def test_a_sensitivity_that_has_no_meaning_is_refused(mechanism: Any, bad: Any) -> None:
     with pytest.raises(ParameterError):
         dataclasses.replace(mechanism, sensitivity=bad)
@@ -156,7 +182,7 @@ def test_a_sensitivity_that_has_no_meaning_is_refused(mechanism: Any, bad: Any) 
 
 @every_mechanism
 def test_a_single_integer_is_released_or_refused_by_its_shape(mechanism: Any) -> None:
-    exact = Exact(5, Sensitivity(each=1, monotonic=True))
+    exact = Exact(5, Sensitivity(each=1, monotonic="up"))
     if isinstance(mechanism, Laplace | Gaussian):
         assert isinstance(mechanism.release(exact), int)
     else:

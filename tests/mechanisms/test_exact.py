@@ -18,6 +18,8 @@ import pytest
 
 from discreet.errors import ParameterError, SensitivityExceeded
 from discreet.mechanisms import Exact, Exponential, Gaussian, Laplace, Sensitivity, Sparse
+from discreet.mechanisms.exact import added
+from discreet.mechanisms.sensitivity import Direction
 
 SECRET = 918273645
 
@@ -44,6 +46,12 @@ def test_every_way_to_look_inside_is_refused_and_says_nothing(peek: Callable[[An
     with pytest.raises(TypeError) as refusal:
         peek(Exact(value, 1))
     assert str(SECRET) not in "".join(traceback.format_exception(refusal.value)).replace("SECRET", "")
+
+
+@pytest.mark.parametrize("peek", [len, list, np.asarray, np.array, copy.copy, pickle.dumps])
+def test_a_refusal_says_that_the_value_is_sealed(peek: Callable[[Any], Any]) -> None:
+    with pytest.raises(TypeError, match="is sealed"):
+        peek(Exact([SECRET], 1))
 
 
 def test_what_may_be_seen_is_its_shape_and_its_sensitivity() -> None:
@@ -90,6 +98,56 @@ def test_only_integers_are_taken(values: Any) -> None:
         Exact(values, 1)
 
 
+@pytest.mark.parametrize(
+    ("values", "fix"),
+    [
+        (2.5, "math.floor"),
+        ([1, 2.5], "math.floor"),
+        (np.array([2.5]), "math.floor"),
+        (True, "int\\(flag\\)"),
+        ("7", "int\\(text\\)"),
+        (["7"], "int\\(text\\)"),
+        (np.array(["7"]), "astype"),
+        (np.array([1, 2], object), "astype"),
+        ([[1, 2]], "flat list"),
+        ([np.array(1)], "flat list"),
+        ({1, 2}, "flat list"),
+        (np.ma.array([1, SECRET], mask=[False, True]), "filled"),
+        (np.ma.array(SECRET, mask=True), "filled"),
+    ],
+    ids=str,
+)
+def test_what_is_no_integer_is_refused_with_a_fix_that_fits(values: Any, fix: str) -> None:
+    with pytest.raises(ParameterError, match=fix) as refusal:
+        Exact(values, 1)
+    assert str(SECRET) not in str(refusal.value)
+
+
+def test_every_plain_sequence_of_integers_is_taken() -> None:
+    quiet = Laplace("1/1000")  # zero noise, but for one chance in 10⁴³⁴
+    for values in ([3, 4, 5], (3, 4, 5), range(3, 6), np.array([3, 4, 5], np.uint8)):
+        assert np.asarray(quiet.release(Exact(values, 1))).tolist() == [3, 4, 5]
+
+
+@pytest.mark.parametrize("bad", [None, 0, "many", 1.5, True, [1]])
+def test_a_value_without_a_sensitivity_is_refused(bad: Any) -> None:
+    with pytest.raises(ParameterError, match="sensitivity"):
+        Exact(5, sensitivity=bad)
+
+
+@pytest.mark.parametrize("bad", [True, False, "UP", "", 1])
+def test_a_direction_is_up_or_down(bad: Any) -> None:
+    with pytest.raises(ParameterError, match='"up", "down" or None'):
+        Sensitivity(each=1, monotonic=bad)
+
+
+@pytest.mark.parametrize("direction", ["up", "down"])
+def test_values_that_move_one_way_are_taken_whichever_it_is(direction: Direction) -> None:
+    exact = Exact([1, 2], Sensitivity(each=1, monotonic=direction))
+    assert Exponential(1, monotonic=True).release(exact) in (0, 1)
+    assert len(Sparse(1, 0, positives=9, monotonic=True).release(exact)) == 2
+
+
 @pytest.mark.parametrize("empty", [[], (), np.array([], np.int64)])
 def test_an_empty_vector_is_no_question(empty: Any) -> None:
     with pytest.raises(ParameterError, match="at least one"):
@@ -109,10 +167,12 @@ def test_values_are_clamped_without_a_word(values: Any, clamped: int) -> None:
     assert np.asarray(quiet.release(Exact([clamped, 0], 1))).tolist() == [clamped, 0]
 
 
-def test_a_sum_that_would_leave_int64_stays_at_its_end() -> None:
-    """At the widest noise there is, sums stay on the side of the value; a wrapped sum would change sides."""
-    top = np.asarray(Laplace(2**52).release(Exact([2**62 - 1] * 2_000, 1)))
-    assert top.min() > 0
+def test_no_sum_with_noise_leaves_int64() -> None:
+    """At the ends of both, and for the widest law there is; a wrapped sum would change sides."""
+    for sign in (-1, 1):
+        end = Exact([sign * 2**80] * 2_000, 1)
+        assert np.all(np.asarray(added(end, np.full(2_000, sign * 2**62))) == sign * (2**63 - 1))
+        assert np.all(sign * np.asarray(Laplace(2**52).release(end)) > 0)
 
 
 SMALL = [np.array(v) for v in itertools.product(range(-3, 4), repeat=3) if any(v)]
@@ -134,8 +194,8 @@ def test_bounds_that_follow_are_true_of_every_small_vector(known: dict[str, Any]
 
 def test_a_vector_bounds_how_many_entries_can_move() -> None:
     assert Exact([1, 2, 3], Sensitivity(each=2)).sensitivity == Sensitivity(entries=3, each=2)
-    assert Exact(1, Sensitivity(each=2, monotonic=True)).sensitivity == Sensitivity(
-        l1=2, entries=1, monotonic=True
+    assert Exact(1, Sensitivity(each=2, monotonic="up")).sensitivity == Sensitivity(
+        l1=2, entries=1, monotonic="up"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
@@ -13,6 +14,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from discreet import noise
 from discreet.mechanisms import Exact, Exponential, PermuteAndFlip, ReportNoisyMax, Sensitivity
 from discreet.mechanisms.selection import Selection
 from discreet.mechanisms.softmax import pick, weights
@@ -103,7 +105,7 @@ def test_choices_follow_the_law(kind: type[Any], monotonic: bool) -> None:
     """Fails if ε is used without its 2, the sensitivity is ignored, or ties go to another index."""
     mechanism = kind("1.5", 2, monotonic)
     for scores in [(0, 3, 1, 3), (4, 0, 4)]:
-        exact = Exact(list(scores), Sensitivity(each=2, monotonic=True))
+        exact = Exact(list(scores), Sensitivity(each=2, monotonic="up"))
         law = LAWS[kind](mechanism, scores)
         assert p_value(partial(mechanism.release, exact), 6_000, law) > FALSE_ALARM
 
@@ -115,6 +117,13 @@ def test_a_choice_settled_with_more_bits_has_the_same_law(bits: int) -> None:
     law = exponential(Exponential(1), [-g for g in gaps.tolist()])
     counts = Counter(pick(gaps, Fraction(2), bits=bits) for _ in range(3_000))
     assert p_value_of(counts, law) > FALSE_ALARM
+
+
+def test_a_choice_settled_with_more_bits_among_many_takes_no_more_than_moments() -> None:
+    """Twelve first bits are too few for 10⁵ shares. All gaps differ: none can be bounded together with another."""
+    start = time.process_time()
+    assert 0 <= pick(np.arange(100_000), Fraction(10**6), bits=12) < 100_000
+    assert time.process_time() - start < 3  # bounds of every weight by its own series would take six
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 50), Fraction(7, 3), Fraction(10**6), Fraction(10**17, 3)])
@@ -138,6 +147,17 @@ def test_equal_scores_are_all_chosen(kind: type[Any]) -> None:
     mechanism = kind(1)
     exact = Exact([9] * 4, Sensitivity(each=1))
     assert {mechanism.release(exact) for _ in range(300)} == {0, 1, 2, 3}  # one is missed once in 10³⁶
+
+
+@pytest.mark.parametrize("kind", list(LAWS))
+def test_the_bits_that_a_choice_takes_do_not_tell_the_scores(kind: type[Any]) -> None:
+    """After one winner by far, or a thousand equal ones, the stream is at the same place."""
+    following = set()
+    for scores in ([10**6] + [0] * 999, [7] * 1_000, range(1_000)):
+        with noise.deterministic(3):
+            kind(1).release(Exact(scores, Sensitivity(each=1)))
+            following.add(int(noise.uniform_below(2**62)))
+    assert len(following) == 1
 
 
 def test_a_noisy_tie_goes_to_the_lowest_index() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import multiprocessing
+import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -14,6 +16,7 @@ from discreet import noise
 from discreet.errors import BudgetExceeded, DiscreetError, ParameterError, SensitivityExceeded
 from discreet.mechanisms import AboveThreshold, Exact, NumericSparse, Sensitivity, Sparse
 from discreet.mechanisms.runs import Run
+from discreet.mechanisms.sensitivity import Direction
 
 HIGH, LOW = Exact(10**9, 1), Exact(-(10**9), 1)
 KINDS = [AboveThreshold(1, 0), Sparse(1, 0, positives=2), NumericSparse(1, 0, positives=3)]
@@ -83,6 +86,45 @@ def test_a_run_refuses_what_is_too_sensitive_before_it_answers() -> None:
     assert run.left == 1
 
 
+def going(direction: Direction, value: int = 0) -> Exact:
+    return Exact(value, Sensitivity(each=1, monotonic=direction))
+
+
+@pytest.mark.parametrize(("first", "other"), [("up", "down"), ("down", "up")])
+def test_a_monotonic_run_keeps_the_direction_of_its_first_query(first: Direction, other: Direction) -> None:
+    run = Sparse(1, 0, positives=3, monotonic=True).start()
+    refusals = set()
+    for value in (-(10**9), 10**9):
+        run.ask(going(first, value))
+        with pytest.raises(SensitivityExceeded, match=f'"{first}".*"{other}"') as refusal:
+            run.ask(going(other, value))
+        refusals.add(str(refusal.value))
+    assert len(refusals) == 1
+    assert run.left == 2
+
+
+def test_a_query_that_was_refused_draws_no_noise_and_gives_no_direction() -> None:
+    numbers = []
+    for interrupted in (False, True):
+        with noise.deterministic(5):
+            run = NumericSparse(1, -(10**6), positives=9, monotonic=True).start()
+            if interrupted:
+                with pytest.raises(SensitivityExceeded):
+                    run.ask(Exact(0, Sensitivity(each=2, monotonic="up")))
+            numbers.append([int(run.ask(going("down")))])
+            if interrupted:
+                with pytest.raises(SensitivityExceeded):
+                    run.ask(going("up"))
+            numbers[-1].append(int(run.ask(going("down"))))
+    assert numbers[0] == numbers[1]
+
+
+def test_a_general_run_takes_queries_of_every_direction() -> None:
+    run = Sparse(1, 0, positives=9).start()
+    for exact in (going("up"), going("down"), Exact(0, 1)):
+        assert run.ask(exact) in (True, False)
+
+
 def test_threads_share_the_positives_of_a_run() -> None:
     run = Sparse(1, 0, positives=50).start()
 
@@ -96,9 +138,10 @@ def test_threads_share_the_positives_of_a_run() -> None:
         assert sum(pool.map(ask, range(400))) == 50
 
 
-def _ask_in_child(run: Run, queue: Any) -> None:
+def _ask_in_child(run: Run, process: int, queue: Any) -> None:
     try:
-        run.ask(HIGH)
+        with mock.patch("os.getpid", return_value=process):  # ids come again once there were enough processes
+            run.ask(HIGH)
     except DiscreetError as refusal:
         queue.put(str(refusal))
     else:
@@ -108,7 +151,7 @@ def _ask_in_child(run: Run, queue: Any) -> None:
 def test_a_forked_child_cannot_go_on_with_the_run_of_its_parent() -> None:
     context = multiprocessing.get_context("fork")
     queue, run = context.Queue(), AboveThreshold(1, 0).start()
-    child = context.Process(target=_ask_in_child, args=(run, queue))
+    child = context.Process(target=_ask_in_child, args=(run, os.getpid(), queue))
     child.start()
     assert "another process" in queue.get(timeout=30)
     child.join()
@@ -119,6 +162,12 @@ def test_a_run_from_test_bits_marks_its_answers() -> None:
     with noise.deterministic(5):
         answers = [m.start().ask(HIGH) for m in KINDS]
     assert all(isinstance(answer, noise.TestNoise) for answer in answers)
+
+
+def test_the_mark_of_a_line_from_test_bits_stays_on_what_it_decides_later() -> None:
+    with noise.deterministic(5):
+        runs = [mechanism.start() for mechanism in KINDS]
+    assert all(isinstance(run.ask(HIGH), noise.TestNoise) for run in runs)
 
 
 @pytest.mark.parametrize("bad", [0, -1, 1.5, True])

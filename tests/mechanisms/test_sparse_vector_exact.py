@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.errors import SensitivityExceeded
 from discreet.mechanisms import AboveThreshold, Exact, NumericSparse, Sensitivity, Sparse
 from discreet.privacy import losses
 from tests.mechanisms.output_laws import (
@@ -40,19 +41,36 @@ def test_no_answers_to_three_queries_give_away_more_than_epsilon(mechanism: Spar
         assert max(abs(ratio) for ratio in log_ratios(P, Q)) <= float(mechanism.epsilon) + 1e-9
 
 
-@pytest.mark.parametrize("mechanism", CASES, ids=str)
-def test_a_long_row_of_small_queries_before_the_large_ones_comes_close_to_epsilon(mechanism: Sparse) -> None:
-    """The proof is tight here: half the noise anywhere, or noise for one side only, would lose more."""
+def loss_of_a_long_row(mechanism: Sparse, fall: int) -> float:
+    """What is lost at most by many small queries that rise by Δ and then large ones that fall."""
     top, count = mechanism.threshold, 200 * mechanism.sensitivity
     answers = (False,) * count + (True,) * mechanism.positives
     worst = 0.0
     for small, large in itertools.product(range(-40, 20, 4), range(-60, 1, 10)):
         values = [top + small] * count + [top + large] * mechanism.positives
-        fall = 0 if mechanism.monotonic else -mechanism.sensitivity
-        moved = [top + small + mechanism.sensitivity] * count + [top + large + fall] * mechanism.positives
+        moved = [top + small + mechanism.sensitivity] * count + [top + large - fall] * mechanism.positives
         P, Q = (sparse_chance(mechanism, v, answers) for v in (values, moved))
         worst = max(worst, abs(math.log(P / Q)))
+    return worst
+
+
+@pytest.mark.parametrize("mechanism", CASES, ids=str)
+def test_a_long_row_of_small_queries_before_the_large_ones_comes_close_to_epsilon(mechanism: Sparse) -> None:
+    """The proof is tight here: half the noise anywhere, or noise for one side only, would lose more."""
+    worst = loss_of_a_long_row(mechanism, fall=0 if mechanism.monotonic else mechanism.sensitivity)
     assert 0.9 * float(mechanism.epsilon) < worst <= float(mechanism.epsilon) + 1e-9
+
+
+@pytest.mark.parametrize("mechanism", [mechanism for mechanism in CASES if mechanism.monotonic], ids=str)
+def test_counts_and_negated_counts_in_one_monotonic_run_would_lose_more_so_it_refuses(mechanism: Sparse) -> None:
+    """Each query is monotonic by itself. Together they are worth up to ε₁ + 2ε₂."""
+    first, second = mechanism.split
+    worst = loss_of_a_long_row(mechanism, fall=mechanism.sensitivity)
+    assert 1.3 * float(mechanism.epsilon) < worst <= float(first + 2 * second) + 1e-9
+    run = mechanism.start()
+    run.ask(Exact(-(10**9), Sensitivity(each=1, monotonic="up")))
+    with pytest.raises(SensitivityExceeded, match="a run of its own"):
+        run.ask(Exact(0, Sensitivity(each=1, monotonic="down")))
 
 
 @pytest.mark.parametrize("monotonic", [False, True])
@@ -97,7 +115,7 @@ VALUES = [(0, 1, -2), (3, -4, 5)]
 def test_releases_follow_the_law(mechanism: Sparse) -> None:
     """Fails if noise is halved, dropped from the threshold, or shared by the queries, or if > stands for ≥."""
     for values in VALUES:
-        exact = Exact(list(values), Sensitivity(each=mechanism.sensitivity, monotonic=True))
+        exact = Exact(list(values), Sensitivity(each=mechanism.sensitivity, monotonic="up"))
         draw = lambda exact=exact: tuple(mechanism.release(exact).tolist())  # noqa: E731
         assert p_value(draw, 4_000, sparse(mechanism, values)) > FALSE_ALARM
 
@@ -105,7 +123,7 @@ def test_releases_follow_the_law(mechanism: Sparse) -> None:
 @pytest.mark.parametrize("mechanism", CASES, ids=str)
 def test_runs_follow_the_same_law(mechanism: Sparse) -> None:
     """Fails if a run draws its threshold again for every query, or its query noise once."""
-    exacts = [Exact(f, Sensitivity(each=mechanism.sensitivity, monotonic=True)) for f in (0, 1, -2)]
+    exacts = [Exact(f, Sensitivity(each=mechanism.sensitivity, monotonic="up")) for f in (0, 1, -2)]
 
     def draw() -> tuple[bool, ...]:
         run, answers = mechanism.start(), []

@@ -30,5 +30,10 @@ class Mechanism(Protocol):
     def release(self, exact: Exact) -> Any:
         """Open the exact value, and return what may be seen of it."""
 
-    def error(self, confidence: Rational = 0.95) -> int:
-        """How far off a release is at most, with this confidence: from the law of the noise itself."""
+    # Type checkers read `*_: Any, **size: Any` as whatever further parameters a mechanism has.
+    def error(self, confidence: Rational = "0.95", *_: Any, **size: Any) -> int:
+        """How far off a release is at most, with this confidence: from the law of the noise itself.
+
+        `size` is what it depends on beside the parameters: the `dimension=` of a vector (1 if not said), or how
+        many `candidates=` or `queries=` there are, which has to be said.
+        """

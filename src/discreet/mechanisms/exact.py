@@ -2,18 +2,21 @@
 
 An `Exact` carries an integer or a vector of integers together with its sensitivity. It has no repr, no length, no
 iteration, no comparison, no pickle and no copy, so that logging, printing or a debugger's summary shows nothing.
-Whether it is admitted depends on its declared sensitivity and shape, never on what it holds.
+Whether it is admitted depends on its declared sensitivity and shape, never on what it holds. What a mechanism may
+refuse it refuses before it opens the value. The seal does not hold against whoever reads the memory: a crash
+reporter that saves local variables, at the moment of an interrupt, say, sees what a working mechanism has open.
 
 Integers only: sums of integers are exact in any order, so a sensitivity is a theorem and not a hope about
 rounding. Values are clamped to ±(2⁶² − 1). The clamp moves no two values further apart, so the sensitivity
-stands, and no value makes an exception that an onlooker could see. Tested in tests/mechanisms/test_exact.py.
+stands, and no value makes an exception that an onlooker could see. Noise lies within ±2⁶² (`noise.draw`), so that
+every sum of the two is an int64. Tested in tests/mechanisms/test_exact.py.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
-from typing import Any, NoReturn, SupportsIndex, TypeAlias, final
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn, SupportsIndex, TypeAlias, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +26,12 @@ from discreet.errors import ParameterError, SensitivityExceeded
 from discreet.mechanisms.sensitivity import Sensitivity
 
 LIMIT = 2**62 - 1
-"""Exact values lie within ±LIMIT, so that the difference of two of them is still an int64."""
-
-_END = 2**63 - 1
+"""Exact values lie within ±LIMIT: the difference of two, and the sum with noise within ±2⁶², are int64."""
 
 Integers: TypeAlias = NDArray[np.int64]
 """What an exact value holds once open; zero-dimensional for a single integer."""
+
+Result = TypeVar("Result")
 
 _QUANTISE = "Quantise first: write math.floor(value / step), or int(flag)."
 
@@ -70,7 +73,7 @@ class Exact:
     def __dir__(self) -> list[str]:
         return ["sensitivity", "size"]  # what inspectors walk through
 
-    def __sealed(self, *_: object) -> NoReturn:
+    def __sealed(self, *_: object, **__: object) -> NoReturn:
         raise TypeError("An exact value is sealed. Only a mechanism opens it: write mechanism.release(exact).")
 
     __bool__ = __len__ = __iter__ = __contains__ = __getitem__ = __array__ = __sealed
@@ -85,16 +88,12 @@ def _open(exact: Exact) -> Integers:
 
 
 def added(exact: Exact, drawn: int | Integers) -> int | Integers:
-    """Return exact value + noise: the one place where the two meet. A sum that leaves int64 stays at its end.
-
-    Staying there is a function of the true sum alone, so it gives nothing away.
+    """Return exact value + noise: the one place where the two meet. |noise| ≤ 2⁶², so no sum leaves int64.
 
     >>> added(Exact(40, sensitivity=1), 2)
     42
     """
-    values = _open(exact)
-    fitting = np.clip(drawn, -_END - np.minimum(values, 0), _END - np.maximum(values, 0))
-    total: int | Integers = unboxed(fitting + values)
+    total: int | Integers = unboxed(_open(exact) + drawn)
     return total
 
 
@@ -107,15 +106,15 @@ def unboxed(result: np.generic | NDArray[Any]) -> Any:
     return result if isinstance(result, noise.TestNoise) or result.ndim else result.item()
 
 
-def marked(result: int, drawn: object) -> int:
+def with_mark(result: Result, *, of: object) -> Result:
     """Return `result` with the mark of the noise that decided it, if that was made from test bits.
 
-    >>> marked(3, drawn=17)
+    >>> with_mark(3, of=17)
     3
     """
-    if isinstance(drawn, noise.TestNoise):
+    if isinstance(of, noise.TestNoise):
         return np.asarray(result).view(noise.TestNoise)  # type: ignore[return-value]
-    return int(result)
+    return result
 
 
 def admit(exact: Exact, *, vector: bool | None = None, monotonic: bool = False, **limits: int) -> None:
@@ -141,18 +140,15 @@ def admit(exact: Exact, *, vector: bool | None = None, monotonic: bool = False, 
     if monotonic and not exact.sensitivity.monotonic:
         raise SensitivityExceeded(
             "The mechanism was built for scores that all move the same way, and this exact value does not say so. "
-            "Write Sensitivity(each=…, monotonic=True) if it is true, or build the mechanism with monotonic=False."
+            'Write Sensitivity(each=…, monotonic="up") if it is true, or build the mechanism with monotonic=False.'
         )
 
 
 def _clamped(values: object) -> Integers:
     """Return the integers as a read-only int64 array of our own, judged by type and shape alone."""
     if isinstance(values, np.ndarray | np.integer):
-        if values.dtype.kind not in "iu":
-            raise ParameterError(f"An exact value is made of integers, not of {values.dtype}. {_QUANTISE}")
-        inside = np.clip(values, max(-LIMIT, np.iinfo(values.dtype).min), min(LIMIT, np.iinfo(values.dtype).max))
-        array = np.array(inside, dtype=np.int64)
-    elif isinstance(values, list | tuple):
+        array = _clamped_array(values)
+    elif isinstance(values, list | tuple | range):
         array = np.array([_clamped_integer(value) for value in values], dtype=np.int64)
     else:
         array = np.array(_clamped_integer(values), dtype=np.int64)
@@ -164,7 +160,27 @@ def _clamped(values: object) -> Integers:
     return array
 
 
+def _clamped_array(values: NDArray[Any] | np.integer) -> Integers:
+    if isinstance(values, np.ma.MaskedArray):
+        raise _made_of("a masked array", "Say what a missing entry counts as: write values.filled(0).")
+    if values.dtype.kind not in "iu":
+        fix = _QUANTISE if values.dtype.kind in "fcb" else "Convert first: write values.astype(np.int64)."
+        raise _made_of(str(values.dtype), fix)
+    type_limits = np.iinfo(values.dtype)
+    inside = np.clip(values, max(-LIMIT, type_limits.min), min(LIMIT, type_limits.max))
+    return np.array(inside, dtype=np.int64)
+
+
 def _clamped_integer(value: object) -> int:
+    found = type(value).__name__
+    if isinstance(value, str | bytes):
+        raise _made_of(found, "Read the number first: write int(text).")
+    if isinstance(value, Iterable):  # a numpy array too, whatever its shape
+        raise _made_of(found, "Write one flat list, or a numpy array of one dimension.")
     if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
-        raise ParameterError(f"An exact value is made of integers, not of {type(value).__name__}. {_QUANTISE}")
+        raise _made_of(found, _QUANTISE)
     return max(-LIMIT, min(LIMIT, operator.index(value)))
+
+
+def _made_of(found: str, fix: str) -> ParameterError:
+    return ParameterError(f"An exact value is made of integers, not of {found}. {fix}")

@@ -16,7 +16,7 @@ from discreet.mechanisms.exact import Exact
 from discreet.mechanisms.selection import Selection, gaps
 from discreet.mechanisms.softmax import pick
 from discreet.privacy import losses
-from discreet.rational import Rational, whole
+from discreet.rational import Rational
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Exponential(Selection):
     >>> would_pay = [4, 6, 10, 11, 12, 12, 14, 15, 15, 20] * 100
     >>> revenue = [price * sum(limit >= price for limit in would_pay) for price in prices]
     >>> mechanism = Exponential(epsilon=1, sensitivity=15, monotonic=True)
-    >>> prices[mechanism.release(Exact(revenue, Sensitivity(each=15, monotonic=True)))]
+    >>> prices[mechanism.release(Exact(revenue, Sensitivity(each=15, monotonic="up")))]
     10
     """
 
@@ -45,7 +45,7 @@ class Exponential(Selection):
         self._admit(exact)
         return pick(gaps(exact), self.scale)
 
-    def error(self, confidence: Rational = 0.95, candidates: int = 2) -> int:
+    def error(self, confidence: Rational = "0.95", *, candidates: int) -> int:
         """Return the smallest d such that the choice is at most d below the best score, with this confidence.
 
         The worst scores are one best candidate and all others d + 1 below it, weighing e^{−(d+1)/t} each. The
@@ -54,6 +54,6 @@ class Exponential(Selection):
         >>> Exponential(epsilon=1).error("0.95", candidates=100)
         15
         """
-        chance, rivals = tails.doubt(confidence), whole(candidates, "candidates") - 1
+        chance, rivals = tails.doubt(confidence), tails.count(candidates, "candidates") - 1
         odds = rivals * (1 - chance) / chance
         return max(0, tails.ceiling(self.scale * tails.log(odds)) - 1) if odds > 1 else 0

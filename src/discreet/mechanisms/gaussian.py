@@ -50,6 +50,7 @@ class Gaussian:
         object.__setattr__(self, "sensitivity", Sensitivity.of(self.sensitivity))
         if self._moves.l2_squared is None:
             raise ParameterError("Gaussian noise needs an l2 sensitivity: write Sensitivity(entries=…, each=…).")
+        tails.refuse_too_wide("variance", self.variance, tails.WIDEST**2)
 
     @classmethod
     def for_rho(cls, rho: Rational, sensitivity: Sensitivity | int = 1) -> Gaussian:
@@ -98,7 +99,7 @@ class Gaussian:
             admit(exact, entries=cast(int, self._moves.entries), each=cast(int, self._moves.each))
         return added(exact, noise.discrete_gaussian(self.variance, exact.size))
 
-    def error(self, confidence: Rational = 0.95, dimension: int = 1) -> int:
+    def error(self, confidence: Rational = "0.95", *, dimension: int = 1) -> int:
         """Return the smallest a such that all `dimension` entries are within ±a, with this confidence.
 
         >>> Gaussian(variance=100).error("0.95", dimension=100)
@@ -106,7 +107,7 @@ class Gaussian:
         """
         return tails.gaussian_bound(self.variance, tails.doubt(confidence, dimension))
 
-    def theorem(self, confidence: Rational = 0.95) -> float:
+    def theorem(self, confidence: Rational = "0.95") -> float:
         """Return the textbook's bound σ·√(2·ln(2/β)) for one entry, from the subgaussian tail.
 
         >>> round(Gaussian(variance=100).theorem("0.95"), 2)

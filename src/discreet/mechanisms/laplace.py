@@ -36,6 +36,7 @@ class Laplace:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sensitivity", whole(self.sensitivity, "sensitivity"))
+        tails.refuse_too_wide("scale", self.scale)
 
     @classmethod
     def for_epsilon(cls, epsilon: Rational, sensitivity: int = 1) -> Laplace:
@@ -56,7 +57,7 @@ class Laplace:
         admit(exact, l1=self.sensitivity)
         return added(exact, noise.discrete_laplace(self.scale, exact.size))
 
-    def error(self, confidence: Rational = 0.95, dimension: int = 1) -> int:
+    def error(self, confidence: Rational = "0.95", *, dimension: int = 1) -> int:
         """Return the smallest a such that all `dimension` entries are within ±a, with this confidence.
 
         >>> Laplace(scale=10).error("0.95", dimension=100)
@@ -64,7 +65,7 @@ class Laplace:
         """
         return tails.laplace_bound(self.scale, tails.doubt(confidence, dimension))
 
-    def theorem(self, confidence: Rational = 0.95) -> float:
+    def theorem(self, confidence: Rational = "0.95") -> float:
         """Return the textbook's bound scale·ln(1/β) for one entry, which holds for real-valued noise.
 
         >>> round(Laplace(scale=10).theorem("0.95"), 2)

@@ -15,10 +15,10 @@ import numpy as np
 
 from discreet import noise
 from discreet.mechanisms import tails
-from discreet.mechanisms.exact import Exact, added, marked
+from discreet.mechanisms.exact import Exact, added, with_mark
 from discreet.mechanisms.selection import Selection
 from discreet.privacy import losses
-from discreet.rational import Rational, whole
+from discreet.rational import Rational
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class ReportNoisyMax(Selection):
         """Return the index that wins; the lowest index wins a tie."""
         self._admit(exact)
         noisy = added(exact, noise.discrete_laplace(self.scale, exact.size))
-        return marked(int(np.argmax(noisy)), noisy)
+        return with_mark(int(np.argmax(noisy)), of=noisy)
 
-    def error(self, confidence: Rational = 0.95, candidates: int = 2) -> int:
+    def error(self, confidence: Rational = "0.95", *, candidates: int) -> int:
         """Return the smallest d such that the choice is at most d below the best score, with this confidence.
 
         The worst scores are one best candidate, last in order, and all others d + 1 below it.
@@ -49,8 +49,8 @@ class ReportNoisyMax(Selection):
         >>> ReportNoisyMax(epsilon=1).error("0.95", candidates=100)
         15
         """
-        chance, rivals = tails.doubt(confidence), whole(candidates, "candidates") - 1
-        law = tails.laplace_blocks(self.scale, chance)
+        chance, rivals = tails.doubt(confidence), tails.count(candidates, "candidates") - 1
+        law = tails.laplace_pieces(self.scale, chance)
 
         def holds(d: int) -> bool:
             overtaken = tails.any_of(tails.laplace_above(self.scale, law.first + d), rivals)
@@ -58,10 +58,10 @@ class ReportNoisyMax(Selection):
 
         return tails.smallest(holds)
 
-    def theorem(self, confidence: Rational = 0.95, candidates: int = 2) -> float:
+    def theorem(self, confidence: Rational = "0.95", *, candidates: int) -> float:
         """Return the textbook's bound 2·scale·(ln n + ln 1/β): no noise beyond half of that.
 
         >>> round(ReportNoisyMax(epsilon=1).theorem("0.95", candidates=100), 2)
         30.4
         """
-        return 2 * super().theorem(confidence, candidates)
+        return 2 * super().theorem(confidence, candidates=candidates)

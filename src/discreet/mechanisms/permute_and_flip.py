@@ -3,8 +3,9 @@
 Claim. With t = 2Δ/ε (Δ/ε for monotonic scores) the first candidate accepted is ε-differentially private, and
 never further below the best, in distribution, than the exponential mechanism's. All coins are flipped at once:
 the first success in a random order is uniform among the successes, and the best candidate always succeeds. So
-the work is the same whatever the scores are. Unlike the exponential mechanism it is no better than ε-DP when
-composed. Theory: docs/theory/permute-and-flip.md. Tested exactly in tests/mechanisms/test_selection_exact.py.
+the work, and the bits it takes, are the same whatever the scores are. Unlike the exponential mechanism it is no
+better than ε-DP when composed. Theory: docs/theory/permute-and-flip.md. Tested exactly in
+tests/mechanisms/test_selection_exact.py.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ import numpy as np
 
 from discreet import noise
 from discreet.mechanisms import tails
-from discreet.mechanisms.exact import Exact, marked
+from discreet.mechanisms.exact import Exact, with_mark
 from discreet.mechanisms.selection import Selection, gaps
 from discreet.privacy import losses
-from discreet.rational import Rational, whole
+from discreet.rational import Rational
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,10 @@ class PermuteAndFlip(Selection):
         """Return the index that is accepted first."""
         self._admit(exact)
         accepted = np.flatnonzero(noise.bernoulli_exp(gaps(exact), over=self.scale))
-        first = noise.uniform_below(len(accepted))
-        return marked(accepted[int(first)], first)
+        first = noise.uniform_below(len(accepted))  # of a secret number: single draws take the same time for all
+        return with_mark(int(accepted[first]), of=first)
 
-    def error(self, confidence: Rational = 0.95, candidates: int = 2) -> int:
+    def error(self, confidence: Rational = "0.95", *, candidates: int) -> int:
         """Return the smallest d such that the choice is at most d below the best score, with this confidence.
 
         The worst scores are one best candidate and all others d + 1 below it.
@@ -51,7 +52,7 @@ class PermuteAndFlip(Selection):
         >>> PermuteAndFlip(epsilon=1).error("0.95", candidates=100)
         13
         """
-        chance, n = tails.doubt(confidence), whole(candidates, "candidates")
+        chance, n = tails.doubt(confidence), tails.count(candidates, "candidates")
 
         def holds(d: int) -> bool:
             return tails.at_most(float(_missed(tails.exp(-(d + 1) / self.scale), n)), chance)

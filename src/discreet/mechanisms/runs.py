@@ -2,20 +2,22 @@
 
 A run holds the noise of its threshold and counts its positives. Both are part of the proof, so neither may be
 doubled: a run refuses to be pickled or copied, answers one thread at a time, and refuses to go on in a forked
-process, where parent and child would compare with the same secret line and each give all the positives. It
-belongs to one table: every exact value it is asked about must come from the same one. Tested in
+process, where parent and child would compare with the same secret line and each give all the positives. A
+monotonic run goes one way: the direction of its first query is that of all, for a mixture would need the noise of
+a general one. It belongs to one table: every exact value it is asked about must come from the same one. Tested in
 tests/mechanisms/test_sparse_vector.py.
 """
 
 from __future__ import annotations
 
-import os
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from discreet import noise
-from discreet.errors import BudgetExceeded, DiscreetError
-from discreet.mechanisms.exact import Exact, added
+from discreet.errors import BudgetExceeded, DiscreetError, SensitivityExceeded
+from discreet.mechanisms.exact import Exact, added, with_mark
+from discreet.mechanisms.sensitivity import Direction
+from discreet.noise.bits import generation
 
 if TYPE_CHECKING:
     from discreet.mechanisms.sparse_vector import NumericSparse, Sparse
@@ -32,12 +34,13 @@ class Run:
     False
     """
 
-    __slots__ = ("__line", "_left", "_lock", "_mechanism", "_process", "_scale")
+    __slots__ = ("__line", "_direction", "_generation", "_left", "_lock", "_mechanism", "_scale")
 
     def __init__(self, mechanism: Sparse):
         self._left = mechanism.positives
-        self._mechanism, self._lock, self._process = mechanism, Lock(), os.getpid()
+        self._mechanism, self._lock, self._generation = mechanism, Lock(), generation()
         self._scale = mechanism.query_scale
+        self._direction: Direction | None = None
         self.__line = mechanism.threshold + noise.discrete_laplace(mechanism.threshold_scale)
 
     @property
@@ -51,12 +54,13 @@ class Run:
         self._refuse_elsewhere()  # before the lock, which a fork may have copied while it was held
         with self._lock:
             self._refuse_if_over()
+            self._refuse_other_direction(exact.sensitivity.monotonic)
             above: Any = added(exact, noise.discrete_laplace(self._scale)) >= self.__line
             self._left -= bool(above)
             return above
 
     def _refuse_elsewhere(self) -> None:
-        if os.getpid() != self._process:
+        if generation() != self._generation:  # process ids come again, generations do not
             raise DiscreetError(
                 "This run was started by another process. Start one here: run = mechanism.start()."
             )
@@ -66,6 +70,16 @@ class Run:
             raise BudgetExceeded(
                 f"This run has given all of its {self._mechanism.positives} positive answers. "
                 "Start another, at its own cost: run = mechanism.start()."
+            )
+
+    def _refuse_other_direction(self, direction: Direction | None) -> None:
+        if not self._mechanism.monotonic:
+            return
+        self._direction = self._direction or direction
+        if direction != self._direction:
+            raise SensitivityExceeded(
+                f'The queries of this monotonic run go "{self._direction}" when a person joins, and this one goes '
+                f'"{direction}". Ask it in a run of its own, or build the mechanism with monotonic=False.'
             )
 
     def __repr__(self) -> str:
@@ -97,6 +111,7 @@ class NumericRun(Run):
 
     def ask(self, exact: Exact) -> Any:
         """Return the value with fresh noise if it exceeds the threshold, else None."""
-        if not super().ask(exact):
+        above = super().ask(exact)
+        if not above:
             return None
-        return added(exact, noise.discrete_laplace(self._mechanism.number_scale))
+        return with_mark(added(exact, noise.discrete_laplace(self._mechanism.number_scale)), of=above)

@@ -7,6 +7,9 @@ integer entries:
 
     ‖d‖∞ ≤ ‖d‖₁,   ‖d‖∞² ≤ ‖d‖₂²,   ‖d‖₁ ≤ ‖d‖₀·‖d‖∞,   ‖d‖₁ ≤ ‖d‖₂²,   ‖d‖₂² ≤ ‖d‖₁·‖d‖∞,   ‖d‖₀ ≤ ‖d‖₁.
 
+A direction is a statement about the sign of d as well: it is what lets selections and sparse runs take half the
+noise, and only as long as everything that one proof covers moves the same way.
+
 Tested in tests/mechanisms/test_exact.py, against every small integer vector.
 """
 
@@ -15,22 +18,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, get_args
 
 from discreet.errors import ParameterError
 from discreet.rational import whole
 
 _NORMS = ("entries", "each", "l1", "l2_squared")
 
+Direction: TypeAlias = Literal["up", "down"]
+"""Where entries go when a person joins."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sensitivity:
     """How many entries one person moves, how far each, their sum, and the sum of their squares.
 
-    `monotonic` states more: a person who joins never lowers an entry (or, in every value that a mechanism sees,
-    never raises one). It is true of counts when neighbours add or remove a person, false when they replace one.
+    `monotonic` states more: "up" that a person who joins never lowers an entry, "down" that they never raise one.
+    Counts go up when neighbours add or remove a person, and neither way when they replace one.
 
     >>> Sensitivity(entries=3, each=2)
-    Sensitivity(entries=3, each=2, l1=6, l2_squared=12, monotonic=False)
+    Sensitivity(entries=3, each=2, l1=6, l2_squared=12, monotonic=None)
     >>> Sensitivity(l2_squared=7).each
     2
     """
@@ -39,9 +46,11 @@ class Sensitivity:
     each: int | None = None
     l1: int | None = None
     l2_squared: int | None = None
-    monotonic: bool = False
+    monotonic: Direction | None = None
 
     def __post_init__(self) -> None:
+        if self.monotonic is not None and self.monotonic not in get_args(Direction):
+            raise ParameterError(f'monotonic must be "up", "down" or None, not {self.monotonic!r}.')
         stated = {name: getattr(self, name) for name in _NORMS}
         known = {name: whole(bound, name) for name, bound in stated.items() if bound is not None}
         if not known:
@@ -61,7 +70,9 @@ class Sensitivity:
         >>> Sensitivity.of(5) == Sensitivity(entries=1, each=5)
         True
         """
-        return distance if isinstance(distance, Sensitivity) else cls(entries=1, each=distance)
+        if isinstance(distance, Sensitivity):
+            return distance
+        return cls(entries=1, each=whole(distance, "sensitivity"))
 
     def among(self, size: int) -> Sensitivity:
         """Return what is known of a vector of `size` entries: no more of them can move.
@@ -70,6 +81,22 @@ class Sensitivity:
         20
         """
         return replace(self, entries=min(size, self.entries or size))
+
+
+def one_way(monotonic: object) -> bool:
+    """Return a mechanism's flag: it was built for values that all move the same way, whichever that is.
+
+    >>> one_way("up")
+    Traceback (most recent call last):
+    discreet.errors.ParameterError: A mechanism is monotonic=True or monotonic=False, not 'up'.
+    The direction belongs to the exact value: write Sensitivity(each=…, monotonic="up").
+    """
+    if not isinstance(monotonic, bool):
+        raise ParameterError(
+            f"A mechanism is monotonic=True or monotonic=False, not {monotonic!r}. "
+            'The direction belongs to the exact value: write Sensitivity(each=…, monotonic="up").'
+        )
+    return monotonic
 
 
 def _least(bounds: Iterable[int | None]) -> int | None:

@@ -5,11 +5,13 @@ real. The index is the number of C_i ≤ U·C_n: exact for real numbers, and the
 
 **Floats decide it, with proof.** A gap is written in base 256, and e^{−g/t} is the product of one table entry
 per digit: at most eight factors within 2⁻⁵² each and seven multiplications within 2⁻⁵³ each, so the product is
-within a relative 2⁻⁴⁸, by the rules of IEEE arithmetic alone: no exp of floats is trusted. Gaps with e^{−g/t} <
-2⁻¹⁵⁰ are taken as if they were at that. A running sum of n terms adds a relative (n − 1)·2⁻⁵³. So each true C_i,
-and U·C_n, lies within (n + 32)·2⁻⁵²·C_n of the computed one. **Else intervals do.** When the first 62 bits of U
-leave two indices possible (a chance below n²·2⁻⁵⁰ for n > 32), more bits of the same U are drawn and all sums
-bounded more tightly, until one index is left.
+within a relative 11.5·2⁻⁵² < 2⁻⁴⁸, by the rules of IEEE arithmetic alone: no exp of floats is trusted. Gaps with
+e^{−g/t} < 2⁻¹⁵⁰ are taken as if they were at that. A running sum of n terms adds a relative (n − 1)·2⁻⁵³. Both
+sides of C_i ≤ U·C_n are such sums, and the ends of U's interval, times C_n, are rounded about four times more:
+the two errors together are at most (2·11.5 + (n − 1) + 2)·2⁻⁵²·C_n, to first order, and the margin between two
+sides that floats tell apart is (n + 32)·2⁻⁵²·C_n. **Else intervals do.** When the first 62 bits of U leave two
+indices possible (a chance below n²·2⁻⁵⁰ for n > 32), more bits of the same U are drawn and all sums bounded more
+tightly by the same digits, until one index is left.
 
 Tested in tests/mechanisms/test_selection_exact.py, also with so few first bits that most draws take the last
 branch.
@@ -18,20 +20,19 @@ branch.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from fractions import Fraction
 from functools import lru_cache
-from itertools import accumulate, repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet import noise
-from discreet.mechanisms.exact import LIMIT, Integers, marked
-from discreet.noise.certified import exp_minus, times
+from discreet.mechanisms.exact import LIMIT, Integers, with_mark
+from discreet.noise.certified import Interval, exp_minus, powers
 
 _NEGLIGIBLE = 104  # e^{−104} < 2^{−150}
 _TABLE_BITS = 256  # of the tables before they become floats: 2^{−150} still has 100 good ones
-_ONE = (1 << _TABLE_BITS, 1 << _TABLE_BITS)
 
 
 def pick(gaps: Integers, scale: Fraction, bits: int = 62) -> int:
@@ -43,7 +44,7 @@ def pick(gaps: Integers, scale: Fraction, bits: int = 62) -> int:
     word = noise.uniform_below(2**bits)
     sums = np.cumsum(weights(gaps, scale))
     index = _decided(sums, int(word) / 2**bits, 2.0**-bits)
-    return marked(_settled(gaps, scale, int(word), bits) if index is None else index, word)
+    return with_mark(_settled(gaps, scale, int(word), bits) if index is None else index, of=word)
 
 
 def weights(gaps: Integers, scale: Fraction) -> NDArray[np.float64]:
@@ -60,21 +61,22 @@ def weights(gaps: Integers, scale: Fraction) -> NDArray[np.float64]:
     return product
 
 
-def _reach(scale: Fraction) -> int:
-    """The gap from which on all weigh nothing, to floats."""
-    return min(math.ceil(_NEGLIGIBLE * scale), 2 * LIMIT)
-
-
 @lru_cache(maxsize=64)
 def _tables(scale: Fraction) -> list[NDArray[np.float64]]:
     """For each digit j of a gap, e^{−d·256^j/scale} for d = 0 … 255."""
-    tables, place = [], 1
-    while place <= _reach(scale):
-        units = repeat(exp_minus(place / scale, _TABLE_BITS), 255)
-        powers = accumulate(units, lambda power, unit: times(power, unit, _TABLE_BITS), initial=_ONE)
-        tables.append(np.array([math.ldexp(float(low), -_TABLE_BITS) for low, _ in powers]))
-        place *= 256
-    return tables
+    digits = _digits(scale, _TABLE_BITS, _reach(scale))
+    return [np.array([math.ldexp(float(low), -_TABLE_BITS) for low, _ in table]) for table in digits]
+
+
+def _digits(scale: Fraction, precision: int, reach: int) -> list[list[Interval]]:
+    """For each digit j of a gap up to `reach`, bounds of e^{−d·256^j/scale} for d = 0 … 255."""
+    places = range((reach.bit_length() + 7) // 8)
+    return [powers(exp_minus(256**j / scale, precision), 255, precision) for j in places]
+
+
+def _reach(scale: Fraction, nats: int = _NEGLIGIBLE) -> int:
+    """The gap from which on all weigh at most e^{−nats}, or the largest there is."""
+    return min(math.ceil(nats * scale), 2 * LIMIT)
 
 
 def _decided(sums: NDArray[np.float64], low: float, width: float) -> int | None:
@@ -91,9 +93,20 @@ def _settled(gaps: Integers, scale: Fraction, word: int, bits: int) -> int:
     step = bits
     while True:
         word, bits = (word << step) + int(noise.uniform_below(2**step)), bits + step
-        terms = [exp_minus(gap / scale, bits + 64) for gap in gaps.tolist()]
-        lows, highs = (list(accumulate(ends)) for ends in zip(*terms, strict=True))
-        passed: int = sum(high << bits <= word * lows[-1] for high in highs[:-1])
-        perhaps: int = sum(low << bits <= (word + 1) * highs[-1] for low in lows[:-1])
+        lows, highs = _running_bounds(gaps, scale, bits + 64)
+        passed = bisect_right(highs[:-1], word * lows[-1] >> bits)
+        perhaps = bisect_right(lows[:-1], (word + 1) * highs[-1] >> bits)
         if passed == perhaps:
             return passed
+
+
+def _running_bounds(gaps: Integers, scale: Fraction, precision: int) -> tuple[list[int], list[int]]:
+    """Return integers below and above 2^precision·C_i for every i: `weights`, with intervals for floats."""
+    reach = _reach(scale, nats=precision)  # further gaps have the bounds of this one, 0 among them
+    rest = np.minimum(gaps, reach)
+    low = high = np.full(len(gaps), 1 << precision, object)
+    for powers_of_digit in _digits(scale, precision, reach):
+        lows, highs = np.array(powers_of_digit, object).T
+        low, high = low * lows[rest & 255] >> precision, -(-high * highs[rest & 255] >> precision)
+        rest >>= 8
+    return np.cumsum(low).tolist(), np.cumsum(high).tolist()

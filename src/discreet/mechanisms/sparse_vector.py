@@ -1,11 +1,12 @@
 """The sparse vector technique: pay only for the queries that exceed a threshold.
 
 Claim. Draw ρ, discrete Laplace of scale Δ/ε₁, once. Answer query i with "above" if fᵢ + νᵢ ≥ T + ρ, where νᵢ is
-fresh discrete Laplace of scale 2cΔ/ε₂ (cΔ/ε₂ for monotonic queries), and halt at the c-th "above". The whole
-run, however many queries, chosen adaptively, is (ε₁ + ε₂)-differentially private where one person moves every
-query by at most Δ. The split ε₁ : ε₂ = 1 : (2c)^{2/3} (1 : c^{2/3} for monotonic queries) minimises the noise of
-the comparison (Lyu–Su–Li 2017). `NumericSparse` adds a number to each "above", with fresh noise of scale cΔ/ε₃.
-Theory: docs/theory/sparse-vector.md. Tested exactly in tests/mechanisms/test_sparse_vector_exact.py.
+fresh discrete Laplace of scale 2cΔ/ε₂ (cΔ/ε₂ if all queries of the run go up when a person joins, or all go
+down), and halt at the c-th "above". The whole run, however many queries, chosen adaptively, is
+(ε₁ + ε₂)-differentially private where one person moves every query by at most Δ. The split ε₁ : ε₂ = 1 :
+(2c)^{2/3} (1 : c^{2/3} for monotonic queries) minimises the noise of the comparison (Lyu–Su–Li 2017).
+`NumericSparse` adds a number to each "above", with fresh noise of scale cΔ/ε₃. Theory:
+docs/theory/sparse-vector.md. Tested exactly in tests/mechanisms/test_sparse_vector_exact.py.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms import tails
 from discreet.mechanisms.exact import LIMIT, Exact, added, admit, unboxed
 from discreet.mechanisms.runs import NumericRun, Run
+from discreet.mechanisms.sensitivity import one_way
 from discreet.privacy import losses
 from discreet.rational import Exactly, Rational, whole
 
@@ -47,10 +49,13 @@ class Sparse:
     _numeric_share: ClassVar[Fraction] = Fraction(0)
 
     def __post_init__(self) -> None:
-        for name, least in {"threshold": -LIMIT, "positives": 1, "sensitivity": 1}.items():
-            object.__setattr__(self, name, whole(getattr(self, name), name, least=least))
+        object.__setattr__(self, "threshold", whole(self.threshold, "threshold", least=-LIMIT))
+        object.__setattr__(self, "positives", tails.count(self.positives, "positives"))
+        object.__setattr__(self, "sensitivity", whole(self.sensitivity, "sensitivity"))
+        object.__setattr__(self, "monotonic", one_way(self.monotonic))
         if self.threshold > LIMIT:
             raise ParameterError(f"threshold must be below 2**62, not {self.threshold}.")
+        tails.refuse_too_wide("query_scale", self.query_scale)  # the widest noise of all in a run
 
     @property
     def loss(self) -> losses.Loss:
@@ -94,7 +99,7 @@ class Sparse:
         above: Any = added(exact, noise.discrete_laplace(self.query_scale, exact.size)) >= line
         return above[: _halt(above, self.positives)]
 
-    def error(self, confidence: Rational = 0.95, queries: int = 1) -> int:
+    def error(self, confidence: Rational = "0.95", *, queries: int) -> int:
         """Return the smallest α such that `queries` answers are all right within α, with this confidence.
 
         Right within α: "above" only if f ≥ T − α, "below" only if f ≤ T + α. It holds for every analyst, even
@@ -103,27 +108,27 @@ class Sparse:
         >>> Sparse(epsilon=1, threshold=0).error("0.95", queries=1000)
         32
         """
-        chance, count = tails.doubt(confidence), whole(queries, "queries")
-        law = tails.laplace_blocks(self.threshold_scale, chance)
-        high = min(self.positives, count)
+        chance, k = tails.doubt(confidence), tails.count(queries, "queries")
+        law = tails.laplace_pieces(self.threshold_scale, chance)
+        high = min(self.positives, k)
 
         def holds(alpha: int) -> bool:
             false_above = tails.laplace_above(self.query_scale, law.first + alpha)
             false_below = tails.laplace_above(self.query_scale, alpha + 1 - law.last)
-            some_below = tails.any_of(false_above, count - high)
+            some_below = tails.any_of(false_above, k - high)
             mixed = some_below + (1 - some_below) * tails.any_of(false_below, high)
-            wrong = np.maximum(tails.any_of(false_above, count), mixed)
+            wrong = np.maximum(tails.any_of(false_above, k), mixed)
             return tails.at_most(float(law.mass @ wrong) + law.beyond, chance)
 
         return tails.smallest(holds)
 
-    def theorem(self, confidence: Rational = 0.95, queries: int = 1) -> float:
+    def theorem(self, confidence: Rational = "0.95", *, queries: int) -> float:
         """Return the textbook's bound 8·c·Δ·(ln k + ln(2c/β))/ε, for the split that it takes.
 
         >>> round(Sparse(epsilon=1, threshold=0).theorem("0.95", queries=1000), 1)
         84.8
         """
-        k, c = whole(queries, "queries"), self.positives
+        k, c = tails.count(queries, "queries"), self.positives
         logarithm = tails.log(2 * c * k / tails.doubt(confidence))
         return float(8 * c * self.sensitivity / (self.epsilon - self.numbers) * logarithm)
 
@@ -164,7 +169,7 @@ class NumericSparse(Sparse):
         """The scale of the noise on each released number: `positives` Laplace mechanisms share what they spend."""
         return self.positives * self.sensitivity / self.numbers
 
-    def number_error(self, confidence: Rational = 0.95) -> int:
+    def number_error(self, confidence: Rational = "0.95") -> int:
         """Return the smallest a such that all released numbers are within ±a, with this confidence.
 
         >>> NumericSparse(epsilon=1, threshold=0, positives=5).number_error("0.95")

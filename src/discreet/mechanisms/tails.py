@@ -6,14 +6,16 @@ Discrete Laplace noise Z of scale t has, with q = e^{−1/t} and m ≥ 0,
 
 Closed forms are taken in decimal arithmetic of 100 digits, whose exp and ln are correctly rounded, and rounded
 up to the next integer with a margin of 10⁻⁴⁰. Sums over a law are taken in floats: every term is positive and
-good to a relative 10⁻¹², and the sum is raised by 10⁻⁹ before it is compared. Tested in
+good to a relative 10⁻¹², and the sum is raised by 10⁻⁹ before it is compared.
+
+No law is built that could leave int64: `noise` takes Laplace scales up to 2⁵² and Gaussian variances up to 2¹⁰⁴,
+and what it would not draw is refused when the mechanism is made, before anything is charged for it. Tested in
 tests/mechanisms/test_errors.py.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
@@ -22,16 +24,50 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import LawTooWide, ParameterError
+from discreet.mechanisms.exact import LIMIT
 from discreet.rational import Rational, rational, whole
+
+WIDEST = 2**52
+"""The largest scale of Laplace noise; its square is the largest variance of Gaussian noise."""
 
 _DECIMAL = Context(prec=100, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _MARGIN = Fraction(1, 10**40)
 _RAISE = 1 + 1e-9
-_BLOCKS = 2**15  # blocks to each side of zero; a law of more integers than that is taken a block at a time
+_PIECES = 2**15  # to each side of zero; a law of more integers than that is taken many at a time
+# Noise of this scale or variance is zero but for a chance of about e⁻³⁵⁰: less than any confidence (1 − 10⁻³⁰ at
+# most) for any count (below 2⁶²) asks about. Narrower noise has the same errors, and floats need not follow it.
+_NARROWEST = Fraction(1, 700)
 _SUMMED = 10_000  # standard deviations up to here are summed term by term
 
 Floats = NDArray[np.float64]
+
+
+def refuse_too_wide(name: str, scale: Fraction, widest: int = WIDEST) -> None:
+    """Refuse a scale, or a variance, at which noise could leave int64.
+
+    >>> refuse_too_wide("scale", Fraction(10**16))
+    Traceback (most recent call last):
+    discreet.errors.LawTooWide: scale is 1.00e+16, too wide for int64: the most is 2**52. Spend more epsilon,
+    or count in coarser units.
+    """
+    if scale > widest:
+        raise LawTooWide(
+            f"{name} is {_decimal(scale):.2e}, too wide for int64: the most is 2**{widest.bit_length() - 1}. "
+            "Spend more epsilon, or count in coarser units."
+        )
+
+
+def count(value: Rational, name: str) -> int:
+    """Return how many there are of something that an int64 can count.
+
+    >>> count(100, "candidates")
+    100
+    """
+    number = whole(value, name)
+    if number > LIMIT:
+        raise ParameterError(f"{name} must be below 2**62, not {_decimal(Fraction(number)):.2e}.")
+    return number
 
 
 def doubt(confidence: Rational, dimension: int = 1) -> Fraction:
@@ -43,7 +79,7 @@ def doubt(confidence: Rational, dimension: int = 1) -> Fraction:
     sure = rational(confidence, "confidence", floats="exact")
     if not 0 < sure <= 1 - Fraction(1, 10**30):
         raise ParameterError(f'confidence must lie between 0 and 1, such as "0.95", not {confidence!r}.')
-    if whole(dimension, "dimension") == 1:
+    if count(dimension, "dimension") == 1:
         return 1 - sure
     return 1 - exp(log(sure) / dimension)
 
@@ -94,7 +130,7 @@ def gaussian_bound(variance: Fraction, chance: Fraction) -> int:
     >>> gaussian_bound(Fraction(100), Fraction(1, 20))
     20
     """
-    v, limit = float(variance), float(chance) / _RAISE
+    v, limit = _float(variance), float(chance) / _RAISE
     if v > _SUMMED**2:
         return smallest(lambda m: math.erfc(m / math.sqrt(2 * v)) <= limit)
     x = np.arange(int(40 * math.sqrt(v)) + 40, dtype=np.float64)
@@ -102,8 +138,8 @@ def gaussian_bound(variance: Fraction, chance: Fraction) -> int:
     return int(np.argmax(2 * beyond[1:] <= limit * (1 + 2 * beyond[1])))
 
 
-class Blocks(NamedTuple):
-    """A discrete Laplace law cut into blocks of consecutive integers, and the mass of both ends left out."""
+class Pieces(NamedTuple):
+    """A discrete Laplace law cut into runs of consecutive integers, and the mass of both ends left out."""
 
     first: Floats
     last: Floats
@@ -111,23 +147,23 @@ class Blocks(NamedTuple):
     beyond: float
 
 
-def laplace_blocks(scale: Fraction, chance: Fraction) -> Blocks:
-    """Cut the law so that what is left out is below e⁻⁴⁰ of `chance`; blocks are single integers if that suffices.
+def laplace_pieces(scale: Fraction, chance: Fraction) -> Pieces:
+    """Cut the law so that what is left out is below e⁻⁴⁰ of `chance`; pieces are single integers if that suffices.
 
-    >>> law = laplace_blocks(Fraction(2), Fraction(1, 20))
+    >>> law = laplace_pieces(Fraction(2), Fraction(1, 20))
     >>> round(float(law.mass.sum()), 12)
     1.0
     """
-    t = float(scale)
-    width = max(1, math.ceil((40 - math.log(chance)) * t / _BLOCKS))
-    count = min(_BLOCKS, math.ceil((40 - math.log(chance)) * t / width) + 1)
-    start = np.arange(count) * float(width)
+    t = _float(scale)
+    width = max(1, math.ceil((40 - math.log(chance)) * t / _PIECES))
+    pieces = min(_PIECES, math.ceil((40 - math.log(chance)) * t / width) + 1)
+    start = np.arange(pieces) * float(width)
     upper = np.exp(-start / t) * -math.expm1(-width / t) / (1 + math.exp(-1 / t))
-    return Blocks(
+    return Pieces(
         first=np.concatenate([-start[::-1] - width, start]),
         last=np.concatenate([-start[::-1] - 1, start + width - 1]),
         mass=np.concatenate([upper[::-1] * math.exp(-1 / t), upper]),
-        beyond=2 * math.exp(-count * width / t),
+        beyond=2 * math.exp(-pieces * width / t),
     )
 
 
@@ -137,20 +173,20 @@ def laplace_above(scale: Fraction, m: Floats) -> Floats:
     >>> [round(float(p), 6) for p in laplace_above(Fraction(1), np.array([-1.0, 0.0]))]
     [0.731059, 0.268941]
     """
-    t = float(scale)
+    t = _float(scale)
     q = math.exp(-1 / t)
     tail = np.exp(-np.where(m >= 0, m + 1, -m) / t) / (1 + q)
     return np.where(m >= 0, tail, 1 - tail)
 
 
-def any_of(chance: Floats, count: int) -> Floats:
-    """Return 1 − (1 − chance)^count: that one of `count` independent events happens.
+def any_of(chance: Floats, events: int) -> Floats:
+    """Return 1 − (1 − chance)^events: that one of so many independent events happens.
 
     >>> float(any_of(np.array([0.5]), 2)[0])
     0.75
     """
     with np.errstate(divide="ignore"):  # log 0 = −∞ is a certain event
-        return -np.expm1(count * np.log1p(-chance)) if count else np.zeros_like(chance)
+        return -np.expm1(events * np.log1p(-chance)) if events else np.zeros_like(chance)
 
 
 def at_most(probability: float, chance: Fraction) -> bool:
@@ -168,10 +204,17 @@ def smallest(holds: Callable[[int], bool]) -> int:
     >>> smallest(lambda m: m * m >= 50)
     8
     """
-    top = 1
-    while not holds(top):
-        top *= 2
-    return bisect_left(range(top), True, key=holds)
+    low, high = 0, 1
+    while not holds(high):
+        low, high = high, 2 * high
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return low
+
+
+def _float(scale: Fraction) -> float:
+    return float(max(scale, _NARROWEST))
 
 
 def _decimal(x: Fraction) -> Decimal:
