@@ -43,7 +43,9 @@ format: $(STAMP) ## Format the code and mend what the linter can
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 
 bench: $(STAMP) ## Side by side with peers, each in its own environment: make bench NAME=noise
-	@for name in $(NAME); do $(BIN)/python -m bench.$$name; done
+	@for name in $(NAME); do \
+	  test -f bench/$$name.py || { echo "There is no benchmark '$$name'. There are: noise, accounting."; exit 2; }; \
+	  $(BIN)/python -m bench.$$name; done
 
 mutants: $(STAMP) ## Break the kernel on purpose, one change at a time, and see the tests fail
 	@$(BIN)/python tests/mutants.py
