@@ -19,7 +19,7 @@ from discreet.privacy.rounding import TINY, not_below_zero, upward
 
 _DEEPEST = 600.0  # e^600 still fits a double: nodes so far below the middle that a factor exceeds it are left out
 _BLOCK = 200.0  # losses summed with one common factor: e^−200 is far from underflow
-_HIDDEN = 1e-250  # more than underflow can have hidden from the upper bound
+_HIDDEN = 1e-200  # more than underflow can have hidden: 2²² nodes of at most e^200 times the least normal double
 
 
 @dataclass(frozen=True)
