@@ -10,7 +10,7 @@ NAME ?= noise accounting
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow check format bench mutants lock clean
+.PHONY: help install demo test test-slow check format bench mutants pictures lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -49,6 +49,9 @@ bench: $(STAMP) ## Side by side with peers, each in its own environment: make be
 
 mutants: $(STAMP) ## Break the kernel on purpose, one change at a time, and see the tests fail
 	@$(BIN)/python tests/mutants.py
+
+pictures: $(STAMP) ## Draw the pictures of the documentation again (docs/images)
+	@$(BIN)/python examples/pictures.py
 
 lock: ## Resolve the newest versions into requirements.lock and bench/*.lock
 	@test -x $(UV) || { $(PYTHON) -m venv .venv && $(BIN)/pip install --quiet uv; }

@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import altair
+
 from discreet import plots, privacy
 from discreet.errors import BudgetExceeded, SensitivityExceeded
 from discreet.mechanisms import Exact, Laplace, PermuteAndFlip, Sensitivity
@@ -63,20 +65,19 @@ def session() -> None:
         print(f"   {answered} answers, then: {refused}")
 
 
+def charts() -> dict[str, altair.LayerChart]:
+    curves = {
+        "ε = 0.5": privacy.tradeoff(privacy.Pure("0.5")),
+        "ε = 2": privacy.tradeoff(privacy.Pure(2)),
+        "50 × Gaussian, σ = 10": privacy.tradeoff(privacy.Gaussian(sigma=10) * 50),
+    }
+    return {"composition": plots.composition("0.1", "1e-6"), "tradeoff": plots.tradeoff(curves)}
+
+
 def pictures() -> None:
     heading("5. Look at it")
     OUT.mkdir(exist_ok=True)
-    charts = {
-        "composition": plots.composition("0.1", "1e-6"),
-        "tradeoff": plots.tradeoff(
-            {
-                "ε = 0.5": privacy.tradeoff(privacy.Pure("0.5")),
-                "ε = 2": privacy.tradeoff(privacy.Pure(2)),
-                "50 × Gaussian, σ = 10": privacy.tradeoff(privacy.Gaussian(sigma=10) * 50),
-            }
-        ),
-    }
-    for name, chart in charts.items():
+    for name, chart in charts().items():
         chart.save(str(OUT / f"{name}.html"), inline=True)  # opens without a network
         chart.save(str(OUT / f"{name}.png"))
         print(f"   out/{name}.html and out/{name}.png")
