@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,8 +159,14 @@ def invert(
             high = middle
 
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 _NARROW = 0.03
+
+
+@lru_cache(maxsize=1)
+def _gauss_legendre() -> list[tuple[float, float]]:
+    # numpy loads its polynomials when they are first used, which takes longer than all of this package.
+    nodes, weights = np.polynomial.legendre.leggauss(6)
+    return list(zip(nodes.tolist(), weights.tolist(), strict=True))
 
 
 def interval_masses(edges: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -178,7 +185,7 @@ def interval_masses(edges: NDArray[np.float64]) -> NDArray[np.float64]:
     narrow = width <= _NARROW
     masses = np.zeros(len(left))
     centre, half = (left[narrow] + right[narrow]) / 2, width[narrow] / 2
-    for node, weight in zip(_NODES, _WEIGHTS, strict=True):
+    for node, weight in _gauss_legendre():
         masses[narrow] += weight * np.exp(-((centre + half * node) ** 2) / 2)
     masses[narrow] *= half / math.sqrt(2 * math.pi)
     wide = ~narrow
