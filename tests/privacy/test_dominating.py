@@ -64,6 +64,17 @@ def test_runs_of_integers_of_a_wide_discrete_gaussian_are_summed_right(shift: in
     assert np.abs(cells.q[big] / witness[big] - 1).max() < 1e-10
 
 
+@pytest.mark.parametrize("z", [3.0, 12.0, 20.0, 37.0])
+def test_runs_of_integers_keep_their_relative_accuracy_far_out(z: float) -> None:
+    sigma = 2000
+    cells = cut(privacy.DiscreteGaussian(sigma**2, sigma), np.array([-np.inf, z - 0.5, z - 0.45, np.inf]))
+    # The loss of n is (2n − σ)/(2σ): the middle cell holds n/σ in (z, z + 0.05].
+    members = range(math.floor(sigma * z) + 1, math.floor(sigma * (z + 0.05) + 1e-6) + 1)
+    total = sigma * mp.sqrt(2 * mp.pi)  # to more than a hundred digits, by Poisson summation
+    true = mp.fsum(mp.exp(-(mp.mpf(n) ** 2) / (2 * sigma**2)) for n in members) / total
+    assert abs(cells.q[1] / true - 1) < ACCURACY
+
+
 def test_a_small_discrete_gaussian_matches_fifty_digits() -> None:
     p, _ = discrete_gaussian_pmf(mp.mpf(2), 1)
     cells = cut(privacy.DiscreteGaussian(2), np.array([-np.inf, 0.0, 2.0, np.inf]))

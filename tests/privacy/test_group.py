@@ -96,6 +96,12 @@ def test_a_sampled_gaussian_has_no_group_theorem() -> None:
         for_group(PoissonSubsampled(Gaussian(1), "0.1"), 2)
 
 
+def test_a_group_with_an_epsilon_below_every_float_adds_its_deltas_at_most_twice() -> None:
+    grouped = for_group(Approximate(Fraction(1, 10**400), "1e-6"), 5)
+    assert isinstance(grouped, Approximate)
+    assert Fraction(5, 10**6) <= grouped.delta <= Fraction(1, 10**5)
+
+
 def test_an_empty_group_is_refused() -> None:
     with pytest.raises(ParameterError, match="size must be a whole number, 1 or more"):
         for_group(Pure(1), 0)

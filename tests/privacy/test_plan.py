@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import privacy
-from discreet.errors import ParameterError
+from discreet.errors import NotComposable, ParameterError
 from discreet.privacy import Loss
 from discreet.privacy.losses import describe
 from tests.privacy.pairs import EXACT, LOSSES
@@ -370,6 +370,13 @@ def test_the_lower_end_of_a_billion_gaussians_is_not_above_the_truth() -> None:
 def test_sampling_all_of_the_table_is_no_looser_than_no_sampling() -> None:
     whole = privacy.PoissonSubsampled(privacy.Pure(1), 1) * 5
     assert privacy.epsilon(whole, 0.1) == pytest.approx(privacy.epsilon(privacy.Pure(1) * 5, 0.1), rel=1e-3)
+
+
+def test_replacing_a_person_at_an_epsilon_that_protects_nobody_says_so() -> None:
+    loss = privacy.PoissonSubsampled(privacy.Gaussian(1), "0.1") * 5
+    assert privacy.delta(loss, 3000, neighbours="replace") == 1
+    with pytest.raises(NotComposable, match="of moderate size"):
+        privacy.epsilon(privacy.PoissonSubsampled(privacy.Gaussian("0.02"), "0.1"), 1e-6, neighbours="replace")
 
 
 OUT_OF_RANGE: list[Loss] = [
