@@ -11,6 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from discreet.errors import ParameterError
 from discreet.mechanisms import Exact, Gaussian, Laplace, Sensitivity
 from discreet.privacy import losses, plan
 from tests.mechanisms.output_laws import (
@@ -110,6 +111,12 @@ def test_the_law_of_a_calibrated_gaussian_keeps_the_budget_by_enumeration() -> N
     mechanism = Gaussian.for_budget(epsilon=1, delta="1e-5", sensitivity=2)
     law = gaussian(mechanism.variance)
     assert hockey_stick(law, shifted(law, 2), 1) <= mpmath.mpf("1e-5")
+
+
+@pytest.mark.parametrize("epsilon", [1001, 10**400])
+def test_an_epsilon_that_protects_nobody_is_no_budget(epsilon: int) -> None:
+    with pytest.raises(ParameterError, match="protects nobody"):
+        Gaussian.for_budget(epsilon, "1e-6")
 
 
 def test_calibration_to_a_general_l2_sensitivity_goes_through_zcdp() -> None:

@@ -26,6 +26,7 @@ from discreet.privacy import losses, plan
 from discreet.privacy.normal import gaussian_delta
 from discreet.rational import Exactly, Rational, positive
 
+_FUTILE = 1000  # an ε that protects nobody
 _DIGITS = 4  # of a calibrated variance: a short fraction, at most 0.1 % above the least one
 
 
@@ -71,6 +72,8 @@ class Gaussian:
         True
         """
         exact_epsilon, exact_delta = positive(epsilon, "epsilon"), positive(delta, "delta")
+        if exact_epsilon > _FUTILE:
+            raise ParameterError(f"An epsilon above {_FUTILE:,} protects nobody: write one such as epsilon=1.")
         if not Fraction(1, 10**300) <= exact_delta < 1:
             raise ParameterError(f'delta must be below 1 and not below 1e-300, such as "1e-6", not {delta!r}.')
         unit = cls(variance=1, sensitivity=sensitivity)
