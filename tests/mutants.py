@@ -84,14 +84,14 @@ MECHANISMS = [
     scale(
         "Exponential",
         "exponential",
-        "pick(gaps(exact), self.scale)",
-        "pick(gaps(exact), self.scale / 2)",
+        "noise.softmax(gaps(exact), over=self.scale)",
+        "noise.softmax(gaps(exact), over=self.scale / 2)",
         SELECTION,
     ),
     numpy(
         "Exponential",
         "exponential",
-        "pick(gaps(exact), self.scale)",
+        "noise.softmax(gaps(exact), over=self.scale)",
         "choice(len(gaps(exact)), p=(w := __import__('numpy').exp(-gaps(exact) / float(self.scale))) / w.sum())",
         CONTRACT,
     ),

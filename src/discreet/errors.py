@@ -6,6 +6,7 @@
     ├── SensitivityExceeded              an exact value more sensitive than the mechanism was built for
     ├── BudgetExceeded                   a session that cannot afford its next step
     ├── NotComposable (TypeError)        a loss that this kind of composition cannot account for
+    ├── NotEnumerable                    code whose draws the exact attack cannot walk through
     └── NotForRelease (RuntimeError)     a result made from test bits on its way out
 
     InexactFloat (UserWarning)           a float where an exact number was wanted
@@ -36,6 +37,10 @@ class BudgetExceeded(DiscreetError):
 
 class NotComposable(DiscreetError, TypeError):
     """A loss that this kind of composition cannot account for."""
+
+
+class NotEnumerable(DiscreetError):
+    """Code whose draws the exact attack cannot walk through."""
 
 
 class NotForRelease(DiscreetError, RuntimeError):

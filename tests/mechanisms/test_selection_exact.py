@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
-from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
@@ -17,7 +15,6 @@ import pytest
 from discreet import noise
 from discreet.mechanisms import Exact, Exponential, PermuteAndFlip, ReportNoisyMax, Sensitivity
 from discreet.mechanisms.selection import Selection
-from discreet.mechanisms.softmax import pick, weights
 from discreet.privacy import losses
 from tests.mechanisms.output_laws import (
     FALSE_ALARM,
@@ -27,7 +24,6 @@ from tests.mechanisms.output_laws import (
     neighbours,
     noisy_max,
     p_value,
-    p_value_of,
     permute_and_flip,
 )
 
@@ -108,30 +104,6 @@ def test_choices_follow_the_law(kind: type[Any], monotonic: bool) -> None:
         exact = Exact(list(scores), Sensitivity(each=2, monotonic="up"))
         law = LAWS[kind](mechanism, scores)
         assert p_value(partial(mechanism.release, exact), 6_000, law) > FALSE_ALARM
-
-
-@pytest.mark.parametrize("bits", [2, 5, 62])
-def test_a_choice_settled_with_more_bits_has_the_same_law(bits: int) -> None:
-    """With two first bits nearly every choice is settled by intervals; with 62 practically none."""
-    gaps = np.array([3, 0, 1, 0, 700])
-    law = exponential(Exponential(1), [-g for g in gaps.tolist()])
-    counts = Counter(pick(gaps, Fraction(2), bits=bits) for _ in range(3_000))
-    assert p_value_of(counts, law) > FALSE_ALARM
-
-
-def test_a_choice_settled_with_more_bits_among_many_takes_no_more_than_moments() -> None:
-    """Twelve first bits are too few for 10⁵ shares. All gaps differ: none can be bounded together with another."""
-    start = time.process_time()
-    assert 0 <= pick(np.arange(100_000), Fraction(10**6), bits=12) < 100_000
-    assert time.process_time() - start < 3  # bounds of every weight by its own series would take six
-
-
-@pytest.mark.parametrize("scale", [Fraction(1, 50), Fraction(7, 3), Fraction(10**6), Fraction(10**17, 3)])
-def test_weights_are_as_good_as_the_proof_needs(scale: Fraction) -> None:
-    gaps = np.unique(np.array([0, 1, 2, 255, 256, 10**6, 2**40 + 3, 2**62, 2**63 - 2], np.int64))
-    for gap, weight in zip(gaps.tolist(), weights(gaps, scale), strict=True):
-        truth = mpmath.exp(-mpmath.mpf(gap) * scale.denominator / scale.numerator)
-        assert abs(mpmath.mpf(float(weight)) - truth) <= truth * mpmath.mpf(2) ** -48 + mpmath.mpf(2) ** -149
 
 
 @pytest.mark.parametrize("kind", list(LAWS))

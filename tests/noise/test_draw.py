@@ -25,7 +25,7 @@ laws = pytest.mark.parametrize("draw", [noise.discrete_laplace, noise.discrete_g
 
 
 def test_the_public_names_are_these() -> None:
-    names = {*FUNCTIONS, "deterministic", "TestNoise", "is_test_noise"}
+    names = {*FUNCTIONS, "softmax", "deterministic", "TestNoise", "is_test_noise"}
     assert set(noise.__all__) == names
 
 

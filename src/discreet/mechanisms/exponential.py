@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from discreet import noise
 from discreet.mechanisms import tails
 from discreet.mechanisms.exact import Exact
 from discreet.mechanisms.selection import Selection, gaps
-from discreet.mechanisms.softmax import pick
 from discreet.privacy import losses
 from discreet.rational import Rational
 
@@ -43,7 +43,7 @@ class Exponential(Selection):
     def release(self, exact: Exact) -> int:
         """Return the index chosen."""
         self._admit(exact)
-        return pick(gaps(exact), self.scale)
+        return noise.softmax(gaps(exact), over=self.scale)
 
     def error(self, confidence: Rational = "0.95", *, candidates: int) -> int:
         """Return the smallest d such that the choice is at most d below the best score, with this confidence.

@@ -22,8 +22,9 @@ from discreet.noise.bits import system_bits
 from discreet.noise.coins import ExponentialCoins, exponential, with_chance
 from discreet.noise.gaussian import discrete_gaussian as gaussian
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.noise.reserve import Family, draw, in_batches
-from discreet.noise.testing import marked, test_bits
+from discreet.noise.reserve import Family, draw, draw_scripted, in_batches
+from discreet.noise.softmax import pick
+from discreet.noise.testing import Asked, marked, test_bits, test_script
 from discreet.noise.uniform import UniformBelow, integer_below
 from discreet.rational import Rational, positive, rational
 
@@ -31,10 +32,10 @@ Size: TypeAlias = int | tuple[int, ...]
 Integers: TypeAlias = NDArray[np.int64]
 Booleans: TypeAlias = NDArray[np.bool_]
 
-_laplace: Family[int, Integers] = Family(DiscreteLaplace)
-_gaussian: Family[int, Integers] = Family(gaussian)
-_bernoulli: Family[bool, Booleans] = Family(with_chance)
-_bernoulli_exp: Family[bool, Booleans] = Family(exponential)
+_laplace: Family[int, Integers] = Family("discrete_laplace", DiscreteLaplace, np.int64)
+_gaussian: Family[int, Integers] = Family("discrete_gaussian", gaussian, np.int64)
+_bernoulli: Family[bool, Booleans] = Family("bernoulli", with_chance, np.bool_)
+_bernoulli_exp: Family[bool, Booleans] = Family("bernoulli_exp", exponential, np.bool_)
 _exponential_coins = lru_cache(maxsize=32)(ExponentialCoins)
 
 
@@ -128,16 +129,44 @@ def bernoulli_exp(
 
 
 def _toss(x: NDArray[np.integer[Any]], scale: Fraction) -> Booleans:
-    if x.dtype.kind not in "iu":
-        raise ParameterError(f"x must be an array of integers, not of {x.dtype}. Write bernoulli_exp(x, over=…).")
-    if x.size and (x.min() < 0 or x.max() >= 2**63):
-        raise ParameterError(f"x must hold integers from 0 to 2**63 - 1, not {x.min()} … {x.max()}.")
+    _refuse_negative("x", x, "bernoulli_exp(x, over=…)")
+    if script := test_script():
+        throws = [script(Asked("bernoulli_exp", int(each) / scale)) for each in x.flat]
+        return marked(np.array(throws, np.bool_).reshape(x.shape))
     test = test_bits()
     coins, bits = _exponential_coins(scale), test or system_bits()
     tossed = np.empty(x.shape, np.bool_)
     for heads, batch in zip(in_batches(tossed.reshape(-1)), in_batches(x.astype(np.int64).ravel()), strict=True):
         heads[:] = coins.toss(batch, bits)
     return marked(tossed) if test else tossed
+
+
+def _refuse_negative(name: str, x: NDArray[np.integer[Any]], usage: str) -> None:
+    if x.dtype.kind not in "iu":
+        raise ParameterError(f"{name} must be an array of integers, not of {x.dtype}. Write {usage}.")
+    if x.size and (x.min() < 0 or x.max() >= 2**63):
+        raise ParameterError(f"{name} must hold integers from 0 to 2**63 - 1, not {x.min()} … {x.max()}.")
+
+
+def softmax(gaps: NDArray[np.integer[Any]], *, over: Rational = 1) -> int:
+    """Return index i with probability exactly proportional to exp(−gaps[i]/over).
+
+    Gaps are integers from 0 on, and one of them is 0: how far each score is below the best.
+
+    >>> softmax(np.array([10**18, 0, 10**6]), over=3)
+    1
+    """
+    scale = positive(over, "over")
+    if np.ndim(gaps) != 1 or not hasattr(gaps, "dtype"):
+        raise ParameterError("gaps must be an array of one dimension: write np.array([0, 3, 7]).")
+    _refuse_negative("gaps", gaps, "softmax(gaps, over=…)")
+    if not gaps.size or gaps.min() != 0:
+        raise ParameterError("One of the gaps must be 0, that of the best: write scores.max() - scores.")
+    if script := test_script():
+        return marked(np.array(script(Asked("softmax", tuple(int(gap) / scale for gap in gaps)))))  # type: ignore[return-value]
+    test = test_bits()
+    index = pick(gaps.astype(np.int64), scale, test or system_bits())
+    return marked(np.array(index)) if test else index  # type: ignore[return-value]
 
 
 @overload
@@ -156,6 +185,9 @@ def uniform_below(n: Rational, size: Size | None = None) -> int | Integers:
     if bound.denominator != 1:
         raise ParameterError(f"n must be a whole number, not {_shown(n)}.")
     shape, test = _shape(size), test_bits()
+    if script := test_script():
+        dtype = np.int64 if bound <= 2**63 else object
+        return draw_scripted(script, Asked("uniform_below", bound), shape or (), dtype)
     if shape is None:
         drawn: int | Integers = integer_below(int(bound), test or system_bits())
     elif bound <= 2**63:

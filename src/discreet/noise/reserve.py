@@ -10,6 +10,7 @@ Tested in `tests/noise/test_draw.py` and `tests/noise/test_bits.py`.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.noise.bits import Bits, on_fork, system_bits
-from discreet.noise.testing import marked, test_bits
+from discreet.noise.testing import Asked, marked, test_bits, test_script
 
 _BATCH = 1 << 16  # draws made at a time: large enough for numpy, small enough for the cache of a core
 # Few are held for a law that is asked once, more with every refill, but never more than stay in the fastest cache:
@@ -82,10 +83,19 @@ class Reserve(Generic[Single]):
         return cast(Single, first)
 
 
+def draw_scripted(
+    choose: Callable[[Asked], int], asked: Asked, shape: tuple[int, ...], dtype: Any
+) -> NDArray[Any]:
+    """Return an array of draws that a script decides, one by one."""
+    chosen = np.array([choose(asked) for _ in range(math.prod(shape))], dtype)
+    return marked(chosen.reshape(shape))
+
+
 class Family(Generic[Single, Array]):
     """The laws of one kind, by their rational parameter."""
 
-    def __init__(self, build: Callable[[Fraction], Sampler]):
+    def __init__(self, name: str, build: Callable[[Fraction], Sampler], dtype: type[np.generic]):
+        self._name, self._dtype = name, dtype
         self._sampler = lru_cache(maxsize=_LAWS)(build)
         self._reserves: dict[tuple[int, int], Reserve[Single]] = {}
         on_fork(self._reserves.clear)
@@ -107,6 +117,8 @@ class Family(Generic[Single, Array]):
         test = test_bits()
         if shape is None and not test:
             return self._reserve(parameter).take()
+        if script := test_script():
+            return cast(Array, draw_scripted(script, Asked(self._name, parameter), shape or (), self._dtype))
         drawn = draw(self._sampler(parameter), shape or (), test or system_bits())
         return cast(Array, marked(drawn) if test else drawn)
 

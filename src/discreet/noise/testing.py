@@ -9,6 +9,9 @@ Results are `TestNoise`: arrays (for single draws of no dimension) that stay mar
 arithmetic and refuse to be pickled. The mark is lost where numpy is told to drop it (`np.asarray`, `int()`): it
 guards against accidents, not intent. `docs/theory/random-bits.md` lists what keeps it and what does not.
 
+Inside `scripted(choose)` nothing is random at all: whoever wrote the script decides every draw. It is how the
+auditor walks through all that a mechanism might have drawn (`audit.exact`). Results bear the same mark.
+
 Tested in `tests/noise/test_testing.py`.
 """
 
@@ -17,10 +20,11 @@ from __future__ import annotations
 import hashlib
 import operator
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import count
 from typing import Any, NoReturn, SupportsIndex
 
@@ -30,6 +34,17 @@ from discreet.errors import NotForRelease
 from discreet.noise.bits import Generator
 
 
+@dataclass(frozen=True)
+class Asked:
+    """One draw that a script decides: the public function that was asked, and its exact parameter.
+
+    For `bernoulli_exp` the parameter is x/over; for `softmax` it is every gap/over. A coin's draw is 0 or 1.
+    """
+
+    law: str
+    parameter: Fraction | tuple[Fraction, ...]
+
+
 @dataclass
 class _Block:
     """A `with` block: a copy of its context may outlive it, so the block itself says whether it is open."""
@@ -37,6 +52,7 @@ class _Block:
     bits: Generator
     thread: int
     open: bool = True
+    choose: Callable[[Asked], int] | None = None
 
 
 _context: ContextVar[_Block | None] = ContextVar("deterministic noise", default=None)
@@ -86,12 +102,24 @@ def is_test_noise(value: object) -> bool:
 
 
 def test_bits() -> Generator | None:
-    """Return the deterministic generator if this thread is inside `deterministic`."""
+    """Return the deterministic generator if this thread is inside `deterministic` or `scripted`."""
+    block = _block()
+    return block.bits if block else None
+
+
+def test_script() -> Callable[[Asked], int] | None:
+    """Return what decides the draws if this thread is inside `scripted`."""
+    block = _block()
+    return block.choose if block else None
+
+
+def _block() -> _Block | None:
     block = _context.get()
-    return block.bits if block and block.open and block.thread == threading.get_ident() else None
+    return block if block and block.open and block.thread == threading.get_ident() else None
 
 
 test_bits.__test__ = False  # type: ignore[attr-defined]
+test_script.__test__ = False  # type: ignore[attr-defined]
 
 
 @contextmanager
@@ -106,7 +134,29 @@ def deterministic(seed: int) -> Iterator[None]:
     numbers, name = count(), f"discreet test bits {operator.index(seed)}"
     # Keys are numbered, so that none is used twice here either.
     bits = Generator(lambda: hashlib.sha256(f"{name} key {next(numbers)}".encode()).digest())
-    block = _Block(bits, threading.get_ident())
+    with _inside(_Block(bits, threading.get_ident())):
+        yield
+
+
+@contextmanager
+def scripted(choose: Callable[[Asked], int]) -> Iterator[None]:
+    """Let `choose` decide every draw, one by one. For auditors: every result is marked as not for release.
+
+    >>> from discreet import noise
+    >>> with scripted(lambda asked: 3):
+    ...     noise.discrete_laplace("1/2", size=2)
+    TestNoise([3, 3], made from deterministic bits: not for release)
+    """
+    with _inside(_Block(Generator(_no_bits), threading.get_ident(), choose=choose)):
+        yield
+
+
+def _no_bits() -> NoReturn:
+    raise NotForRelease("A draw that asks for bits of its own cannot be scripted: use the functions of `noise`.")
+
+
+@contextmanager
+def _inside(block: _Block) -> Iterator[None]:
     token = _context.set(block)
     try:
         yield

@@ -13,7 +13,7 @@ sides that floats tell apart is (n + 32)·2⁻⁵²·C_n. **Else intervals do.**
 indices possible (a chance below n²·2⁻⁵⁰ for n > 32), more bits of the same U are drawn and all sums bounded more
 tightly by the same digits, until one index is left.
 
-Tested in tests/mechanisms/test_selection_exact.py, also with so few first bits that most draws take the last
+Tested in tests/noise/test_softmax.py, also with so few first bits that most draws take the last
 branch.
 """
 
@@ -27,24 +27,27 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet import noise
-from discreet.mechanisms.exact import LIMIT, Integers, with_mark
+from discreet.noise.bits import Bits
 from discreet.noise.certified import Interval, exp_minus, powers
+from discreet.noise.inversion import Integers
+from discreet.noise.uniform import integer_below
 
 _NEGLIGIBLE = 104  # e^{−104} < 2^{−150}
+_WIDEST = 2**63 - 1  # no gap is larger
 _TABLE_BITS = 256  # of the tables before they become floats: 2^{−150} still has 100 good ones
 
 
-def pick(gaps: Integers, scale: Fraction, bits: int = 62) -> int:
+def pick(gaps: Integers, scale: Fraction, bits: Bits, *, word_bits: int = 62) -> int:
     """Return index i with probability e^{−gaps[i]/scale} / Σ_j e^{−gaps[j]/scale}.
 
-    >>> pick(np.array([0, 1000]), Fraction(1))
+    >>> from discreet.noise.bits import system_bits
+    >>> pick(np.array([0, 1000]), Fraction(1), system_bits())
     0
     """
-    word = noise.uniform_below(2**bits)
+    word = integer_below(2**word_bits, bits)
     sums = np.cumsum(weights(gaps, scale))
-    index = _decided(sums, int(word) / 2**bits, 2.0**-bits)
-    return with_mark(_settled(gaps, scale, int(word), bits) if index is None else index, of=word)
+    index = _decided(sums, word / 2**word_bits, 2.0**-word_bits)
+    return _settled(gaps, scale, word, word_bits, bits) if index is None else index
 
 
 def weights(gaps: Integers, scale: Fraction) -> NDArray[np.float64]:
@@ -76,7 +79,7 @@ def _digits(scale: Fraction, precision: int, reach: int) -> list[list[Interval]]
 
 def _reach(scale: Fraction, nats: int = _NEGLIGIBLE) -> int:
     """The gap from which on all weigh at most e^{−nats}, or the largest there is."""
-    return min(math.ceil(nats * scale), 2 * LIMIT)
+    return min(math.ceil(nats * scale), _WIDEST)
 
 
 def _decided(sums: NDArray[np.float64], low: float, width: float) -> int | None:
@@ -88,14 +91,14 @@ def _decided(sums: NDArray[np.float64], low: float, width: float) -> int | None:
     return int(passed) if passed == perhaps else None
 
 
-def _settled(gaps: Integers, scale: Fraction, word: int, bits: int) -> int:
-    """Return the index that U selects, `word` being its first bits: draw more until one is left."""
-    step = bits
+def _settled(gaps: Integers, scale: Fraction, word: int, known: int, bits: Bits) -> int:
+    """Return the index that U selects, `word` being its first `known` bits: draw more until one is left."""
+    step = known
     while True:
-        word, bits = (word << step) + int(noise.uniform_below(2**step)), bits + step
-        lows, highs = _running_bounds(gaps, scale, bits + 64)
-        passed = bisect_right(highs[:-1], word * lows[-1] >> bits)
-        perhaps = bisect_right(lows[:-1], (word + 1) * highs[-1] >> bits)
+        word, known = (word << step) + integer_below(2**step, bits), known + step
+        lows, highs = _running_bounds(gaps, scale, known + 64)
+        passed = bisect_right(highs[:-1], word * lows[-1] >> known)
+        perhaps = bisect_right(lows[:-1], (word + 1) * highs[-1] >> known)
         if passed == perhaps:
             return passed
 
