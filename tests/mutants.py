@@ -408,7 +408,168 @@ PRIVACY = [
     ),
 ]
 
-MUTANTS = [*MECHANISMS, *NOISE, *PRIVACY]
+# What the museum shows, put back into our own code where that has a counterpart.
+MUSEUM = [
+    Mutant(
+        "museum, sparse-vector-5: queries without noise",
+        "mechanisms/sparse_vector.py",
+        f"added(exact, {QUERY_DRAW}) >= line",
+        "added(exact, 0) >= line",
+        SPARSE,
+    ),
+    Mutant(
+        "museum, sparse-vector-3: a number without noise of its own",
+        "mechanisms/runs.py",
+        "noise.discrete_laplace(self._mechanism.number_scale)",
+        "0",
+        SPARSE,
+    ),
+    Mutant(
+        "museum, flip-as-exponential",
+        "mechanisms/permute_and_flip.py",
+        "return losses.PermuteAndFlip(self.epsilon)",
+        "return losses.Exponential(self.epsilon)",
+        SELECTION,
+    ),
+    Mutant(
+        "museum, classical-gaussian",
+        "mechanisms/gaussian.py",
+        "return plan.delta(cls(steps * step, sensitivity).loss, exact_epsilon) <= exact_delta",
+        "return steps * step >= 2 * math.log(1.25 / float(exact_delta)) / exact_epsilon**2",
+        ADDITIVE,
+    ),
+    Mutant(
+        "museum, charged-for-one",
+        "mechanisms/gaussian.py",
+        "return single if entries == 1 else single * entries",
+        "return single",
+        ADDITIVE,
+    ),
+    Mutant(
+        "museum, lambda-inverted",
+        "mechanisms/laplace.py",
+        'Fraction(whole(sensitivity, "sensitivity")) / positive(epsilon, "epsilon")',
+        'Fraction(whole(sensitivity, "sensitivity")) * positive(epsilon, "epsilon")',
+        f"{ADDITIVE} src/discreet/mechanisms/laplace.py",
+    ),
+    Mutant(
+        "museum, scaled-after-rounding",
+        "mechanisms/laplace.py",
+        f"added(exact, {LAPLACE_DRAW})",
+        "added(exact, int(self.scale) * noise.discrete_laplace(1, exact.size))",
+        ADDITIVE,
+    ),
+    Mutant(
+        "museum, nan-passes-clamp: floats let in",
+        "mechanisms/exact.py",
+        'if values.dtype.kind not in "iu":',
+        'if values.dtype.kind not in "iuf":',
+        SEALED,
+    ),
+    Mutant(
+        "museum, one-neighbour-raises",
+        "mechanisms/exact.py",
+        "return max(-LIMIT, min(LIMIT, operator.index(value)))",
+        "return int(np.int64(operator.index(value)))",
+        SEALED,
+    ),
+    Mutant(
+        "museum, natural-filter: a plan's ε charged",
+        "privacy/session.py",
+        "if not isinstance(loss, Loss):",
+        "if isinstance(loss, float):\n            return Fraction(loss)\n        if not isinstance(loss, Loss):",
+        "tests/privacy/test_session.py",
+    ),
+    Mutant(
+        "museum, spent-twice: no lock",
+        "privacy/session.py",
+        "with self._lock:",
+        "if self._lock:",
+        "tests/audit/test_budget.py",
+    ),
+    Mutant(
+        "museum, rounded-to-zero",
+        "privacy/session.py",
+        "self._spent += cost",
+        "self._spent = Fraction(float(self._spent + cost))",
+        "tests/audit/test_budget.py",
+    ),
+    Mutant(
+        "museum, reused-sample",
+        "privacy/losses.py",
+        "if isinstance(self.loss, Repeated | PoissonSubsampled):",
+        "if isinstance(self.loss, PoissonSubsampled):",
+        "tests/privacy/test_subsampling.py tests/privacy/test_plan.py",
+    ),
+    Mutant(
+        "museum, seeded-generator",
+        "noise/bits.py",
+        "return os.urandom(32)",
+        "return bytes(32)",
+        "tests/noise/test_bits.py tests/audit/test_randomness.py",
+    ),
+    Mutant(
+        "museum, forked-generator",
+        "noise/reserve.py",
+        "on_fork(self._reserves.clear)",
+        "pass",
+        "tests/noise/test_draw.py tests/noise/test_bits.py tests/audit/test_randomness.py",
+    ),
+]
+
+AUDIT = [
+    Mutant(
+        "exact: what was not explored is forgotten",
+        "audit/exact.py",
+        "low = max(0, low - Q.missing)",
+        "low = max(0, low)",
+        "tests/audit/test_exact.py",
+    ),
+    Mutant(
+        "exact: one direction only",
+        "audit/exact.py",
+        "findings += [_compared(subject, pair, *laws), _compared(subject, pair[::-1], *laws[::-1])]",
+        "findings += [_compared(subject, pair, *laws)]",
+        "tests/audit/test_exact.py",
+    ),
+    Mutant(
+        "exact: a walk that diverges goes unnoticed",
+        "audit/exact.py",
+        "if self._seen.setdefault(path, asked) != asked:",
+        "if False:",
+        "tests/audit/test_exact.py",
+    ),
+    Mutant(
+        "laws: discrete Gaussian without its tail",
+        "audit/laws.py",
+        "total = low, ONE + 2 * (sum(weight[1] for weight in half[1:]) + beyond)",
+        "total = low - (ONE >> 20), low - (ONE >> 20)",
+        "tests/audit/test_exact.py",
+    ),
+    Mutant(
+        "outcomes: −0.0 taken for 0.0",
+        "audit/outcomes.py",
+        'return x if x else f"{x:+}"',
+        "return x",
+        "src/discreet/audit/outcomes.py",
+    ),
+    Mutant(
+        "confidence: the estimate taken for its bound",
+        "audit/confidence.py",
+        "bound: Floats = special.betaincinv(some, n - some + 1, doubt) * (1 - MARGIN)",
+        "bound: Floats = some / n",
+        "tests/audit/test_confidence.py",
+    ),
+    Mutant(
+        "contract: error bars not looked at",
+        "audit/contract.py",
+        "caught = most < float(_CONFIDENCE)",
+        "caught = False",
+        "tests/audit/test_check.py",
+    ),
+]
+
+MUTANTS = [*MECHANISMS, *NOISE, *PRIVACY, *MUSEUM, *AUDIT]
 
 
 @contextmanager

@@ -65,6 +65,29 @@ def test_too_many_curves_are_refused(count: int) -> None:
         plots.tradeoff({str(i): pure(1) for i in range(count)})
 
 
+def test_points_that_tests_attained_are_drawn_over_the_curves_under_their_own_names() -> None:
+    chart = plots.tradeoff({"declared": pure(1)}, {"exact": [(0.1, 0.8)], "black box": [(0.2, 0.5), (0.3, 0.4)]})
+    assert rows(chart, 3) == [
+        {"false alarms": 0.1, "misses": 0.8, "curve": "exact"},
+        {"false alarms": 0.2, "misses": 0.5, "curve": "black box"},
+        {"false alarms": 0.3, "misses": 0.4, "curve": "black box"},
+    ]
+    colours = chart.to_dict()["layer"][3]["encoding"]["color"]["scale"]
+    assert colours["domain"] == ["declared", "exact", "black box"]
+    assert len(set(colours["range"])) == 3
+
+
+def test_without_points_the_picture_is_the_same_as_ever() -> None:
+    bare, empty = plots.tradeoff({"ε = 1": pure(1)}), plots.tradeoff({"ε = 1": pure(1)}, {})
+    assert bare.to_dict() == empty.to_dict()
+    assert len(bare.to_dict()["layer"]) == 3
+
+
+def test_points_and_curves_that_share_a_name_are_refused() -> None:
+    with pytest.raises(ParameterError, match="names of their own"):
+        plots.tradeoff({"exact": pure(1)}, {"exact": [(0.1, 0.8)]})
+
+
 def test_without_altair_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 

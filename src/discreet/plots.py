@@ -6,9 +6,9 @@ Altair is imported only when a picture is asked for, so that `import discreet` s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from discreet.rational import Rational
 
 if TYPE_CHECKING:
     import altair
+
+Points: TypeAlias = Sequence[tuple[float, float]]
+"""(false alarms, misses) of some tests."""
 
 # Okabe and Ito's palette, which the colour-blind can tell apart too.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
@@ -50,15 +53,24 @@ def composition(epsilon: Rational, delta: Rational, up_to: int = 1000) -> altair
     )
 
 
-def tradeoff(curves: Mapping[str, TradeOff]) -> altair.LayerChart:
+def tradeoff(curves: Mapping[str, TradeOff], attained: Mapping[str, Points] | None = None) -> altair.LayerChart:
     """Draw trade-off curves beside blind guessing: the closer to it, the more private.
+
+    `attained` has what tests reached, (false alarms, misses) each, drawn as points: one below the curve that was
+    promised breaks the promise.
 
     >>> from discreet.privacy.curves import pure
     >>> tradeoff({"ε = 1": pure(1)}).to_dict()["layer"][0]["mark"]["type"]
     'line'
+    >>> tradeoff({"declared": pure(1)}, {"found": [(0.1, 0.6)]}).to_dict()["layer"][-1]["mark"]["type"]
+    'point'
     """
-    if not 0 < len(curves) <= len(_COLOURS):
-        raise ParameterError(f"One to {len(_COLOURS)} curves can be told apart in one picture, not {len(curves)}.")
+    points = attained or {}
+    names = [*curves, *points]
+    if not curves or len(names) > len(_COLOURS):
+        raise ParameterError(f"One to {len(_COLOURS)} curves can be told apart in one picture, not {len(names)}.")
+    if len(set(names)) < len(names):
+        raise ParameterError(f"Curves and points need names of their own, not {', '.join(names)}.")
     alt = _altair()
     rows = [
         {"false alarms": alarm, "misses": miss, "curve": name}
@@ -70,13 +82,22 @@ def tradeoff(curves: Mapping[str, TradeOff]) -> altair.LayerChart:
     y = alt.Y("misses:Q", title="its misses, at least", axis=percent, scale=alt.Scale(domain=[0, 1]))
     # The corner above the diagonal is always empty: the legend goes there.
     legend = alt.Legend(title=None, orient="top-right", labelFontSize=13, symbolStrokeWidth=3, offset=12)
-    colour = alt.Color("curve:N", legend=legend, scale=_palette(alt, list(curves)), sort=None)
+    colour = alt.Color("curve:N", legend=legend, scale=_palette(alt, names), sort=None)
     lines = alt.Chart(alt.Data(values=rows)).mark_line(strokeWidth=2.5, clip=True).encode(x=x, y=y, color=colour)
     ends = alt.Data(values=[{"false alarms": t, "misses": 1 - t} for t in (0, 1)])
     blind = alt.Chart(ends).mark_line(color=_GREY, strokeDash=[5, 4], strokeWidth=1.5).encode(x=x, y=y)
     middle = alt.Chart(alt.Data(values=[{"false alarms": 0.5, "misses": 0.5}]))
     name = middle.mark_text(text="blind guess", angle=45, dy=-9, color=_GREY, fontSize=13).encode(x=x, y=y)
-    return _styled(alt.layer(lines, blind, name), "Can a release tell whether you are in?", _SQUARE, _SQUARE)
+    layers = [lines, blind, name]
+    if points:
+        dots = [
+            {"false alarms": alarm, "misses": miss, "curve": name}
+            for name, pairs in points.items()
+            for alarm, miss in pairs
+        ]
+        marks = alt.Chart(alt.Data(values=dots)).mark_point(filled=True, size=36, opacity=0.8, clip=True)
+        layers.append(marks.encode(x=x, y=y, color=colour))
+    return _styled(alt.layer(*layers), "Can a release tell whether you are in?", _SQUARE, _SQUARE)
 
 
 def _composition_chart(

@@ -1,0 +1,44 @@
+"""Attack anything that claims to be private: our mechanisms, and everybody else's.
+
+    exact       walk through all draws, compute the law of the answers, compare with the claim: no doubt
+    replay      run a whole computation on neighbouring tables with the released values frozen: no statistics
+    black box   sample any Python callable: a lower bound on its ε, at a stated confidence
+    museum      how people really got it wrong, and that each is caught
+
+>>> from discreet import audit, noise, privacy
+>>> bound = audit.lower_bound(lambda bit: bit ^ noise.bernoulli("1/4"), 0, 1, samples=20_000)
+>>> 0.9 < bound.epsilon <= 1.0987
+True
+>>> audit.check_mechanism(audit.Subject(
+...     name="a coin", release=lambda bit: bit ^ noise.bernoulli("1/4"), loss=privacy.Pure(1), pairs=[(0, 1)]
+... )).caught
+True
+"""
+
+from discreet.audit.blackbox import LowerBound, lower_bound
+from discreet.audit.check import Filter, check_mechanism
+from discreet.audit.exact import Law, hockey_stick, law
+from discreet.audit.neighbours import Neighbour, neighbours
+from discreet.audit.recorder import primitive
+from discreet.audit.replay import replay
+from discreet.audit.shipped import shipped
+from discreet.audit.subject import Subject
+from discreet.audit.verdict import Report, Verdict
+
+__all__ = [
+    "Filter",
+    "Law",
+    "LowerBound",
+    "Neighbour",
+    "Report",
+    "Subject",
+    "Verdict",
+    "check_mechanism",
+    "hockey_stick",
+    "law",
+    "lower_bound",
+    "neighbours",
+    "primitive",
+    "replay",
+    "shipped",
+]

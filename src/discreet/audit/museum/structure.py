@@ -1,0 +1,306 @@
+"""Structure that follows the data: shapes, codes, bounds, exceptions and last steps that one person changes.
+
+The noise here is sound and stands where it should. What gives a person away is around it: how many numbers there
+are, what they stand for, whether there is an answer at all, what was done with it afterwards. Record and replay
+sees this, because it runs the code on a neighbour with the noisy answers of the first run: whatever differs then
+was not hidden by noise. Where there is an answer on one side only, all draws are walked through instead. Tested in
+tests/audit/museum/test_structure.py.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import date
+from typing import Any, TypeAlias
+
+from discreet import noise, privacy
+from discreet.audit import exact
+from discreet.audit.museum.exhibit import Exhibit
+from discreet.audit.replay import replay
+from discreet.audit.subject import Subject
+from discreet.audit.verdict import Verdict
+from discreet.mechanisms import Exact, Gaussian, Laplace, Sensitivity
+
+Rows: TypeAlias = list[dict[str, Any]]
+
+
+def _noisy(counts: Sequence[int], sensitivity: int = 1) -> list[int]:
+    """Return counts of which one person moves one, by at most so much, with noise for ε = 1."""
+    noisy = Laplace.for_epsilon(1, sensitivity).release(Exact(list(counts), sensitivity))
+    return [int(count) for count in noisy]  # type: ignore[union-attr]
+
+
+# -- labels-off-the-data ----------------------------------------------------------------------------------------
+
+_DIAGNOSES: Rows = [{"diagnosis": name} for name in ("asthma", "flu", "flu", "kuru", "asthma")]
+_LISTED = ("asthma", "flu", "other")
+
+
+def histogram_of_what_occurs(rows: Rows) -> dict[str, int]:
+    """Release how often each diagnosis occurs, for those that occur."""
+    counts = Counter(str(row["diagnosis"]) for row in rows)
+    return dict(zip(sorted(counts), _noisy([counts[label] for label in sorted(counts)]), strict=True))
+
+
+def histogram_of_what_was_listed(rows: Rows) -> dict[str, int]:
+    """Release how often each listed diagnosis occurs, and all others together."""
+    counts = Counter(row["diagnosis"] if row["diagnosis"] in _LISTED else "other" for row in rows)
+    return dict(zip(_LISTED, _noisy([counts[label] for label in _LISTED]), strict=True))
+
+
+LABELS = Exhibit(
+    name="labels-off-the-data",
+    title="The list of categories is read from the data and published without noise",
+    story=(
+        "A histogram has noise on every bar, but which bars there are is taken from the table: whatever values "
+        "occur in the column. One patient with a rare disease adds a bar with its name. A classifier that finds "
+        "its classes in the labels does the same: the shape of the model says that somebody in the training data "
+        "had that label. No noise on the numbers can hide how many numbers there are."
+    ),
+    sources=("diffprivlib #106", "reprosyn #38"),
+    broken=lambda: replay(histogram_of_what_occurs, _DIAGNOSES, name="a histogram of what occurs"),
+    mended=lambda: replay(histogram_of_what_was_listed, _DIAGNOSES, name="a histogram of what was listed"),
+    ours=(
+        "A mechanism releases a vector whose length its caller gave, and the replay attack compares shapes before "
+        "it compares numbers (tests/audit/museum/test_structure.py runs it on both)."
+    ),
+)
+
+
+# -- one-neighbour-raises ---------------------------------------------------------------------------------------
+
+_DAYS = ("2021-03-14", "2023-07-02")
+_GARBLED = (*_DAYS, "287396-10-12")  # one person more, whose date no calendar has
+_PAIRS = [(_GARBLED, _DAYS), (_DAYS, _DAYS[:1])]
+
+
+def years_read_strictly(days: Sequence[str]) -> int:
+    """Release how many dates lie in 2021 or later; a date that cannot be read ends it all."""
+    return sum(date.fromisoformat(day).year >= 2021 for day in days) + noise.discrete_laplace(1)
+
+
+def years_read_kindly(days: Sequence[str]) -> int:
+    """Release how many dates lie in 2021 or later; a date that cannot be read does not count."""
+    return sum(_year(day, otherwise=0) >= 2021 for day in days) + noise.discrete_laplace(1)
+
+
+def _year(day: str, otherwise: int) -> int:
+    try:
+        return date.fromisoformat(day).year
+    except ValueError:
+        return otherwise
+
+
+def _counted(name: str, release: Callable[[Sequence[str]], int]) -> Verdict:
+    return exact.attack(Subject(name=name, release=release, loss=privacy.Pure(1), pairs=_PAIRS))
+
+
+RAISES = Exhibit(
+    name="one-neighbour-raises",
+    title="A row that cannot be read stops the program, and everyone sees that it stopped",
+    story=(
+        "An error message is an answer, too. A date from the year 287396, a probability that underflows to 0/0, a "
+        "value that is not of its column's type: the library is strict and raises an exception, and with it says "
+        "that there is such a row, with certainty and often with its number. Whoever may add a row of their own, "
+        "or knows that one person's record is garbled, needs to ask only once."
+    ),
+    sources=("opendp #2942", "opendp #2580", "diffprivlib #107"),
+    broken=lambda: _counted("years, read strictly", years_read_strictly),
+    mended=lambda: _counted("years, read kindly", years_read_kindly),
+    ours=(
+        "What a mechanism may refuse it refuses by type, shape and declared sensitivity, never by what is inside "
+        "(test_a_refusal_does_not_depend_on_what_is_inside in tests/mechanisms/test_exact.py); values out of "
+        "range are clamped without a word."
+    ),
+)
+
+
+# -- rewritten-key ----------------------------------------------------------------------------------------------
+
+_CLINICS = {"a": "north", "b": "north", "c": "north", "d": "south"}
+_COUNTIES = ("north", "south")
+_VISITS: Rows = [
+    {"person": "ann", "clinic": "a"},
+    {"person": "ann", "clinic": "b"},
+    {"person": "ann", "clinic": "c"},
+    {"person": "bob", "clinic": "a"},
+    {"person": "cat", "clinic": "d"},
+]
+
+
+def _county(clinic: object) -> str:
+    return _CLINICS.get(str(clinic), "south")
+
+
+def _at_most(most: int, pairs: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
+    """Keep one row of each person at each place, and at most so many places of each person."""
+    kept: list[tuple[Any, str]] = []
+    for person, place in dict.fromkeys(pairs):
+        if sum(other == person for other, _ in kept) < most:
+            kept.append((person, place))
+    return kept
+
+
+def _counties(kept: Sequence[tuple[Any, str]]) -> list[int]:
+    """Release how many rows each county has, where one person is in each of them once at the most."""
+    counts = Counter(county for _, county in kept)
+    once_each = Sensitivity(entries=len(_COUNTIES), each=1)
+    exact_counts = Exact([counts[county] for county in _COUNTIES], once_each)
+    noisy = Gaussian.for_rho("0.5", once_each).release(exact_counts)
+    return [int(count) for count in noisy]  # type: ignore[union-attr]
+
+
+def bounded_then_rewritten(rows: Rows) -> list[int]:
+    """Bound each person to one row per clinic, in three clinics, and then call clinics by their county."""
+    kept = _at_most(3, [(row["person"], str(row["clinic"])) for row in rows])
+    return _counties([(person, _county(clinic)) for person, clinic in kept])
+
+
+def rewritten_then_bounded(rows: Rows) -> list[int]:
+    """Call clinics by their county, and then bound each person to one row per county."""
+    return _counties(_at_most(2, [(row["person"], _county(row["clinic"])) for row in rows]))
+
+
+REWRITTEN_KEY = Exhibit(
+    name="rewritten-key",
+    title="A bound per person and group is still believed after the groups were renamed",
+    story=(
+        "Each person is cut down to one row per clinic, and the planner remembers: one row per person and group. "
+        "Then the column is overwritten with the clinic's county, and the rows are counted by county. Three "
+        "clinics in one county are three rows of one person in one group, where the planner still promises one. "
+        "In OpenDP a hundred groups were merged into one: ρ = 0.5 was claimed where the truth was 5,000. Whoever "
+        "rewrites a key must forget what was known about it."
+    ),
+    sources=("opendp #2949",),
+    broken=lambda: replay(bounded_then_rewritten, _VISITS, person="person", name="bounded, then rewritten"),
+    mended=lambda: replay(rewritten_then_bounded, _VISITS, person="person", name="rewritten, then bounded"),
+    ours=(
+        "A sensitivity belongs to one exact value and is stated when that is made; there is no plan that could "
+        "carry it past a change (mechanisms.exact, test_what_was_declared_stays_declared in "
+        "tests/mechanisms/test_exact.py)."
+    ),
+)
+
+
+# -- codes-by-appearance ----------------------------------------------------------------------------------------
+
+_SIZES: Rows = [{"size": "large"}, *({"size": "small"} for _ in range(20))]
+
+
+def sum_of_codes_by_appearance(rows: Rows) -> list[int]:
+    """Release the sum of codes 0 and 1, given to the sizes in the order in which they appear."""
+    codes = {size: min(code, 1) for code, size in enumerate(dict.fromkeys(row["size"] for row in rows))}
+    return _noisy([sum(codes[row["size"]] for row in rows)])
+
+
+def sum_of_listed_codes(rows: Rows) -> list[int]:
+    """Release the sum of codes 0 and 1, given to the sizes beforehand."""
+    return _noisy([sum(row["size"] == "large" for row in rows)])
+
+
+CODES = Exhibit(
+    name="codes-by-appearance",
+    title="Categories are numbered in the order of their appearance, so one row renumbers all others",
+    story=(
+        "Replacing a category by its number looks like a step that treats each row by itself. If the numbers are "
+        "given in the order in which categories first appear, it is not: take away the first row and every other "
+        "row has another number. A sum of codes between 0 and 1, with noise for one step, moves by the size of "
+        "the table."
+    ),
+    sources=("opendp #2944",),
+    broken=lambda: replay(sum_of_codes_by_appearance, _SIZES, name="codes by appearance"),
+    mended=lambda: replay(sum_of_listed_codes, _SIZES, name="codes listed beforehand"),
+    ours=(
+        "Nothing in the kernel codes categories: an exact value is made of integers and refuses text "
+        "(test_what_is_no_integer_is_refused_with_a_fix_that_fits in tests/mechanisms/test_exact.py)."
+    ),
+)
+
+
+# -- size-in-the-normaliser -------------------------------------------------------------------------------------
+
+_GRADIENTS: Rows = [{"gradient": gradient} for gradient in (3, -1, 2, 4)]
+_BATCH = 4
+
+
+def _summed(rows: Rows) -> int:
+    """Release the sum of gradients, each clipped to ±4 whole units."""
+    gradients = (row["gradient"] if isinstance(row["gradient"], int) else 0 for row in rows)
+    return _noisy([sum(max(-4, min(4, gradient)) for gradient in gradients)], sensitivity=4)[0]
+
+
+def step_over_the_rows_there_are(rows: Rows) -> float:
+    """Release the noisy sum of gradients over the number of rows."""
+    return _summed(rows) / max(len(rows), 1)
+
+
+def step_over_the_stated_batch(rows: Rows) -> float:
+    """Release the noisy sum of gradients over a number that was stated beforehand."""
+    return _summed(rows) / _BATCH
+
+
+NORMALISER = Exhibit(
+    name="size-in-the-normaliser",
+    title="The noisy gradient is divided by the exact number of people",
+    story=(
+        "Gradients are clipped, summed, and get their noise: all is well. Then the sum is turned into a mean by "
+        "dividing it by the expected size of a batch, which is the sampling rate times the size of the data set, "
+        "and that size is a secret. The multiples of a quarter and the multiples of a fifth have little in "
+        "common: with a few people, or with many coordinates that were all divided by the same number, the size "
+        "shows."
+    ),
+    sources=("Opacus #571", "Opacus #819"),
+    broken=lambda: replay(step_over_the_rows_there_are, _GRADIENTS, name="a step over the rows there are"),
+    mended=lambda: replay(step_over_the_stated_batch, _GRADIENTS, name="a step over the stated batch"),
+    ours=(
+        "An exact value has no length to divide by and no arithmetic: what a mechanism returns can be divided "
+        "only by numbers that are public or noisy themselves "
+        "(test_every_way_to_look_inside_is_refused_and_says_nothing in tests/mechanisms/test_exact.py)."
+    ),
+)
+
+
+# -- post-processing-reads-data ---------------------------------------------------------------------------------
+
+_WARDS = (1, 2, 3)
+_BEDS: Rows = [{"ward": 1}, {"ward": 1}, {"ward": 3}]
+
+
+def _by_ward(rows: Rows) -> list[int]:
+    counts = Counter(row["ward"] for row in rows if row["ward"] in _WARDS)
+    return [counts[ward] for ward in _WARDS]
+
+
+def zeros_put_back(rows: Rows) -> list[int]:
+    """Release the patients of each ward, and repair the answer: an empty ward has no patients."""
+    truth = _by_ward(rows)
+    return [count if there else 0 for count, there in zip(_noisy(truth), truth, strict=True)]
+
+
+def negatives_cut_off(rows: Rows) -> list[int]:
+    """Release the patients of each ward, and repair the answer: no ward has less than none."""
+    return [max(count, 0) for count in _noisy(_by_ward(rows))]
+
+
+POST_PROCESSING = Exhibit(
+    name="post-processing-reads-data",
+    title="What is done to the answer afterwards looks at the data once more",
+    story=(
+        "Whatever is done to a private answer keeps it private, as long as it is done to the answer alone. The "
+        "rule is so convenient that anything after the noise gets called post-processing: here a function that "
+        "knows that ward 2 is empty puts its noisy 3 back to 0. It closes over the table, or over the clock, and "
+        "the library that runs it cannot tell. The only patient of a ward turns a certain zero into a noisy "
+        "number."
+    ),
+    sources=("OpenDP 0.12 (changelog, PR #2130): callbacks that post-process need “honest-but-curious”",),
+    broken=lambda: replay(zeros_put_back, _BEDS, name="zeros put back"),
+    mended=lambda: replay(negatives_cut_off, _BEDS, name="negatives cut off"),
+    ours=(
+        "The exact value is sealed: whatever receives it to repair an answer cannot look, compare or branch on it "
+        "(test_every_way_to_look_inside_is_refused_and_says_nothing in tests/mechanisms/test_exact.py)."
+    ),
+)
+
+EXHIBITS = (LABELS, RAISES, REWRITTEN_KEY, CODES, NORMALISER, POST_PROCESSING)
+"""Exhibits about structure, in the order of a visit."""

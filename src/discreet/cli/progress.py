@@ -1,0 +1,42 @@
+"""Work in pieces, with a bar on stderr if somebody is looking. Tested in tests/test_cli.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+Say: TypeAlias = Callable[[str], None]
+"""Told, in a word or two, what is being done."""
+
+_BESIDE = 48  # columns for the bar, the count and the time
+
+
+def one_by_one(jobs: Sequence[tuple[str, Callable[[Say], T]]], *, quiet: bool = False) -> Iterator[T]:
+    """Do one named job after the other.
+
+    >>> [*one_by_one([("first", lambda say: 1), ("second", lambda say: 2)])]
+    [1, 2]
+    """
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = BarColumn(bar_width=20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
+    idle = quiet or not console.is_terminal
+    room = max(8, console.width - _BESIDE)
+    # Drawn when there is news, not by a thread: attacks on generators fork, which threads do not survive.
+    with Progress(*columns, console=console, transient=True, auto_refresh=False, disable=idle) as bar:
+        task = bar.add_task("", total=len(jobs))
+
+        def draw(done: int, name: str, doing: str = "") -> None:
+            text = f"{doing}: {name}" if doing else name
+            short = text if len(text) <= room else f"{text[: room - 1]}…"
+            bar.update(task, completed=done, description=escape(short), refresh=True)
+
+        for done, (name, job) in enumerate(jobs):
+            draw(done, name)
+            yield job(partial(draw, done, name))

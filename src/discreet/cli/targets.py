@@ -1,0 +1,211 @@
+"""From `module:attribute` on the command line to something that can be audited.
+
+A target is a `Subject`, a `Mechanism` or a `Filter`, a function or class without parameters that makes one, or,
+together with a claim and a pair of neighbours, any callable. The current directory is searched first. Tested in
+tests/test_cli.py.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import importlib
+import inspect
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.audit.check import Filter
+from discreet.audit.outcomes import Raised
+from discreet.audit.subject import Subject
+from discreet.errors import DiscreetError
+from discreet.mechanisms.contract import Mechanism
+from discreet.privacy import Approximate, Pure
+
+_TRIALS = 8  # an honest mechanism may refuse to answer now and then, but hardly this often in a row
+
+_EXAMPLE = """\
+A target is a discreet.audit Subject, a mechanism, or a function without parameters that returns one:
+
+    from discreet import noise, privacy
+    from discreet.audit.subject import Subject
+
+    def coin():
+        return Subject(name="coin", release=lambda bit: bit ^ noise.bernoulli("1/4"),
+                       loss=privacy.RandomizedResponse("1.0987"), pairs=[(0, 1)])
+
+Any other function is audited on one pair: discreet audit module:function --epsilon 1 --on '[1, 2]' --and '[1]'"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """What is said of a plain callable: its ε and δ, and the neighbours to try it on, as they were typed."""
+
+    epsilon: str
+    delta: str | None
+    on: str
+    other: str
+
+
+def claim_of(epsilon: str | None, delta: str | None, on: str | None, other: str | None) -> Claim | None:
+    """Return the claim that was typed, None if none was, and refuse half of one.
+
+    >>> claim_of("1", None, "[1, 2]", "[1]")
+    Claim(epsilon='1', delta=None, on='[1, 2]', other='[1]')
+    """
+    if epsilon is None and delta is None and on is None and other is None:
+        return None
+    if epsilon is None or on is None or other is None:
+        raise DiscreetError(
+            "A plain function needs its claim and both neighbours: --epsilon 1 --on '[1, 2]' --and '[1]', "
+            "and --delta 1e-6 if it has one."
+        )
+    return Claim(epsilon=epsilon, delta=delta, on=on, other=other)
+
+
+def chosen(targets: Sequence[str], shipped: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return what the targets name: all that ships if there are none, `Laplace` for every shipped `Laplace(…)`.
+
+    >>> chosen(["Laplace"], {"Laplace(scale=1)": 1, "Laplace(scale=2)": 2, "Gaussian(variance=1)": 3})
+    [('Laplace(scale=1)', 1), ('Laplace(scale=2)', 2)]
+    """
+    things: list[tuple[str, Any]] = [] if targets else [*shipped.items()]
+    for target in targets:
+        ours = [(name, thing) for name, thing in shipped.items() if target in (name, _short(name))]
+        things += ours or [(target, found(target, shipped))]
+    return things
+
+
+def _short(name: str) -> str:
+    return name.partition("(")[0]
+
+
+def found(target: str, shipped: Iterable[str] = ()) -> Any:
+    """Return what `module:attribute` names.
+
+    >>> found("discreet.mechanisms:Laplace")
+    <class 'discreet.mechanisms.laplace.Laplace'>
+    """
+    path, colon, attribute = target.partition(":")
+    if not colon or not path or not attribute:
+        meant = guess(target, {*map(_short, shipped)})
+        raise DiscreetError(f"{target!r} is neither a shipped mechanism nor written as module:attribute.{meant}")
+    if path.endswith(".py") or "/" in path:
+        module = path.removesuffix(".py").strip("./").replace("/", ".")
+        raise DiscreetError(f"{path!r} is a file; name it as Python imports it: {module}:{attribute}")
+    thing, name = _module(path), path
+    for part in attribute.split("."):
+        if not hasattr(thing, part):
+            raise DiscreetError(f"{name!r} has no {part!r}.{guess(part, dir(thing))}")
+        thing, name = getattr(thing, part), f"{name}.{part}"
+    return thing
+
+
+def auditable(target: str, thing: Any) -> Any:
+    """Return the subject or mechanism that a target is or makes."""
+    made = thing
+    if isinstance(thing, type) or (callable(thing) and not isinstance(thing, Subject | Filter | Mechanism)):
+        if required := _required(thing):
+            raise DiscreetError(f"{target!r} cannot be made: it needs {', '.join(required)}.\n\n{_EXAMPLE}")
+        made = _called(target, thing)
+    if isinstance(made, Subject | Filter | Mechanism) and not isinstance(made, type):
+        return made
+    what = f"returned {_kind(made)}" if made is not thing else f"is {_kind(made)}"
+    raise DiscreetError(f"{target!r} {what}, which cannot be audited.\n\n{_EXAMPLE}")
+
+
+def claimed(target: str, thing: Any, claim: Claim) -> Subject:
+    """Return a plain callable as a subject with that claim and that one pair."""
+    if not callable(thing) or isinstance(thing, Subject | Filter | Mechanism):
+        raise DiscreetError(
+            f"{target!r} is {_kind(thing)}: --epsilon, --delta, --on and --and are for plain functions, "
+            "that take the data and return an answer."
+        )
+    loss = Pure(claim.epsilon) if claim.delta is None else Approximate(claim.epsilon, claim.delta)
+    pair = (_literal("--on", claim.on), _literal("--and", claim.other))
+    subject = Subject(name=target, release=thing, loss=loss, pairs=[pair])
+    _refuse_if_always_raising(subject)
+    return subject
+
+
+# -- modules ----------------------------------------------------------------------------------------------------
+
+
+def _module(name: str) -> Any:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    importlib.invalidate_caches()
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise DiscreetError(f"{name!r} itself imports {error.name!r}, which is not installed.") from error
+        meant = guess(name, [path.stem for path in Path(here).glob("*.py")])
+        raise DiscreetError(
+            f"There is no module {error.name!r}. The current directory, {here}, was searched first.{meant}"
+            f"\nRun discreet from the folder that holds {error.name}.py, or install the package that has it."
+        ) from error
+    except Exception as error:
+        raise DiscreetError(f"{name!r} cannot be imported: {type(error).__name__}: {error}") from error
+
+
+def guess(written: str, names: Iterable[str]) -> str:
+    """Return the names that were probably meant, as a sentence, or all of them if they are few."""
+    public = [name for name in names if not name.startswith("_")]
+    close = difflib.get_close_matches(written, public, n=3)
+    if close:
+        return f" Did you mean {' or '.join(map(repr, close))}?"
+    return f" There are: {', '.join(sorted(public))}." if 0 < len(public) <= 20 else ""
+
+
+# -- callables --------------------------------------------------------------------------------------------------
+
+
+def _required(thing: Any) -> list[str]:
+    try:
+        parameters = inspect.signature(thing).parameters.values()
+    except (TypeError, ValueError):  # some built-in functions do not say
+        return []
+    return [
+        f"{p.name}=…"
+        for p in parameters
+        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    ]
+
+
+def _called(target: str, thing: Any) -> Any:
+    try:
+        return thing()
+    except DiscreetError:
+        raise
+    except Exception as error:
+        raise DiscreetError(f"{target!r} cannot be made: {type(error).__name__}: {error}") from error
+
+
+def _literal(option: str, text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        raise DiscreetError(
+            f"{option} {text!r} is no Python literal. Write numbers, strings, lists, tuples, dictionaries, "
+            f"in quotes for the shell: {option} '[1, 2, 3]'"
+        ) from None
+
+
+def _refuse_if_always_raising(subject: Subject) -> None:
+    """An exception is an answer too; but one that always comes says that the data do not fit, and hides all."""
+    (pair,) = subject.pairs
+    answers = [subject.run(data) for data in pair for _ in range(_TRIALS)]
+    raised = [answer for answer in answers if isinstance(answer, Raised)]
+    if len(raised) == len(answers):
+        raise DiscreetError(
+            f"{subject.name!r} only raises on these data, so there is nothing to audit: "
+            f"{raised[0].kind}: {raised[0].message}"
+        )
+
+
+def _kind(thing: Any) -> str:
+    return f"a {type(thing).__name__}" if thing is not None else "None"

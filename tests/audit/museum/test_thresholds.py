@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+
+from discreet.audit import exact
+from discreet.audit.museum import thresholds
+from discreet.audit.museum.exhibit import Exhibit
+
+
+@pytest.mark.parametrize("exhibit", thresholds.EXHIBITS, ids=lambda exhibit: exhibit.name)
+def test_the_broken_one_is_caught_and_the_mended_one_is_not(exhibit: Exhibit) -> None:
+    broken, mended = exhibit.broken(), exhibit.mended()
+    assert broken.caught, broken.words
+    assert not mended.caught, mended.words
+
+
+def test_the_hermit_gives_it_away() -> None:
+    assert "Foula" in thresholds.BOUNDARY.broken().words
+
+
+def test_delta_is_the_tail_that_includes_the_threshold_and_not_the_one_above_it() -> None:
+    """At ε = 1, where nothing of the promise is left but δ: exact to the draws that were not walked through."""
+    with_hermit = exact.law(lambda: thresholds.well_filled({"Foula": 1}))
+    without = exact.law(lambda: thresholds.well_filled({}))
+    least, most = exact.hockey_stick(with_hermit, without, 1)
+    assert thresholds.tail(thresholds.THRESHOLD) < least
+    assert most <= float(thresholds.tail(thresholds.THRESHOLD - 1)) + 3e-5
+    assert least == pytest.approx(float(thresholds.tail(thresholds.THRESHOLD - 1)), abs=3e-5)
+
+
+def test_what_is_shown_is_at_the_threshold_or_above() -> None:
+    shown = [thresholds.well_filled({"Bath": 2}) for _ in range(2000)]
+    assert all(count >= thresholds.THRESHOLD for answer in shown for count in answer.values())
+    # A key that everybody holds is always shown: one draw of −95 or below has probability below e^(−95).
+    assert thresholds.well_filled({"Bath": 100}).keys() == {"Bath"}
