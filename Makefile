@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 UV := $(BIN)/uv
-NAME ?= noise accounting
+NAME ?= noise accounting audit
 # pytest runs one worker per core; statistical tests are independent of each other.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
@@ -44,7 +44,7 @@ format: $(STAMP) ## Format the code and mend what the linter can
 
 bench: $(STAMP) ## Side by side with peers, each in its own environment: make bench NAME=noise
 	@for name in $(NAME); do \
-	  test -f bench/$$name.py || { echo "There is no benchmark '$$name'. There are: noise, accounting."; exit 2; }; \
+	  test -f bench/$$name.py || { echo "There is no benchmark '$$name'. There are: noise, accounting, audit."; exit 2; }; \
 	  $(BIN)/python -m bench.$$name; done
 
 mutants: $(STAMP) ## Break the kernel on purpose, one change at a time, and see the tests fail

@@ -10,12 +10,28 @@ from pathlib import Path
 import pricing
 import tour
 
+from discreet import audit, noise, privacy
+
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
+
+
+def half_the_noise() -> audit.LowerBound:
+    """A black-box audit of a mechanism that claims scale 2 and has 1."""
+
+    def batch(count: int, times: int) -> object:
+        return count + noise.discrete_laplace(1, times)
+
+    return audit.lower_bound(lambda count: count + noise.discrete_laplace(1), 0, 1, samples=200_000, batch=batch)
 
 
 def main() -> None:
     IMAGES.mkdir(exist_ok=True)
-    for name, chart in {**tour.charts(), "pricing": pricing.chart(pricing.revenue(pricing.limits()))}.items():
+    charts = {
+        **tour.charts(),
+        "pricing": pricing.chart(pricing.revenue(pricing.limits())),
+        "audit": half_the_noise().plot(privacy.DiscreteLaplace(2)),
+    }
+    for name, chart in charts.items():
         chart.save(str(IMAGES / f"{name}.svg"))
         print(f"docs/images/{name}.svg")
 

@@ -113,7 +113,10 @@ def test_importing_everything_pulls_in_no_engine_and_no_plotting() -> None:
     assert not HEAVY & {name.split(".")[0] for name in loaded.split()}
 
 
-@pytest.mark.parametrize("name", ["discreet", *(f"discreet.{n}" for n in ("noise", "privacy", "mechanisms"))])
+PACKAGES = ("noise", "privacy", "mechanisms", "audit")
+
+
+@pytest.mark.parametrize("name", ["discreet", *(f"discreet.{package}" for package in PACKAGES)])
 def test_all_names_what_is_public_and_documented(name: str) -> None:
     package = importlib.import_module(name)
     assert sorted(package.__all__) == list(dict.fromkeys(sorted(package.__all__)))
@@ -126,5 +129,5 @@ def test_all_names_what_is_public_and_documented(name: str) -> None:
 
 
 def test_an_unknown_name_is_refused_in_words() -> None:
-    with pytest.raises(AttributeError, match="it has errors, mechanisms"):
+    with pytest.raises(AttributeError, match="it has audit, errors, mechanisms"):
         discreet.vaults  # noqa: B018

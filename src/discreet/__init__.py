@@ -4,6 +4,7 @@
     privacy      what a guarantee is, and how guarantees add up
     mechanisms   one private release each
     plots        pictures of costs and risks (needs `discreet[plots]`)
+    audit        attacks on all of these, and on anything else that claims to be private
 
 >>> import discreet as dp
 >>> count = dp.mechanisms.Exact(1042, 1)
@@ -20,11 +21,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from discreet import errors, mechanisms, noise, plots, privacy
+    from discreet import audit, errors, mechanisms, noise, plots, privacy
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "errors", "mechanisms", "noise", "plots", "privacy"]
+__all__ = ["__version__", "audit", "errors", "mechanisms", "noise", "plots", "privacy"]
 
 
 def __getattr__(name: str) -> ModuleType:

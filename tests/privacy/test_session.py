@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -248,3 +249,12 @@ def test_it_shows_its_state_and_its_budget_is_what_was_given() -> None:
     session.charge(Repeated(Gaussian(sigma=10), 20))
     assert repr(session) == "Session(ZeroConcentrated(rho=1/2), spent=1/10)"
     assert session.budget == ZeroConcentrated("0.5")
+
+
+@pytest.mark.parametrize("number", [0.1, Fraction(1, 10), 1, "0.1"], ids=repr)
+def test_a_bare_number_such_as_the_epsilon_of_a_plan_cannot_be_charged(number: Any) -> None:
+    """It would be the natural filter: the ε of everything so far, composed anew at every step."""
+    session = Session(Pure(1))
+    with pytest.raises(NotComposable, match="no valid stopping rule"):
+        session.charge(number)
+    assert session.spent == 0

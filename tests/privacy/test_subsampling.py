@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from discreet.errors import NotComposable, ParameterError
-from discreet.privacy.losses import Approximate, Gaussian, Pure
+from discreet.privacy.losses import Approximate, Gaussian, PoissonSubsampled, Pure
 from discreet.privacy.subsampling import (
     amplified_epsilon,
     gaussian_delta,
@@ -181,3 +181,10 @@ def test_a_rate_is_a_probability(rate: int | str) -> None:
 def test_a_sample_is_no_larger_than_the_table() -> None:
     with pytest.raises(ParameterError, match="population=10, got 11"):
         without_replacement(Pure(1), sample=11, population=10)
+
+
+@pytest.mark.parametrize("reused", [Pure(1) * 2, PoissonSubsampled(Pure(1), "0.5")], ids=str)
+def test_one_sample_is_not_charged_as_if_it_were_drawn_afresh(reused: Pure) -> None:
+    """k releases on the same sample lose far more than k amplified ones."""
+    with pytest.raises(ParameterError, match=r"PoissonSubsampled\(loss, rate\) \* k"):
+        PoissonSubsampled(reused, "0.1")

@@ -140,8 +140,11 @@ def choose(
 ) -> Event:
     """Return the event whose Clopper–Pearson bound on these samples exceeds the claim most, at the best of the δ.
 
-    Bounds at the final confidence are what guards against overfitting: a rare event promises little.
+    Among thousands of events some look good by luck, most of all rare ones. So the bounds compared here are those
+    that would hold for all events at once: the doubt is split over them.
     """
+    scores = list(scores)
+    doubt /= 4 * sum(len(score.thresholds) for score in scores)
     sizes = [sum(group.total for group in side.values()) for side in (P, Q)]
     best, chosen = -np.inf, None
     for score in scores:
@@ -223,7 +226,10 @@ def _combined(counts: Mapping[Hashable, tuple[int, int]], within: Mapping[Hashab
     rules = {kind: _shifted(within[kind], by) if kind in within else _constant(by) for kind, by in ratios.items()}
 
     def words(threshold: float, above: bool) -> str:
-        return f"the log-ratio of the answer's kind and of its numbers, as learned, is {_side(threshold, above)}"
+        plain = [
+            kind_in_words(kind) for kind, r in ratios.items() if kind not in within and (r >= threshold) == above
+        ]
+        return f"the answer is {_listed([*plain, f'any with a log-ratio, as learned, that is {_side(threshold, above)}'])}"
 
     return Score(rules, words, elsewhere=0.0)
 

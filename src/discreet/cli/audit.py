@@ -33,7 +33,7 @@ def audit(
     museum: Annotated[bool, typer.Option("--museum", help="Visit broken mechanisms of the past.")] = False,
     samples: Annotated[
         int, typer.Option(min=1000, help="Releases that a black-box attack draws per table.")
-    ] = 200_000,
+    ] = 100_000,
     confidence: Annotated[str, typer.Option(help="Confidence of every statistical finding.")] = "0.999999",
     epsilon: Annotated[str | None, typer.Option(help="What a plain function claims to lose at most.")] = None,
     delta: Annotated[str | None, typer.Option(help="Its δ, if it claims one.")] = None,
