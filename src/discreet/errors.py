@@ -4,8 +4,11 @@
     ├── ParameterError (ValueError)      a parameter that has no meaning: a negative scale, δ of 2
     │   └── LawTooWide                   noise that could leave int64
     ├── SensitivityExceeded              an exact value more sensitive than the mechanism was built for
-    ├── BudgetExceeded                   a session that cannot afford its next step
+    ├── BudgetExceeded                   a session or a ledger that cannot afford its next step
     ├── NotComposable (TypeError)        a loss that this kind of composition cannot account for
+    ├── LedgerUnavailable                a ledger that cannot be read or written now: missing, locked, disk full
+    ├── LedgerTampered                   a ledger whose entries do not follow from each other
+    ├── QuestionRefused (ValueError)     a question that a vault does not answer, and the nearest one that it does
     ├── NotEnumerable                    code whose draws the exact attack cannot walk through
     └── NotForRelease (RuntimeError)     a result made from test bits on its way out
 
@@ -37,6 +40,18 @@ class BudgetExceeded(DiscreetError):
 
 class NotComposable(DiscreetError, TypeError):
     """A loss that this kind of composition cannot account for."""
+
+
+class LedgerUnavailable(DiscreetError):
+    """A ledger that cannot be read or written now. Whatever waited for it is not released."""
+
+
+class LedgerTampered(DiscreetError):
+    """A ledger whose entries do not follow from each other."""
+
+
+class QuestionRefused(DiscreetError, ValueError):
+    """A question that a vault does not answer. It was refused by its text alone: no row was looked at."""
 
 
 class NotEnumerable(DiscreetError):
