@@ -213,6 +213,25 @@ def test_a_rare_event_does_not_come_before_a_sure_one() -> None:
     assert rate(event, np.array([0])) != rate(event, np.array([1]))
 
 
+def test_a_value_seen_a_few_times_ranks_below_one_that_is_surely_more_likely() -> None:
+    P, Q = ["often"] * 3000 + ["rare"] * 10 + ["else"] * 6990, ["often"] * 300 + ["else"] * 9700
+    score = learned(seen(P), seen(Q))[-1]
+    assert score.words(float(score.thresholds[-1]), True) == "the answer is 'often'"
+
+
+def test_what_promises_much_by_luck_is_not_chosen() -> None:
+    """A shift by 1 of twelve entries with noise of scale 10: among thousands of events, rare ones look good."""
+
+    def sample(shift: int, seed: int, count: int) -> Any:
+        return shift + np.rint(RNG(seed).laplace(0, 10, (count, 12))).astype(np.int64)
+
+    for seed in range(6):
+        event = chosen(sample(0, 4 * seed, 30_000), sample(1, 4 * seed + 1, 30_000))
+        rates = [rate(event, sample(shift, 4 * seed + 2 + shift, 100_000)) for shift in (0, 1)]
+        assert abs(math.log(rates[0] / rates[1])) > 0.3
+        assert min(rates) > 0.01
+
+
 def test_the_delta_is_chosen_where_the_claim_is_exceeded_most() -> None:
     P, Q = np.repeat([0, 1], [9_000, 1_000]), np.repeat([0, 1], [10_000, 0])
     sample: list[Outcomes] = [seen(P), seen(Q)]

@@ -229,7 +229,8 @@ def _combined(counts: Mapping[Hashable, tuple[int, int]], within: Mapping[Hashab
         plain = [
             kind_in_words(kind) for kind, r in ratios.items() if kind not in within and (r >= threshold) == above
         ]
-        return f"the answer is {_listed([*plain, f'any with a log-ratio, as learned, that is {_side(threshold, above)}'])}"
+        learned = f"any with a log-ratio, as learned, that is {_side(threshold, above)}"
+        return f"the answer is {_listed([*plain, learned])}"
 
     return Score(rules, words, elsewhere=0.0)
 
