@@ -4,6 +4,7 @@ import builtins
 import itertools
 import subprocess
 import sys
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,65 @@ def test_without_points_the_picture_is_the_same_as_ever() -> None:
 def test_points_and_curves_that_share_a_name_are_refused() -> None:
     with pytest.raises(ParameterError, match="names of their own"):
         plots.tradeoff({"exact": pure(1)}, {"exact": [(0.1, 0.8)]})
+
+
+def drawn(keys: dict[str, list[Any]], *, from_zero: bool = True, axis: str = "number") -> dict[str, Any]:
+    size = max((len(key) for key in keys.values()), default=1)
+    values = [float(i) for i in range(size)]
+    ends = [value - 1 for value in values], [value + 1 for value in values]
+    chart: dict[str, Any] = plots.intervals(
+        keys, [plots.Estimated("n", values, *ends, from_zero, axis)], "people", "95 %"
+    ).to_dict()
+    return chart
+
+
+def marks(chart: dict[str, Any]) -> list[str]:
+    panel = chart["vconcat"][0]
+    return [layer["mark"]["type"] for layer in panel.get("spec", panel)["layer"]]
+
+
+def test_one_number_is_an_interval() -> None:
+    chart = drawn({})
+    assert marks(chart) == ["rule", "point"]
+    assert [(row["low"], row["value"], row["high"]) for row in chart["data"]["values"]] == [(-1, 0, 1)]
+
+
+def test_counts_of_names_are_bars_with_intervals_and_averages_are_points() -> None:
+    assert marks(drawn({"city": ["Oslo", "Bergen"]})) == ["bar", "rule"]
+    assert marks(drawn({"city": ["Oslo", "Bergen"]}, from_zero=False)) == ["rule", "point"]
+
+
+def test_dates_are_a_line_with_a_band_and_many_numbers_are_points_on_an_axis() -> None:
+    days = [date(2024, 1, 1) + timedelta(days=i) for i in range(5)]
+    assert marks(drawn({"day": days})) == ["area", "line"]
+    ages = drawn({"age": list(range(50))})
+    assert ages["vconcat"][0]["layer"][0]["encoding"]["x"]["type"] == "quantitative"
+
+
+def test_a_second_key_of_few_values_is_a_colour_and_one_of_many_has_panels() -> None:
+    few = drawn({"city": ["Oslo"] * 2, "sex": ["f", "m"]})
+    assert few["vconcat"][0]["layer"][0]["encoding"]["color"]["scale"]["domain"] == ["f", "m"]
+    many = drawn({"city": ["Oslo"] * 8, "year": list(range(8)), "sex": ["f", "m"] * 4})
+    assert many["vconcat"][0]["facet"]["field"] == "panel"
+    assert {row["panel"] for row in many["data"]["values"]} == set("01234567")
+    assert {row["colour"] for row in many["data"]["values"]} == {"f", "m"}
+
+
+def test_of_very_many_names_the_first_are_drawn_and_the_picture_says_so() -> None:
+    chart = drawn({"city": [f"town {i}" for i in range(100)]})
+    assert len(chart["data"]["values"]) == 60
+    assert chart["title"]["subtitle"] == "95 %, the first 60 of 100 groups"
+
+
+def test_what_has_no_answer_or_no_end_is_not_drawn() -> None:
+    estimated = plots.Estimated("n", [1.0, None, 3.0], [0.0, None, -float("inf")], [2.0, None, 4.0])
+    chart = plots.intervals({"city": ["a", "b", None]}, [estimated]).to_dict()
+    assert [row["key"] for row in chart["data"]["values"]] == ["a"]
+
+
+def test_nothing_cannot_be_drawn() -> None:
+    with pytest.raises(ParameterError, match="no number to draw"):
+        plots.intervals({"city": []}, [plots.Estimated("n", [], [], [])])
 
 
 def test_without_altair_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Pictures of guarantees: ε against the number of releases, and trade-off curves.
+"""Pictures of guarantees: ε against the number of releases, and trade-off curves. Pictures of answers: intervals.
 
 Altair is imported only when a picture is asked for, so that `import discreet` stays light.
 """
@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
 from types import ModuleType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -28,6 +29,7 @@ Points: TypeAlias = Sequence[tuple[float, float]]
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _GREY = "#777777"
 _WIDTH, _HEIGHT, _SQUARE, _LINE = 540, 380, 400, 16  # pixels; _LINE is the height of a label
+_MOST_NAMES, _MOST_POINTS = 60, 5000  # groups in a picture
 
 
 def composition(epsilon: Rational, delta: Rational, up_to: int = 1000) -> altair.LayerChart:
@@ -98,6 +100,147 @@ def tradeoff(curves: Mapping[str, TradeOff], attained: Mapping[str, Points] | No
         marks = alt.Chart(alt.Data(values=dots)).mark_point(filled=True, size=36, opacity=0.8, clip=True)
         layers.append(marks.encode(x=x, y=y, color=colour))
     return _styled(alt.layer(*layers), "Can a release tell whether you are in?", _SQUARE, _SQUARE)
+
+
+class Estimated(NamedTuple):
+    """One number per group with the ends of its interval; None where there is no answer.
+
+    `from_zero` is for counts and sums, whose bars start at zero. On the axes "date" and "datetime" numbers are
+    days and microseconds since 1970-01-01.
+    """
+
+    name: str
+    values: Sequence[float | None]
+    low: Sequence[float | None]
+    high: Sequence[float | None]
+    from_zero: bool = False
+    axis: str = "number"
+
+
+def intervals(
+    keys: Mapping[str, Sequence[Any]], estimates: Sequence[Estimated], title: str = "", subtitle: str = ""
+) -> altair.TopLevelMixin:
+    """Draw numbers with their intervals, one picture for each of the estimates below the other.
+
+    The first key is an axis: a line over dates, points over numbers, and bars or points for names, of which the
+    first sixty groups are drawn. The next one that has six values at most is told by colour. The others have
+    panels.
+
+    >>> counts = Estimated("count(*)", [12, 40], [8, 36], [16, 44], from_zero=True)
+    >>> intervals({"city": ["Bergen", "Oslo"]}, [counts]).to_dict()["vconcat"][0]["layer"][0]["mark"]["type"]
+    'bar'
+    """
+    alt, groups = _altair(), max((len(estimate.values) for estimate in estimates), default=0)
+    if not groups:
+        raise ParameterError("There is no number to draw: the release has no group.")
+    names = list(keys)
+    over = "" if not names else "time" if _are(keys[names[0]], date) else _axis_of(keys[names[0]])
+    shown = min(groups, _MOST_NAMES if over == "name" else _MOST_POINTS)
+    more = f", the first {shown} of {groups:,} groups" if shown < groups else ""
+    panels = [_panel(alt, keys, estimate, over, shown) for estimate in estimates]
+    whole: altair.TopLevelMixin = (
+        alt.vconcat(*panels)
+        .properties(title=alt.TitleParams(title, subtitle=subtitle + more), padding=12, background="white")
+        .resolve_scale(color="independent")
+        .configure_view(stroke=None)
+        .configure_title(anchor="start", fontSize=17, fontWeight=600, offset=14, subtitleFontSize=13)
+        .configure_axis(labelFontSize=12, titleFontSize=13, titleFontWeight="normal", gridColor="#e8e8e8")
+        .configure_header(labelFontSize=12, title=None)
+        .configure_legend(labelFontSize=12, titleFontSize=13, titleFontWeight="normal")
+    )
+    return whole
+
+
+def _panel(
+    alt: ModuleType, keys: Mapping[str, Sequence[Any]], estimate: Estimated, over: str, shown: int
+) -> altair.TopLevelMixin:
+    names = list(keys)
+    told = [name for name in names[1:] if len(set(keys[name][:shown])) <= len(_COLOURS)][:1]
+    apart = [name for name in names[1:] if name not in told]
+    scale = {"date": 86_400_000.0, "datetime": 0.001}.get(estimate.axis, 1.0)  # pictures count milliseconds
+    rows = []
+    for i in range(shown):
+        value, low, high = estimate.values[i], estimate.low[i], estimate.high[i]
+        if value is None or low is None or high is None or not math.isfinite(high - low):
+            continue
+        rows.append(
+            {
+                "key": _drawn(keys[names[0]][i], over) if names else "",
+                "colour": _named(keys[told[0]][i]) if told else "",
+                "panel": ", ".join(_named(keys[name][i]) for name in apart),
+                "value": value * scale,
+                "low": low * scale,
+                "high": high * scale,
+            }
+        )
+    layers = _marks(alt, estimate, over, names[0] if names else "", told, [str(row["colour"]) for row in rows])
+    height = {"time": 260, "number": 260, "": 70}.get(over)
+    if height is None:
+        lines = len({(row["key"], row["colour"]) for row in rows})
+        height = max(60, 22 * lines if not told else 15 * lines)
+    width = _WIDTH if not apart else _WIDTH // 2
+    chart = alt.layer(*layers, data=alt.Data(values=rows)).properties(width=width, height=height)
+    panel: altair.TopLevelMixin = (
+        chart.facet(facet=alt.Facet("panel:N", sort=None, title=None), columns=2) if apart else chart
+    )
+    return panel
+
+
+def _marks(
+    alt: ModuleType, estimate: Estimated, over: str, name: str, told: list[str], colours: list[str]
+) -> list[altair.Chart]:
+    kind = "Q" if estimate.axis == "number" else "T"
+    zero = alt.Scale(zero=estimate.from_zero and bool(over), nice=True)
+    across = over not in ("time", "number")  # numbers go to the right, and keys down
+    number, end = (alt.X, alt.X2) if across else (alt.Y, alt.Y2)
+    value = number(f"value:{kind}", title=estimate.name, scale=zero)
+    low, high = number(f"low:{kind}", title=estimate.name, scale=zero), end("high")
+    place = {
+        "time": lambda: {"x": alt.X("key:T", title=name)},
+        "number": lambda: {"x": alt.X("key:Q", title=name, scale=alt.Scale(zero=False))},
+        "name": lambda: {"y": alt.Y("key:N", title=name, sort=None)},
+        "": lambda: {"y": alt.Y("key:N", title=None, axis=None)},
+    }[over]()
+    if told:
+        domain = list(dict.fromkeys(colours))
+        place["color"] = alt.Color("colour:N", title=told[0], scale=_palette(alt, domain), sort=None)
+        if over == "name":
+            place["yOffset"] = alt.YOffset("colour:N", sort=domain)
+    fixed = {} if told else {"color": _COLOURS[0]}
+    axis = "x" if across else "y"
+    main, ends = {axis: value, **place}, {axis: low, f"{axis}2": high, **place}
+    chart = alt.Chart()
+    if over == "time":
+        band = chart.mark_area(opacity=0.22, **fixed).encode(**ends)
+        return [band, chart.mark_line(strokeWidth=2, point={"size": 24, **fixed}, **fixed).encode(**main)]
+    if over == "name" and estimate.from_zero:
+        ink = {name: where for name, where in ends.items() if name != "color"}
+        bars = chart.mark_bar(opacity=0.6, **fixed).encode(**main)
+        return [bars, chart.mark_rule(strokeWidth=1.6, color="#222222").encode(**ink)]
+    rules = chart.mark_rule(strokeWidth=2.2 if across else 1.4, opacity=0.75, **fixed).encode(**ends)
+    return [rules, chart.mark_point(filled=True, size=48 if across else 36, opacity=1, **fixed).encode(**main)]
+
+
+def _are(values: Sequence[Any], kind: type | tuple[type, ...]) -> bool:
+    known = [value for value in values if value is not None]
+    return bool(known) and all(isinstance(value, kind) and not isinstance(value, bool) for value in known)
+
+
+def _axis_of(values: Sequence[Any]) -> str:
+    many = len(set(values)) > 12  # a few numbers are names
+    return "number" if many and _are(values, (int, float)) else "name"
+
+
+def _drawn(key: Any, over: str) -> Any:
+    if key is None:
+        return None if over != "name" else "null"
+    return key.isoformat() if over == "time" else key if over == "number" else _named(key)
+
+
+def _named(key: Any) -> str:
+    if isinstance(key, bool) or key is None:
+        return "null" if key is None else str(key).lower()
+    return key.isoformat(" ") if isinstance(key, datetime) else str(key)
 
 
 def _composition_chart(

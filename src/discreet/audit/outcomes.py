@@ -1,7 +1,7 @@
 """What an onlooker sees of an answer, as a value that can be compared and counted.
 
 Two answers are the same if nobody could tell them apart: −0.0 is not 0.0, every NaN is the same NaN, the order of
-a dictionary is seen, and an exception is an answer too, with its text.
+a dictionary is seen, and an exception is an answer too, with its text. True, 1 and 1.0 are taken for the same.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ def outcome(answer: Any) -> Hashable:
         case np.ndarray():
             return outcome(answer.tolist())
         case np.generic():
-            return outcome(answer.item())
+            plain = answer.item()
+            return repr(plain) if isinstance(plain, np.generic) else outcome(plain)  # a long double stays one
         case Mapping():
             return tuple((outcome(key), outcome(value)) for key, value in answer.items())
         case list() | tuple():

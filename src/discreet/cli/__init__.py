@@ -1,12 +1,18 @@
 """The `discreet` command: one module per group of commands.
 
-    conversation   exit codes, and errors without tracebacks
+    seal           discreet propose, seal: from a file of rows to a vault
+    ask            discreet ask, preview: a question, and what it would cost
+    describe       discreet describe: what is public about a vault
+    ledger         discreet ledger, budget: who spent what, and who may
+    demo           discreet demo: all of it on a city that does not exist (city)
     audit          discreet audit: attack what ships, the museum, or your own mechanism
+    conversation   exit codes, and errors without tracebacks
     progress       a bar on stderr, if somebody is looking
+    screen         tables, sentences and data on stdout
     targets        module:attribute, as one writes it on the command line
 
 A command is a function in its own module, and is named below. What it needs is imported when it runs, so that
-`discreet --help` answers at once. Tested in tests/test_cli.py.
+`discreet --help` answers at once. Tested in tests/cli/ and tests/test_cli.py.
 """
 
 from __future__ import annotations
@@ -17,11 +23,24 @@ from typing import Annotated
 import typer
 
 import discreet
+from discreet.cli.ask import ask, preview
 from discreet.cli.audit import audit
 from discreet.cli.conversation import conversing
+from discreet.cli.demo import demo
+from discreet.cli.describe import describe
+from discreet.cli.ledger import budget, ledger
+from discreet.cli.seal import propose, seal
 
 app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False)
-app.command()(conversing(audit))
+
+_COMMANDS = {
+    "For everyone": (demo, audit),
+    "For the curator": (propose, seal, budget),
+    "For analysts": (describe, preview, ask, ledger),
+}
+for panel, commands in _COMMANDS.items():
+    for command in commands:
+        app.command(rich_help_panel=panel)(conversing(command))
 
 
 @app.callback(invoke_without_command=True)

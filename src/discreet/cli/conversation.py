@@ -1,17 +1,21 @@
 """How every command ends: a sentence on stderr instead of a traceback when the fault is in what was asked.
 
     0     as it should be
-    1     the command did its work, and the answer is no (something was caught)
+    1     the command did its work, and the answer is no: something was caught, a ledger does not hold
     2     the question had no meaning: the message says what to write instead
+    3     the budget does not reach; nothing was charged
+    4     a vault does not answer such questions; nothing was charged, and no row was looked at
     70    the command itself failed (EX_SOFTWARE of sysexits.h): the traceback follows, and nothing was shown
+    75    the ledger cannot be reached now (EX_TEMPFAIL): try again
     130   stopped with Ctrl-C
 
-Python would end with 1 after a traceback, and a pipeline could not tell a crash from a finding.
-Tested in tests/test_cli.py.
+Python would end with 1 after a traceback, and a pipeline could not tell a crash from a finding. What the library
+says it says in Python; here it is said in options. Tested in tests/test_cli.py and tests/cli/test_conversation.py.
 """
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Callable
 from functools import wraps
@@ -19,9 +23,33 @@ from typing import ParamSpec
 
 import typer
 
-from discreet.errors import DiscreetError
+from discreet.errors import BudgetExceeded, DiscreetError, LedgerTampered, LedgerUnavailable, QuestionRefused
 
-CAUGHT, BAD_INPUT, CRASHED, STOPPED = 1, 2, 70, 130
+CAUGHT, BAD_INPUT, OVERSPENT, REFUSED, CRASHED, UNAVAILABLE, STOPPED = 1, 2, 3, 4, 70, 75, 130
+
+_CODES: dict[type[DiscreetError], int] = {
+    BudgetExceeded: OVERSPENT,
+    QuestionRefused: REFUSED,
+    LedgerTampered: CAUGHT,
+    LedgerUnavailable: UNAVAILABLE,
+}
+
+_CALLS = {
+    r"Vault\.seal\(…, to='([^']*)'\)": r"discreet seal SOURCE --to \1 …",
+    r"reseal\(source, to=…\)": "discreet seal SOURCE --to VAULT --reseal",
+    r"propose\(source\)": "discreet propose SOURCE",
+    r"Source\('[^']*', table='([^']*)'\)": r"--table \1",
+    r"ledger\.(allot|amend)\(([^()]*), budget=Budget\(…\)\)": r"discreet budget VAULT --\1 \2 --epsilon …",
+    r"ledger\.(allot|amend)\b": r"discreet budget VAULT --\1",
+    r"(?:dp\.)?Budget\(([0-9.e-]+), (delta=\S+)\)": r"--epsilon \1 \2",
+    r"release\.to_pandas\(\)": "--csv",
+    r"release\.label\b": "--label",
+    r"\bvault\.ledger\b": "discreet ledger",
+}
+_OPTION = re.compile(
+    r"(?<![\w.(])(epsilon|within|delta|confidence|analyst|purpose|person|rows_per_person|memory)"
+    r"=(\"[^\"\n]*\"|[\w.%…+-]*[\w%…])"
+)
 
 Parameters = ParamSpec("Parameters")
 
@@ -36,8 +64,9 @@ def conversing(command: Callable[Parameters, None]) -> Callable[Parameters, None
         except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
         except DiscreetError as error:
-            typer.echo(f"discreet: {error}", err=True)
-            raise typer.Exit(BAD_INPUT) from error
+            typer.echo(f"discreet: {in_options(str(error))}", err=True)
+            code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), BAD_INPUT)
+            raise typer.Exit(code) from error
         except KeyboardInterrupt:
             typer.echo("discreet: stopped.", err=True)
             raise typer.Exit(STOPPED) from None
@@ -46,3 +75,22 @@ def conversing(command: Callable[Parameters, None]) -> Callable[Parameters, None
             raise typer.Exit(CRASHED) from error
 
     return conversed
+
+
+def in_options(words: str) -> str:
+    """Return what the library says as one writes it on the command line.
+
+    >>> in_options('A question of epsilon="0.1" still fits.')
+    'A question of --epsilon 0.1 still fits.'
+    >>> in_options('The curator opens one with ledger.allot(analyst="ana", budget=Budget(…)).')
+    'The curator opens one with discreet budget VAULT --allot --analyst ana --epsilon ….'
+    """
+    for call, command in _CALLS.items():
+        words = re.sub(call, command, words)
+    return _OPTION.sub(_option, words)
+
+
+def _option(found: re.Match[str]) -> str:
+    name, value = found[1].replace("_", "-"), found[2]
+    bare = value.strip('"')
+    return f"--{name} {bare if bare and ' ' not in bare else value}"

@@ -1,8 +1,9 @@
-"""Work in pieces, with a bar on stderr if somebody is looking. Tested in tests/test_cli.py."""
+"""Work in pieces, with a bar on stderr if somebody is looking. Tested in tests/test_cli.py and tests/cli/."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TypeAlias, TypeVar
 
@@ -40,3 +41,37 @@ def one_by_one(jobs: Sequence[tuple[str, Callable[[Say], T]]], *, quiet: bool = 
         for done, (name, job) in enumerate(jobs):
             draw(done, name)
             yield job(partial(draw, done, name))
+
+
+@contextmanager
+def stages() -> Iterator[Callable[[str, float], None] | None]:
+    """Give whoever tells stages and parts of them something to tell; None if nobody is looking.
+
+    >>> with stages() as told:
+    ...     print(told)
+    None
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    columns = BarColumn(bar_width=20), TimeElapsedColumn(), TextColumn("{task.description}")
+    with Progress(*columns, console=console, transient=True, auto_refresh=False) as bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda stage, part: bar.update(task, completed=part, description=stage, refresh=True)
+
+
+@contextmanager
+def waiting(doing: str) -> Iterator[None]:
+    """Show that something is being done whose end is not known."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(doing):
+        yield

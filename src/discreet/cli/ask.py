@@ -1,0 +1,312 @@
+"""`discreet ask` and `discreet preview`: a question to a vault, and what it would cost.
+
+Files that an answer is to be written to are checked before it is paid for; and whatever goes wrong afterwards, the
+answer is recorded, and asking again is free. Tested in tests/cli/test_ask.py.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import screen
+from discreet.cli.conversation import OVERSPENT, in_options
+from discreet.cli.describe import Place
+from discreet.cli.progress import waiting
+from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from discreet.vault.bill import Bill
+    from discreet.vault.release import Release
+    from discreet.vault.vault import Preview, Vault
+
+Question = Annotated[str, typer.Argument(metavar="QUESTION", help="SQL, in quotes; - reads it from stdin.")]
+Epsilon = Annotated[str | None, typer.Option(help="What to spend, such as 0.1.")]
+Within = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="WIDTH", help="How wide the answer may be: 200, or 5%; for several numbers name=200, repeated."
+    ),
+]
+Confidence = Annotated[str, typer.Option(help="How often an interval holds the truth.")]
+Delta = Annotated[str | None, typer.Option(help="The δ to spend on finding keys in a text column.")]
+Analyst = Annotated[
+    str | None, typer.Option(envvar="DISCREET_ANALYST", help="Who asks, and whose account pays.", metavar="NAME")
+]
+Purpose = Annotated[
+    str | None, typer.Option(envvar="DISCREET_PURPOSE", help="What for, if that has an account.", metavar="NAME")
+]
+
+_DRAWN = {".svg": "", ".png": "", ".html": "", ".pdf": ""}
+
+
+def ask(
+    vault: Place,
+    question: Question,
+    epsilon: Epsilon = None,
+    within: Within = None,
+    confidence: Confidence = "0.95",
+    delta: Delta = None,
+    analyst: Analyst = None,
+    purpose: Purpose = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print answer, cost and label as JSON.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print the answer as CSV: x, x_low, x_high.")] = False,
+    label: Annotated[bool, typer.Option("--label", help="Print the label below the answer.")] = False,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the answer: .svg, .png, .html or .pdf.")
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep the release, for Release.load in Python.")
+    ] = None,
+) -> None:
+    """Answer a question with error bars, and charge it. The same question again is free.
+
+    Say what to spend or how wide the answer may be, not both.
+
+    [bold]Examples[/bold]
+
+    [cyan]discreet ask people.vault "select city, count(*) from people group by city" --epsilon 0.1[/cyan]
+
+    [cyan]discreet ask people.vault "select count(*) from people where age >= 65" --within 200[/cyan]
+      ± 200 at 95 %: finds the cheapest ε
+
+    [cyan]discreet ask people.vault "select avg(income) from people" --within 5% --json[/cyan]
+      found step by step, each twice as dear as the one before
+
+    Exit status: 0 answered, 2 bad input, 3 the budget does not reach, 4 not a question that is answered, 70 a
+    crash, 75 the ledger cannot be reached now, 130 stopped.
+    """
+    from discreet.vault.vault import Vault
+
+    _expect_one_form(as_json, as_csv, label)
+    _expect_files(plot, save)
+    price = _price(epsilon, within, confidence, delta)
+    with Vault(vault, analyst=analyst, purpose=purpose) as opened, waiting("asking"):
+        release = opened.ask(_read(question), **price)
+    if as_json:
+        screen.data(_document(release))
+    elif as_csv:
+        typer.echo(_csv(release), nl=False)
+    else:
+        show(release)
+        if label:
+            screen.say("")
+            screen.console().print(release.label.as_text(screen.console().width), soft_wrap=True)
+    _write_files(release, plot, save, quiet=as_json or as_csv)
+
+
+def preview(
+    vault: Place,
+    question: Question,
+    epsilon: Epsilon = None,
+    within: Within = None,
+    confidence: Confidence = "0.95",
+    delta: Delta = None,
+    analyst: Analyst = None,
+    purpose: Purpose = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Say what a question would cost and how wide its answer would be. It is free, and touches no row.
+
+    [bold]Example[/bold]
+
+    [cyan]discreet preview people.vault "select city, count(*) from people group by city" --epsilon 0.1[/cyan]
+
+    Exit status: as of discreet ask; 3 if the budget would not reach.
+    """
+    from discreet.vault.bill import Bill
+    from discreet.vault.vault import Vault
+
+    price = _price(epsilon, within, confidence, delta)
+    if isinstance(price["within"], str) and price["within"].endswith("%"):
+        raise DiscreetError(
+            f"What --within {price['within']} costs depends on the answer: it is found step by step, each twice "
+            "as dear as the one before. Preview a step, with --epsilon 0.01, or a width, with --within 200."
+        )
+    with Vault(vault, analyst=analyst, purpose=purpose) as opened:
+        found = opened.preview(_read(question), **price)
+        bill = Bill(cost=found.cost, losses=(), balances=_balances(opened, analyst, purpose))
+    if as_json:
+        screen.data(_previewed(found, bill))
+    else:
+        _show_preview(found, bill)
+    if not (found.affordable or found.recorded):
+        raise typer.Exit(OVERSPENT)
+
+
+# -- what goes in -----------------------------------------------------------------------------------------------
+
+
+def _read(question: str) -> str:
+    return sys.stdin.read() if question == "-" else question
+
+
+def _price(epsilon: str | None, within: list[str] | None, confidence: str, delta: str | None) -> dict[str, Any]:
+    if (epsilon is None) is (not within):
+        both = "Say one of the two" if within else "Say what to spend or how wide the answer may be"
+        raise DiscreetError(f"{both}: --epsilon 0.1, or --within 200, or --within 5%")
+    widths = [_width(written) for written in within or []]
+    named = {name: width for name, width in widths if name}
+    if len(widths) > 1 and len(named) < len(widths):
+        raise DiscreetError(
+            "Several widths are given by name, one for each number: --within n=200 --within s=5000"
+        )
+    width = named or (widths[0][1] if widths else None)
+    return {"epsilon": epsilon, "within": width, "confidence": confidence, "delta": delta}
+
+
+def _width(written: str) -> tuple[str, str]:
+    name, _, width = written.rpartition("=")
+    return name.strip(), re.sub(r"\s", "", width)
+
+
+def _expect_one_form(as_json: bool, as_csv: bool, label: bool) -> None:
+    if as_json + as_csv > 1 or (as_csv and label):
+        raise DiscreetError(
+            "--json has everything, --csv only the numbers, and --label goes with neither: take one."
+        )
+
+
+def _expect_files(plot: Path | None, save: Path | None) -> None:
+    if save is not None:
+        screen.expect_writable("--save", save)
+    if plot is not None:
+        screen.expect_writable("--plot", plot, _DRAWN)
+        expect_pictures()
+
+
+def expect_pictures() -> None:
+    """Refuse to promise a picture where nothing can draw it."""
+    from importlib.util import find_spec
+
+    if find_spec("altair") is None or find_spec("vl_convert") is None:
+        raise DiscreetError(
+            'Pictures need altair and vl-convert. Install them with: pip install "discreet[plots]"'
+        )
+
+
+# -- what comes out ---------------------------------------------------------------------------------------------
+
+
+def show(release: Release, *, question: bool = True) -> None:
+    """Print a release as it shows itself, with options for what Python would call."""
+    from rich.text import Text
+
+    from discreet.vault.show import styled
+
+    to = screen.console()
+    lines = styled(release, to.width).split("\n", allow_blank=True)
+    for line in lines if question else lines[[line.plain for line in lines].index("") :]:
+        to.print(Text(in_options(line.plain), style=line.spans[0].style if line.spans else ""), soft_wrap=True)
+
+
+def _csv(release: Release) -> bytes:
+    """UTF-8, with the line ends of the platform's own tools; an empty field where there is no answer."""
+    release.expect_release("--csv")
+    text = io.StringIO()
+    table = _columns(release)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table)
+    writer.writerows(zip(*table.values(), strict=True))
+    return text.getvalue().encode()
+
+
+def _document(release: Release) -> dict[str, Any]:
+    release.expect_release("--json")
+    table = _columns(release)
+    return {
+        "question": release.question,
+        "rows": [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)],
+        "confidence": float(release.confidence),
+        "at": release.at,
+        "free": release.free,
+        "cost": cost_in_numbers(release.cost),
+        "left": release.cost.left,
+        "notes": {answer.name: answer.note for answer in release.aggregates if answer.note},
+        "plan": release.plan,
+        "label": release.label.facts,
+    }
+
+
+def _columns(release: Release) -> dict[str, list[Any]]:
+    """The columns of a release as JSON and CSV have them: days and times in ISO's form."""
+    from discreet.vault.digits import instant
+
+    axes = {answer.name: answer.axis for answer in release.aggregates}
+    table, axis = {}, "number"
+    for name, values in release.table().items():
+        if name in release.keys:
+            table[name] = [value.isoformat() if hasattr(value, "isoformat") else value for value in values]
+            continue
+        axis = axes.get(name, axis)  # that of x is that of x_low and x_high, which follow it
+        table[name] = [
+            screen.number(value) if axis == "number" or value is None else instant(value, axis).isoformat()
+            for value in values
+        ]
+    return table
+
+
+def cost_in_numbers(bill: Bill) -> dict[str, float | None]:
+    """Return what was charged, rounded up to six digits."""
+    from discreet.ledger import words
+
+    def above(value: Fraction | None) -> float | None:
+        return None if value is None else float(words.spent(value))
+
+    return {"epsilon": above(bill.cost.epsilon), "rho": above(bill.cost.rho), "delta": above(bill.cost.delta)}
+
+
+def _previewed(found: Preview, bill: Bill) -> dict[str, Any]:
+    return {
+        "question": found.question,
+        "expected": [
+            {"name": one.name, "half_width": one.half_width and screen.number(one.half_width), "words": one.words}
+            for one in found.expected
+        ],
+        "cost": cost_in_numbers(bill),
+        "left": bill.left,
+        "affordable": found.affordable,
+        "free": found.recorded,
+        "plan": found.plan,
+    }
+
+
+def _show_preview(found: Preview, bill: Bill) -> None:
+    verdict = "It was answered before, and is free" if found.recorded else f"It would cost {bill.spent}"
+    enough = "." if found.affordable or found.recorded else ": not enough."
+    screen.say(found.question, style="dim")
+    screen.say("", *found.plan.split("\n"), "", f"{verdict}; {bill.left}{enough}")
+
+
+def _balances(vault: Vault, analyst: str | None, purpose: str | None) -> list[Any]:
+    ledger = vault.ledger
+    named = [ledger.balance(analyst=analyst)] if analyst is not None else []
+    named += [ledger.balance(purpose=purpose)] if purpose is not None else []
+    return [ledger.balance(), *named]
+
+
+def _write_files(release: Release, plot: Path | None, save: Path | None, *, quiet: bool) -> None:
+    for option, file, write in (("--save", save, release.save), ("--plot", plot, lambda to: draw(release, to))):
+        if file is None:
+            continue
+        try:
+            write(file)
+        except OSError as error:
+            raise DiscreetError(
+                f"{option} {file} cannot be written: {error.strerror or error}. Asking again is free."
+            ) from error
+        typer.echo(f"Wrote {file}", err=quiet)
+
+
+def draw(release: Release, file: Path) -> None:
+    """Draw a release to a file, of the kind that its ending says."""
+    release.expect_release("--plot")
+    page: dict[str, Any] = {"inline": True} if file.suffix.lower() == ".html" else {}  # opens without a network
+    release.plot().save(str(file), **page)

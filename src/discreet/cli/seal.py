@@ -1,0 +1,234 @@
+"""`discreet propose` and `discreet seal`: from a file of rows to a vault.
+
+Nothing about the rows is printed, not even how many there are. Tested in tests/cli/test_seal.py.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.progress import stages
+from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from discreet.ledger import Budget
+    from discreet.vault.vault import Vault
+
+Sources = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SOURCE", help="Parquet, CSV, Arrow or DuckDB: a file, several, or a pattern in quotes."
+    ),
+]
+Table = Annotated[str | None, typer.Option(help="Which table of a DuckDB file.")]
+Separator = Annotated[
+    str | None, typer.Option(help="What stands between the fields of a CSV file, if its header does not tell.")
+]
+
+
+def propose(
+    source: Sources,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the draft to a new file.")] = None,
+    table: Table = None,
+    separator: Separator = None,
+) -> None:
+    """Draft the schema of a table from the types it declares. No row is read.
+
+    What the draft leaves open is for you to write: a bound that is copied off the rows is a fact about a person.
+
+    [bold]Example[/bold]
+
+    [cyan]discreet propose people.csv --out people.toml[/cyan]
+    """
+    from discreet.cli.screen import command, expect_writable, say
+    from discreet.vault.propose import propose as draft
+
+    if out is not None:
+        expect_writable("--out", out)
+        if out.exists():
+            raise DiscreetError(f"--out {out} exists, and may hold your work. Name another file, or remove it.")
+    drafted = draft(_source(source, table, separator))
+    if out is None:
+        typer.echo(drafted, nl=False)
+        return
+    _write(out, drafted)
+    say(f"Wrote {out}: replace every TODO in it, and remove the columns that nobody needs. Then:")
+    first, vault = shlex.quote(source[0]), shlex.quote(f"{Path(source[0]).stem}.vault")
+    command(f"discreet seal {first} --schema {shlex.quote(str(out))} --person … --epsilon 2 --to {vault}")
+
+
+def seal(
+    source: Sources,
+    to: Annotated[Path, typer.Option(metavar="VAULT", help="The directory to make, such as people.vault.")],
+    schema: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What the columns may hold: see discreet propose.")
+    ] = None,
+    person: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Who a row is about: the unit that is protected.")
+    ] = None,
+    each_row: Annotated[bool, typer.Option("--each-row", help="Every row is a person of its own.")] = False,
+    rows_per_person: Annotated[
+        int | None, typer.Option(metavar="N", help="How many rows of a person count in full. [1]")
+    ] = None,
+    epsilon: Annotated[str | None, typer.Option(help="The budget: what all answers together may cost.")] = None,
+    delta: Annotated[
+        str | None, typer.Option(help="Its δ: Gaussian noise, and keys found in the data. Such as 1e-9.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="What analysts write after FROM. [that of the vault]")] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Only analysts with an account may ask: see discreet budget.")
+    ] = False,
+    reseal: Annotated[
+        bool, typer.Option("--reseal", help="Give a vault new rows, under the ledger that it has.")
+    ] = False,
+    also: Annotated[
+        list[str] | None, typer.Option(metavar="FILE", help="More about the same persons; may be repeated.")
+    ] = None,
+    lookup: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=FILE", help="A public table that goes by a column; may be repeated."),
+    ] = None,
+    table: Table = None,
+    separator: Separator = None,
+    memory: Annotated[
+        str | None, typer.Option(help="What sealing may use, such as 2GB; the rest is on disk.")
+    ] = None,
+) -> None:
+    """Seal a table into a vault: bound what each person adds, and give it a budget.
+
+    The source is read once and stays as it is. The vault holds the rows, for its owner alone, and the ledger.
+
+    [bold]Examples[/bold]
+
+    [cyan]discreet seal trips.csv --schema trips.toml --person user_id --rows-per-person 8 --epsilon 2 --delta 1e-9
+    --to trips.vault[/cyan]
+
+    [cyan]discreet seal trips-2026.csv --reseal --to trips.vault[/cyan]
+      new rows, the same columns, the same ledger
+    """
+    from discreet.vault.propose import read_schema
+    from discreet.vault.vault import Vault
+
+    given = _source(source, table, separator)
+    beside: dict[str, Any] = {"tables": also or [], "lookups": _lookups(lookup or []), "memory": memory}
+    if reseal:
+        _refuse_kept(epsilon, delta, name, strict)
+        columns = None if schema is None else read_schema(schema)
+        opened = Vault(to)
+        _expect_same_persons(opened, person, each_row)
+        with stages() as told:
+            opened.reseal(given, columns=columns, rows_per_person=rows_per_person, progress=told, **beside)
+    else:
+        _expect_persons(person, each_row)
+        budget, columns = _budget(epsilon, delta), read_schema(_expected(schema))
+        with stages() as told:
+            opened = Vault.seal(
+                given,
+                to=to,
+                budget=budget,
+                columns=columns,
+                person=person,
+                rows_per_person=1 if rows_per_person is None else rows_per_person,
+                name=name,
+                strict=strict,
+                progress=told,
+                **beside,
+            )
+    with opened:
+        _tell(opened, again=reseal)
+
+
+# -- what has to be said ----------------------------------------------------------------------------------------
+
+
+def _expected(schema: Path | None) -> Path:
+    if schema is None:
+        raise DiscreetError(
+            "What may the columns hold? Draft a schema with discreet propose SOURCE --out schema.toml, finish it, "
+            "and give it with --schema schema.toml"
+        )
+    return schema
+
+
+def _expect_persons(person: str | None, each_row: bool) -> None:
+    if (person is None) is not each_row:
+        wrong = "--person and --each-row contradict each other." if each_row else "Whom is a row about?"
+        raise DiscreetError(
+            f"{wrong} Write --person user_id if a person may have several rows, --each-row if every row is one."
+        )
+
+
+def _budget(epsilon: str | None, delta: str | None) -> Budget:
+    from discreet.ledger import Budget
+
+    if epsilon is None:
+        raise DiscreetError(
+            "How much may be learnt of a person in total? Write --epsilon 2, and --delta 1e-9 for Gaussian noise."
+        )
+    return Budget(epsilon) if delta is None else Budget(epsilon, delta)
+
+
+def _refuse_kept(*kept: str | bool | None) -> None:
+    if any(kept):
+        raise DiscreetError(
+            "With --reseal the vault keeps its name and its ledger: leave out --epsilon, --delta, --name and "
+            "--strict. The budget is changed with discreet budget VAULT --amend --epsilon …"
+        )
+
+
+def _expect_same_persons(vault: Vault, person: str | None, each_row: bool) -> None:
+    whose = vault.description.person
+    if (person is not None and person != whose) or (each_row and whose is not None):
+        sealed = "every row is a person" if whose is None else f"a person is a {whose}"
+        raise DiscreetError(
+            f"In {vault.path} {sealed}, and --reseal cannot change that: its ledger protects these persons."
+        )
+
+
+# -- what goes in and out ---------------------------------------------------------------------------------------
+
+
+def _source(paths: list[str], table: str | None, separator: str | None) -> Any:
+    from discreet.vault.sources import Source
+
+    return Source(
+        paths[0] if len(paths) == 1 else paths,
+        table=table,
+        separator=None if separator is None else separator.replace("\\t", "\t"),
+    )
+
+
+def _lookups(written: list[str]) -> dict[str, str]:
+    found = {}
+    for lookup in written:
+        column, _, file = lookup.partition("=")
+        if not column or not file:
+            raise DiscreetError(f"--lookup {lookup} is no column and file: write --lookup zip=regions.csv")
+        found[column] = file
+    return found
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DiscreetError(f"--out {file} cannot be written: {error.strerror}.") from error
+
+
+def _tell(vault: Vault, *, again: bool) -> None:
+    from discreet.cli.describe import show
+    from discreet.cli.screen import command, say
+
+    described = vault.description
+    place = shlex.quote(str(vault.path))
+    version = f" Version {described.version}, under the same ledger." if again else ""
+    say(f"Sealed {', '.join(described.sources)} into {vault.path}.{version}", "")
+    show(vault)
+    say("", "Whoever holds these files can read the rows: give analysts answers, not the vault. Now ask:")
+    name = described.name if described.name.isidentifier() else '"' + described.name.replace('"', '""') + '"'
+    question = f"select count(*) from {name}"
+    command(f"discreet ask {place} {shlex.quote(question)} --epsilon 0.1")

@@ -1,0 +1,68 @@
+"""What an engine does: sums of integers by group, exactly.
+
+Claims. Every number that leaves an engine is an exact integer, whatever its size: sums do not wrap, are not
+rounded and never pass through a float. No row makes an engine raise: absent groups are absent, an empty sum is 0,
+and arithmetic is carried out in a type that holds every value its operands can take (`discreet.engines.emit`).
+What comes back is private until a mechanism has added noise, so `Groups` shows nothing of itself. Tested in
+tests/engines/test_duckdb.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
+
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expression
+
+GroupKey: TypeAlias = tuple[int | str | None, ...]
+"""The codes of one group, one for each key expression; None where the code is missing."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Groups:
+    """Exact sums by group: `sums[i, j]` is the j-th sum of the group `keys[i]`, in no particular order.
+
+    The array is of int64 if every sum fits, and of Python integers (dtype object) if one does not. Keys and sums
+    are both private: which groups exist is as much about people as what they add up to.
+
+    >>> import numpy as np
+    >>> Groups(keys=[(0,), (3,)], sums=np.array([[5], [7]]))
+    <exact groups, sealed>
+    """
+
+    keys: list[GroupKey]
+    sums: NDArray[Any]
+
+    def __repr__(self) -> str:
+        return "<exact groups, sealed>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Exact groups are sealed: they are neither pickled nor copied. Release them with noise.")
+
+
+class Engine(Protocol):
+    """Whoever holds sealed rows and can add them up. `rows` is the name of the sealed table."""
+
+    def sums(
+        self,
+        rows: str,
+        *,
+        where: Expression | None,
+        keys: Sequence[Expression],
+        sums: Sequence[Expression],
+        spot: bool = False,
+    ) -> Groups:
+        """Add up each expression over the rows on which `where` is true, by group; `spot` takes spot rows only.
+
+        Without keys there is exactly one group, (), even if no row takes part.
+        """
+
+    def persons(self, rows: str, *, where: Expression | None, keys: Sequence[Expression], cap: int) -> Groups:
+        """Add up over persons, by group, what each weighs there, `cap` at most."""
+
+    def close(self) -> None:
+        """Let go of the rows."""

@@ -1,0 +1,81 @@
+"""Whether a question may be asked: it must fit every account that it touches.
+
+Each account with a budget is a filter of its own. One without refuses nothing, or in a strict ledger everything.
+Tested in tests/ledger/test_accounts.py and test_spending.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from discreet.errors import BudgetExceeded, NotComposable
+from discreet.ledger import words
+from discreet.ledger.balance import Balance, Room
+from discreet.ledger.costs import Cost
+
+
+def common_room(balances: Sequence[Balance], strict: bool) -> Room:
+    """Return what a charge may cost that touches all of these.
+
+    >>> from discreet.ledger import Account, Budget
+    >>> common_room([Balance(Account(), Budget(2)), Balance(Account(analyst="ana"), Budget(1))], False).epsilon
+    Fraction(1, 1)
+    """
+    rooms = [balance.room for balance in balances]
+    if strict and (None in rooms or not _named(balances)):
+        return Room(Fraction(0), Fraction(0), Fraction(0))
+    limits = [room for room in rooms if room is not None]
+    return Room(min(r.epsilon for r in limits), min(r.rho for r in limits), min(r.delta for r in limits))
+
+
+def admit(balances: Sequence[Balance], cost: Cost, strict: bool) -> None:
+    """Raise unless every account can pay this."""
+    if strict and not _named(balances):
+        raise BudgetExceeded('This ledger is strict: every charge names its analyst, such as analyst="ana".')
+    for balance in balances:
+        if balance.budget is None and strict:
+            raise BudgetExceeded(
+                f"Nothing is left for {balance.account}: this ledger is strict, and there is no such account.\n"
+                f"  The curator opens one with ledger.allot({balance.account.arguments}, budget=Budget(…))."
+            )
+        if balance.budget is not None and balance.budget.pure and cost.epsilon is None:
+            raise NotComposable(
+                f"The budget of {balance.account} has no δ, and this question has no pure ε. Ask with Laplace "
+                "noise and given keys, or let the curator give the account a δ: "
+                f'Budget({words.left(balance.budget.epsilon)}, delta="1e-9").'
+            )
+    for balance in balances:
+        if not balance.fits(cost):
+            raise BudgetExceeded(_refusal(balance, cost, common_room(balances, strict)))
+
+
+def _named(balances: Sequence[Balance]) -> bool:
+    return any(balance.account.role == "analyst" for balance in balances)
+
+
+def _refusal(balance: Balance, cost: Cost, room: Room) -> str:
+    """What it costs, what is left for whom, and what would fit."""
+    whom, budget = balance.account, balance.budget
+    if budget is None or balance.total is None or balance.remaining is None:
+        raise AssertionError("an account without a budget refuses nothing")
+    if budget.pure and cost.epsilon is not None:
+        costs = f"This question costs ε = {words.spent(cost.epsilon)}, and {words.left(balance.remaining)}"
+        return f"{costs} of {words.left(balance.total)} is left for {whom}.\n  {_offer(room)}"
+    if (balance.spent + cost).rho > balance.total:
+        pure = "" if cost.epsilon is None else f"ε = {words.spent(cost.epsilon)}, which is "
+        costs = f"This question costs {pure}ρ = {words.spent(cost.rho)}, and {words.left(balance.remaining)}"
+        return f"{costs} of {words.left(balance.total)} is left for {whom} ({budget}).\n  {_offer(room)}"
+    left = words.left(budget.key_delta - balance.spent.delta)
+    offer = f'Ask with delta="{words.left(room.delta)}" at most' if room.delta else "Ask with given keys"
+    return (
+        f"This question selects its keys at δ = {words.spent(cost.delta)}, and {left} of "
+        f"{words.left(budget.key_delta)}, half of the budget's δ, is left for {whom}.\n"
+        f"  {offer}, or see the ledger."
+    )
+
+
+def _offer(room: Room) -> str:
+    if words.left(room.epsilon) == "0":
+        return "Nothing more can be released here until the curator amends this budget."
+    return f'A question of epsilon="{words.left(room.epsilon)}" still fits, or see the ledger for who spent what.'

@@ -1,0 +1,129 @@
+"""One line of the ledger, chained to the one before.
+
+    hash = SHA-256 of the UTF-8 lines   previous hash, number, time, kind, body      (joined by "\\n")
+
+The previous hash of entry 1 is 64 zeros. The body is JSON in ASCII, so none of the lines can hold a line break,
+and the text that is hashed is the text that is stored: whoever has sha256 and the rows can check the chain.
+
+Kinds: `opening` (the budget of the whole), `allotment` and `amendment` (of an account), `charge`, `release`. Every
+entry but a release carries the balances it leaves behind, so the newest entry of an account knows all there is to
+know. Columns beside the body are there to find entries by; they must say what the body says, and this is checked
+whenever an entry is read. Tested in tests/ledger/test_tampering.py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from discreet.errors import LedgerTampered
+
+ORIGIN = "0" * 64
+"""What stands where the first entry has no predecessor."""
+
+
+class Head(NamedTuple):
+    """The last entry of a ledger: keep it elsewhere, and `verify(since=head)` sees a tail that was cut off.
+
+    >>> Head(3, "9f86d0…").number
+    3
+    """
+
+    number: int
+    hash: str
+
+
+class Keys(NamedTuple):
+    """By what an entry is found: an account, the digest of a question, the charge that a release belongs to."""
+
+    analyst: str | None
+    purpose: str | None
+    question: str | None
+    charge: int | None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the ledger.
+
+    >>> entry = sealed(ORIGIN, 1, "2026-01-01T00:00:00.000000Z", "charge", {"question": "how many?"})
+    >>> entry.content["question"], entry.hash[:8]
+    ('how many?', '43632e07')
+    """
+
+    number: int
+    time: str
+    kind: str
+    body: str
+    hash: str
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The body, parsed."""
+        content: dict[str, Any] = json.loads(self.body)
+        return content
+
+    @property
+    def head(self) -> Head:
+        """Number and hash."""
+        return Head(self.number, self.hash)
+
+    @property
+    def keys(self) -> Keys:
+        """By what this entry is found, according to its body."""
+        content = self.content
+        question = content.get("question")
+        if self.kind == "charge":
+            question = digest(content["question"])
+        return Keys(content.get("analyst"), content.get("purpose"), question, content.get("charge"))
+
+
+def sealed(previous: str, number: int, time: str, kind: str, content: dict[str, Any]) -> Entry:
+    """Return the entry that follows the one whose hash is `previous`."""
+    body = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return Entry(number, time, kind, body, _chained(previous, number, time, kind, body))
+
+
+def checked(entry: Entry, previous: str | None, keys: Keys) -> Entry:
+    """Return an entry that was read, if it follows its predecessor and is filed under what it says."""
+    expected = _chained(previous or ORIGIN, entry.number, entry.time, entry.kind, entry.body)
+    if previous is None and entry.number > 1:
+        raise LedgerTampered(f"Entry {entry.number - 1} is missing from the ledger.")
+    if entry.hash != expected:
+        raise LedgerTampered(
+            f"Entry {entry.number} of the ledger was changed, or the entry before it: its hash does not fit.\n"
+            "  Restore the file from a backup; until then the ledger cannot say what was spent."
+        )
+    try:
+        own = entry.keys
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise LedgerTampered(f"Entry {entry.number} of the ledger is no {entry.kind!r}: {error!r}.") from error
+    if own != keys:
+        raise LedgerTampered(f"Entry {entry.number} of the ledger is filed under {keys}, and says {own}.")
+    return entry
+
+
+def digest(question: str) -> str:
+    """Return what a question is found by.
+
+    >>> digest("how many?")[:8]
+    'a84049d6'
+    """
+    return hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def stamp(moment: datetime) -> str:
+    """Return a moment in UTC, to the microsecond.
+
+    >>> stamp(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+    '2026-01-02T03:04:05.000000Z'
+    """
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _chained(previous: str, number: int, time: str, kind: str, body: str) -> str:
+    text = "\n".join((previous, str(number), str(time), str(kind), str(body)))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

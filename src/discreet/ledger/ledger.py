@@ -1,0 +1,318 @@
+"""The ledger: charge first, release afterwards, forget nothing.
+
+Claims, for every ledger and however its questions, costs and moments were chosen:
+
+1. What was charged never exceeds the budget of any account it touched. Checking and charging are one exclusive
+   transaction on exact fractions, so two processes cannot both spend the last ε.
+2. `reserve` returns after the charge is on the disk. Whoever draws noise only afterwards may waste budget in a
+   crash, and can never leak any.
+3. Nothing is changed or taken back: entries are appended, each chained to the one before by its hash.
+
+There is no refund. The answer to a charge without a release may have been drawn, and seen in a log, a debugger or
+the memory of a process that then died. Such charges are listed by `unfinished`, and stay spent.
+
+The time of an entry is what the system clock said. Order is by number, whatever clocks do.
+Theory in docs/theory/ledger.md. Tested in tests/ledger/.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, NoReturn, TypeAlias
+
+from discreet.errors import BudgetExceeded, LedgerTampered, ParameterError
+from discreet.ledger import books, show
+from discreet.ledger.account import Account
+from discreet.ledger.admission import admit, common_room
+from discreet.ledger.balance import Balance, Room, read, written, written_cost
+from discreet.ledger.budget import Budget
+from discreet.ledger.costs import Cost, cost, described
+from discreet.ledger.entry import ORIGIN, Entry, Head, digest, sealed, stamp
+from discreet.ledger.sqlite import SQLiteStore
+from discreet.ledger.store import Rows, Store
+from discreet.privacy.losses import Losses
+
+Clock: TypeAlias = Callable[[], datetime]
+Place: TypeAlias = str | os.PathLike[str] | Store
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What was paid for a question, to be handed to `record` with its answer."""
+
+    number: int
+    hash: str
+    question: str
+    cost: Cost
+    analyst: str | None
+    purpose: str | None
+
+
+class Ledger:
+    """Budgets, charges and releases of one vault, in one file. For many processes and threads at once.
+
+    >>> import tempfile, os
+    >>> from discreet.privacy import Laplace
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = Ledger.create(os.path.join(folder.name, "people.ledger"), Budget(epsilon=1))
+    >>> ledger.allot(analyst="ana", budget=Budget("0.3"))
+    >>> charge = ledger.reserve(Laplace(scale=5), question="how many?", analyst="ana")
+    >>> ledger.record(charge, "1042")
+    >>> ledger.reserve(Laplace(scale=5), question="how many are ill?", analyst="ana")
+    Traceback (most recent call last):
+    discreet.errors.BudgetExceeded: This question costs ε = 0.2, and 0.1 of 0.3 is left for analyst "ana".
+      A question of epsilon="0.1" still fits, or see the ledger for who spent what.
+    >>> ledger.verify().number
+    4
+    >>> ledger.close(); folder.cleanup()
+    """
+
+    def __init__(self, store: Store, *, clock: Clock | None = None):
+        """Use `Ledger.create` or `Ledger.open`."""
+        self._store = store
+        self._clock = clock or (lambda: datetime.now(UTC))
+        with store.read() as rows:
+            opening, last = rows.get(1), rows.last()  # each is checked against its predecessor
+        if opening is None or last is None or opening.kind != "opening":
+            raise LedgerTampered(f"The ledger {store.name} has lost its first entry.")
+        self._strict = bool(opening.content["strict"])
+
+    @classmethod
+    def create(
+        cls,
+        place: Place,
+        budget: Budget,
+        *,
+        strict: bool = False,
+        timeout: float = 30,
+        clock: Clock | None = None,
+    ) -> Ledger:
+        """Make a ledger with a budget for the whole vault. Whatever is at the path already is refused.
+
+        Who has no account of their own may spend from the whole, unless the ledger is strict: then every charge
+        names an analyst, and every analyst and purpose that is named needs an account.
+        """
+        store = _store(place, timeout)
+        _expect_budget(budget)
+        moment = (clock or (lambda: datetime.now(UTC)))()
+        whole = Balance(Account()).granted(budget)
+        content = {
+            "identity": secrets.token_hex(16),  # so that two ledgers never have the same head
+            "strict": bool(strict),
+            **_who(Account()),
+            "after": _after([whole]),
+        }
+        store.create(sealed(ORIGIN, 1, stamp(moment), "opening", content))
+        return cls(store, clock=clock)
+
+    @classmethod
+    def open(cls, place: Place, *, timeout: float = 30, clock: Clock | None = None) -> Ledger:
+        """Open a ledger. `timeout` is how many seconds to wait for other writers."""
+        return cls(_store(place, timeout), clock=clock)
+
+    @property
+    def strict(self) -> bool:
+        """Whether only accounts with a budget of their own may spend."""
+        return self._strict
+
+    # -- what the curator does --------------------------------------------------------------------------------
+
+    def allot(
+        self, *, budget: Budget, analyst: str | None = None, purpose: str | None = None, reason: str = ""
+    ) -> None:
+        """Give an analyst or a purpose a budget of its own. What it spent before counts."""
+        account = Account(analyst, purpose)
+        if account.role == "vault":
+            raise ParameterError('Name whom to allot to: analyst="ana" or purpose="yearly report".')
+        self._grant("allotment", account, budget, reason)
+
+    def amend(
+        self, budget: Budget, *, analyst: str | None = None, purpose: str | None = None, reason: str = ""
+    ) -> None:
+        """Change the budget of the whole, or of an account. It is recorded, and cannot fall below what was spent.
+
+        A budget that is raised after looking at answers promises only what it was raised to.
+        """
+        self._grant("amendment", Account(analyst, purpose), budget, reason)
+
+    def _grant(self, kind: str, account: Account, budget: Budget, reason: str) -> None:
+        _expect_budget(budget)
+        with self._store.write() as rows:
+            whole, before = _balance(rows, Account()), _balance(rows, account)
+            if kind == "allotment" and before.budget is not None:
+                raise ParameterError(
+                    f"{account} has a budget already: {before.budget}. Change it with ledger.amend."
+                )
+            if kind == "amendment" and before.budget is None:
+                raise ParameterError(f"{account} has no budget to amend. Give it one with ledger.allot.")
+            after = books.with_budget(before, budget)
+            balances = [after] if account.role == "vault" else [whole, after]
+            self._append(rows, kind, {**_who(account), "reason": reason, "after": _after(balances)})
+
+    # -- what a question does ---------------------------------------------------------------------------------
+
+    def reserve(
+        self, losses: Losses, *, question: str, analyst: str | None = None, purpose: str | None = None
+    ) -> Charge:
+        """Charge a question before noise is drawn for it. What is refused costs nothing and leaves no trace."""
+        if not (question and isinstance(question, str)):
+            raise ParameterError(f"question is the canonical text of what is asked, not {question!r}.")
+        price, accounts = cost(losses), books.touched(analyst, purpose)
+        whose = {account.role: account.analyst or account.purpose for account in accounts}
+        names = {"analyst": whose.get("analyst"), "purpose": whose.get("purpose")}
+        with self._store.write() as rows:
+            before = [_balance(rows, account) for account in accounts]
+            admit(before, price, self._strict)
+            content = {
+                "question": question,
+                **names,
+                "losses": described(losses),
+                "cost": written_cost(price),
+                "after": _after([balance.charged(price) for balance in before]),
+            }
+            entry = self._append(rows, "charge", content)
+        return Charge(entry.number, entry.hash, question, price, **names)
+
+    def record(self, charge: Charge, answer: str) -> None:
+        """Keep the answer that a charge paid for, before anyone sees it. One charge pays for one answer."""
+        if not isinstance(answer, str):
+            raise ParameterError(f"answer is JSON text, such as json.dumps(value), not {type(answer).__name__}.")
+        with self._store.write() as rows:
+            paid = rows.get(charge.number)
+            if paid is None or paid.hash != charge.hash:
+                raise ParameterError(f"Charge {charge.number} was not made by this ledger ({self._store.name}).")
+            if rows.release_of(charge.number) is not None:
+                raise ParameterError(f"Charge {charge.number} has its answer already. Reserve again to ask again.")
+            content = {"charge": charge.number, "question": digest(charge.question), "answer": answer}
+            self._append(rows, "release", content)
+
+    def find(self, question: str) -> str | None:
+        """Return the answer that was recorded for this question, the first if there are several. It is free."""
+        with self._store.read() as rows:
+            entry = rows.answer(digest(question))
+        return None if entry is None else str(entry.content["answer"])
+
+    def can_afford(self, losses: Losses, *, analyst: str | None = None, purpose: str | None = None) -> bool:
+        """Return whether `reserve` would accept this now."""
+        price = cost(losses)
+        try:
+            admit(self._balances(books.touched(analyst, purpose)), price, self._strict)
+        except BudgetExceeded:
+            return False
+        return True
+
+    def room(self, *, analyst: str | None = None, purpose: str | None = None) -> Room:
+        """Return what one more charge may cost at most."""
+        balances = self._balances(books.touched(analyst, purpose))
+        return common_room(balances, self._strict)
+
+    # -- what anyone may look at ------------------------------------------------------------------------------
+
+    def balance(self, *, analyst: str | None = None, purpose: str | None = None) -> Balance:
+        """Return what the whole, an analyst or a purpose may spend, has spent and has left."""
+        return self._balances([Account(analyst, purpose)])[0]
+
+    def balances(self) -> list[Balance]:
+        """Return the balance of the whole, and of everyone who was ever named."""
+        with self._store.read() as rows:
+            return [_balance(rows, account) for account in rows.accounts()]
+
+    def entries(self, *, after: int = 0) -> Iterator[Entry]:
+        """Walk through the entries after this number. Entries that are added meanwhile are met too."""
+        while True:
+            with self._store.read() as rows:
+                some = rows.after(after)
+            if not some:
+                return
+            yield from some
+            after = some[-1].number
+
+    def unfinished(self) -> list[Entry]:
+        """Return the charges without a release: at work now, or lost in a crash, and spent in both cases."""
+        with self._store.read() as rows:
+            return rows.unfinished()
+
+    def head(self) -> Head:
+        """Return number and hash of the last entry. Keep them elsewhere: a cut tail cannot be seen from inside."""
+        with self._store.read() as rows:
+            last = rows.last()
+        if last is None:
+            raise LedgerTampered(f"The ledger {self._store.name} has lost its entries.")
+        return last.head
+
+    def verify(self, *, since: Head | tuple[int, str] | None = None) -> Head:
+        """Walk the chain and the sums from the first entry, and return the head. Raise at the first bad entry.
+
+        With a head that was kept, see also that the ledger still contains it.
+        """
+        head = books.verified(self.entries(), None if since is None else Head(*since))
+        self._store.check()
+        return head
+
+    def close(self) -> None:
+        """Let go of idle connections. The ledger may still be used."""
+        self._store.close()
+
+    def _balances(self, accounts: list[Account]) -> list[Balance]:
+        with self._store.read() as rows:
+            return [_balance(rows, account) for account in accounts]
+
+    def _append(self, rows: Rows, kind: str, content: dict[str, Any]) -> Entry:
+        last = rows.last()
+        if last is None:
+            raise LedgerTampered(f"The ledger {self._store.name} has lost its entries.")
+        entry = sealed(last.hash, last.number + 1, stamp(self._clock()), kind, content)
+        rows.append(entry)
+        return entry
+
+    def _table(self) -> tuple[str, list[Balance]]:
+        balances, unfinished = self.balances(), len(self.unfinished())
+        rest = f", {unfinished} without a release" if unfinished else ""
+        return f"{self._store.name}: {balances[0].charges} charges{rest}", balances
+
+    def __str__(self) -> str:
+        return show.text(*self._table())
+
+    def _repr_html_(self) -> str:
+        return show.page(*self._table())
+
+    def __repr__(self) -> str:
+        return f"Ledger({self._store.name!r})"
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("A ledger is not copied or pickled: open it where it is needed, Ledger.open(path).")
+
+
+def _store(place: Place, timeout: float) -> Store:
+    return SQLiteStore(place, timeout=timeout) if isinstance(place, str | os.PathLike) else place
+
+
+def _balance(rows: Rows, account: Account) -> Balance:
+    entry = rows.latest(account)
+    return Balance(account) if entry is None else read(account, entry.content["after"][account.role])
+
+
+def _after(balances: list[Balance]) -> dict[str, Any]:
+    return {balance.account.role: written(balance) for balance in balances}
+
+
+def _who(account: Account) -> dict[str, Any]:
+    return {"analyst": account.analyst, "purpose": account.purpose}
+
+
+def _expect_budget(budget: Budget) -> None:
+    if not isinstance(budget, Budget):
+        raise ParameterError(f'A budget is written Budget(epsilon=2, delta="1e-9"), not {budget!r}.')

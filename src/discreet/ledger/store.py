@@ -1,0 +1,121 @@
+"""Where entries are kept: a handful of statements that SQLite and PostgreSQL share, and what a store adds to them.
+
+A store is one exclusive writer at a time, durable when `write` returns, and nothing of a `write` that raised.
+Everything the ledger knows it reads through `Rows`, and no entry is believed whose hash does not follow from that
+of its predecessor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeAlias
+
+from discreet.ledger.account import Account
+from discreet.ledger.entry import ORIGIN, Entry, Keys, checked
+
+SCHEMA = 1
+"""The version of the layout that this code writes."""
+
+Execute: TypeAlias = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
+"""Runs a statement with `?` for parameters, and returns its rows."""
+
+_SELECT = """
+    SELECT e.number, e.time, e.kind, e.body, e.hash, e.analyst, e.purpose, e.question, e.charge, p.hash
+    FROM entries e LEFT JOIN entries p ON p.number = e.number - 1
+"""
+_PAGE = 500  # entries read at a time
+
+
+class Rows:
+    """The entries, as seen inside one transaction."""
+
+    def __init__(self, execute: Execute):
+        self._execute = execute
+
+    def last(self) -> Entry | None:
+        """Return the newest entry."""
+        return self._one("ORDER BY e.number DESC LIMIT 1")
+
+    def get(self, number: int) -> Entry | None:
+        """Return the entry of this number."""
+        return self._one("WHERE e.number = ?", number)
+
+    def latest(self, account: Account) -> Entry | None:
+        """Return the newest entry that carries the balance of this account."""
+        if account.role == "vault":
+            return self._one("WHERE e.kind <> 'release' ORDER BY e.number DESC LIMIT 1")
+        name = account.analyst or account.purpose
+        return self._one(f"WHERE e.{account.role} = ? ORDER BY e.number DESC LIMIT 1", name)
+
+    def answer(self, question: str) -> Entry | None:
+        """Return the first release that answers the question of this digest."""
+        return self._one("WHERE e.kind = 'release' AND e.question = ? ORDER BY e.number LIMIT 1", question)
+
+    def release_of(self, charge: int) -> Entry | None:
+        """Return the release that this charge paid for."""
+        return self._one("WHERE e.charge = ?", charge)
+
+    def after(self, number: int) -> list[Entry]:
+        """Return some of the entries after this number, in order; none when there are no more."""
+        return self._all("WHERE e.number > ? ORDER BY e.number LIMIT ?", number, _PAGE)
+
+    def unfinished(self) -> list[Entry]:
+        """Return the charges without a release."""
+        missing = "NOT EXISTS (SELECT 1 FROM entries r WHERE r.charge = e.number)"
+        return self._all(f"WHERE e.kind = 'charge' AND {missing} ORDER BY e.number")
+
+    def accounts(self) -> list[Account]:
+        """Return everyone who was ever named, the whole first."""
+        named = [
+            self._execute(f"SELECT DISTINCT {role} FROM entries WHERE {role} IS NOT NULL ORDER BY {role}", ())
+            for role in ("analyst", "purpose")
+        ]
+        analysts, purposes = ([row[0] for row in rows] for rows in named)
+        return [Account(), *(Account(analyst=a) for a in analysts), *(Account(purpose=p) for p in purposes)]
+
+    def append(self, entry: Entry) -> None:
+        """Add an entry."""
+        values = (entry.number, entry.time, entry.kind, entry.body, entry.hash, *entry.keys)
+        self._execute(
+            "INSERT INTO entries (number, time, kind, body, hash, analyst, purpose, question, charge)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            values,
+        )
+
+    def _one(self, clause: str, *parameters: object) -> Entry | None:
+        found = self._all(clause, *parameters)
+        return found[0] if found else None
+
+    def _all(self, clause: str, *parameters: object) -> list[Entry]:
+        rows = self._execute(_SELECT + clause, parameters)
+        return [checked(Entry(*row[:5]), ORIGIN if row[0] == 1 else row[9], Keys(*row[5:9])) for row in rows]
+
+
+class Store(Protocol):
+    """Keeps entries. `write` is exclusive, atomic and durable; `read` sees one state throughout."""
+
+    @property
+    def name(self) -> str:
+        """What to call it in messages."""
+        ...
+
+    def create(self, opening: Entry) -> None:
+        """Make a new store with its first entry; refuse where there is something already."""
+        ...
+
+    def write(self) -> AbstractContextManager[Rows]:
+        """Open the only writing transaction."""
+        ...
+
+    def read(self) -> AbstractContextManager[Rows]:
+        """Open a reading transaction."""
+        ...
+
+    def check(self) -> None:
+        """Let the database examine itself."""
+        ...
+
+    def close(self) -> None:
+        """Let go of idle connections."""
+        ...

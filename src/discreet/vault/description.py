@@ -1,0 +1,173 @@
+"""The public face of a sealed table: what its columns are and whom it protects, and nothing read off the rows.
+
+A description is the first thing an analyst sees, and everything in it was declared by the curator: names, kinds,
+bounds, the privacy unit, how much one person contributes. It holds no count, no minimum, no list of keys. It is
+the file `description.json` of a vault. A new version of the rows under the same ledger is a new description with a
+higher version, put in place by one rename. Tested in tests/vault/test_description.py.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import ParameterError
+from discreet.rational import whole
+from discreet.vault.schema import Column, from_json
+
+UNIT = 4096
+"""The weight of one whole row."""
+
+MOST_ROWS = 2**24
+"""The largest rows_per_person: one person's weights then sum to 2³⁶ at most, and noise of that scale is exact."""
+
+FILE = "description.json"
+ROWS = "rows"
+"""The name of the sealed table inside its file."""
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a sealed table is, in public.
+
+    >>> from discreet.vault.schema import Integer
+    >>> people = Description("people", {"age": Integer(0, 110)}, person="user_id", rows_per_person=8)
+    >>> Description.from_json(people.as_json()) == people
+    True
+    >>> people.sealed_name("age"), people.rows_file
+    ('c0', 'rows.duckdb')
+    """
+
+    name: str
+    columns: Mapping[str, Column]
+    person: str | None
+    rows_per_person: int = 1
+    version: int = 1
+    engine: str = "duckdb"
+    sealed_at: str = ""
+    sources: tuple[str, ...] = ()
+    joins: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", dict(self.columns))
+        object.__setattr__(self, "rows_per_person", whole(self.rows_per_person, "rows_per_person"))
+        object.__setattr__(self, "version", whole(self.version, "version"))
+        _check_name(self.name)
+        _check_columns(self.columns)
+        if self.rows_per_person > MOST_ROWS:
+            raise ParameterError(f"rows_per_person is {MOST_ROWS} at most, not {self.rows_per_person}.")
+        if self.person is None and self.rows_per_person != 1:
+            raise ParameterError(
+                "without a person column every row is a person, and rows_per_person is 1. "
+                f'Name the column: person="user_id", rows_per_person={self.rows_per_person}.'
+            )
+        if self.person in self.columns:
+            raise ParameterError(
+                f"{self.person!r} says who a row is about, and nothing may be asked about it. "
+                "Leave it out of the columns."
+            )
+
+    @property
+    def has_text(self) -> bool:
+        """Whether a column has an open domain; the sealed rows then mark spots."""
+        return any(column.kind == "text" for column in self.columns.values())
+
+    @property
+    def rows_file(self) -> str:
+        """The name of the file that holds the rows of this version."""
+        return "rows.duckdb" if self.version == 1 else f"rows-{self.version}.duckdb"
+
+    def sealed_name(self, column: str) -> str:
+        """Return what a column is called among the sealed rows: c0, c1 …"""
+        return f"c{list(self.columns).index(column)}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what `from_json` reads."""
+        columns = {name: column.as_json() for name, column in self.columns.items()}
+        return {
+            "format": _FORMAT,
+            "name": self.name,
+            "version": self.version,
+            "engine": self.engine,
+            "sealed_at": self.sealed_at,
+            "person": self.person,
+            "rows_per_person": self.rows_per_person,
+            "sources": list(self.sources),
+            "joins": list(self.joins),
+            "columns": columns,
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Description:
+        """Return the description that `as_json` wrote."""
+        if record.get("format") != _FORMAT:
+            raise ParameterError(
+                f"the description has format {record.get('format')!r}, and this discreet reads format {_FORMAT}."
+            )
+        rest = {name: value for name, value in record.items() if name != "format"}
+        rest["columns"] = {name: from_json(column) for name, column in record["columns"].items()}
+        rest["sources"], rest["joins"] = tuple(record["sources"]), tuple(record["joins"])
+        return cls(**rest)
+
+
+def read(vault: str | Path) -> Description:
+    """Return the description of the vault in a directory."""
+    path = Path(vault) / FILE
+    try:
+        return Description.from_json(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise ParameterError(
+            f"there is no vault at {vault}. Make one with Vault.seal(…, to={str(vault)!r})."
+        ) from None
+    except (json.JSONDecodeError, KeyError, TypeError) as wrong:
+        raise ParameterError(f"{path} is damaged ({type(wrong).__name__}). Restore it from a copy.") from None
+
+
+def write(description: Description, vault: Path) -> None:
+    """Put a description in place: whoever reads sees the old one or the new one, whole."""
+    draft = vault / f".{FILE}.{os.getpid()}"
+    with open(draft, "w", encoding="utf-8") as file:
+        json.dump(description.as_json(), file, ensure_ascii=False, indent=1)
+        file.write("\n")
+        file.flush()
+        os.fchmod(file.fileno(), 0o644)
+        os.fsync(file.fileno())
+    os.replace(draft, vault / FILE)
+    persist(vault)
+
+
+def persist(directory: Path) -> None:
+    """Make the names in a directory survive a power cut."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _check_name(name: str) -> None:
+    if not name or "\0" in name:
+        raise ParameterError(f"a table needs a name, not {name!r}. Analysts write it after FROM.")
+
+
+def _check_columns(columns: Mapping[str, Column]) -> None:
+    if not columns:
+        raise ParameterError('a sealed table needs at least one column: columns={"age": dp.Integer(0, 110)}.')
+    seen: dict[str, str] = {}
+    for name, column in columns.items():
+        if not name or "\0" in name:
+            raise ParameterError(f"a column needs a name, not {name!r}.")
+        if not isinstance(column, Column):
+            raise ParameterError(
+                f"column {name!r} is declared as {column!r}. "
+                "Declare it as Integer, Real, Category, Boolean, Date, Datetime or Text."
+            )
+        if name.casefold() in seen:  # SQL takes them for one
+            raise ParameterError(f"the columns {seen[name.casefold()]!r} and {name!r} differ in capitals only.")
+        seen[name.casefold()] = name

@@ -1,0 +1,98 @@
+"""Group keys: a dense list of codes and what each stands for.
+
+Every group is declared: it comes from the schema and the question, and appears in the answer whether it has rows
+or not. Only those are listed that some row could fall into (discreet.vault.attainable).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from sqlglot.expressions import Expression
+
+from discreet.errors import QuestionRefused
+from discreet.vault import attainable, dates, trees
+from discreet.vault.question import Key, Term
+from discreet.vault.scope import Scope, column_term
+
+MOST_GROUPS = 10**6
+"""Groups that one answer may have."""
+
+_RUNS = 64  # ranges of codes that are moved together; each costs a row some comparisons
+
+
+def key(term: Term, where: Expression | None, scope: Scope, name: str) -> Key:
+    """Return the groups by a term, of rows that `where` keeps."""
+    if term.kind == "text":
+        return Key(name, term.code, None, missing=True)
+    described = scope.description
+    columns = {described.sealed_name(name): column for name, column in described.columns.items()}
+    read = trees.columns_of(term.code)
+    found = attainable.attained(term.code, where, {c: column_term(c, columns[c]) for c in read})
+    if found is None:
+        return _whole(term, name)
+    codes, missing = found
+    if not codes and not missing:
+        raise QuestionRefused(f"no row can have a {name} that the where clause allows: there is nothing to count.")
+    return _dense(term, codes, missing, name)
+
+
+def check(keys: Sequence[Key]) -> None:
+    """Refuse more groups than an answer may have."""
+    product = 1
+    for part in keys:
+        product *= part.groups or 1
+    if product > MOST_GROUPS:
+        widest = max(keys, key=lambda part: part.groups or 0)
+        raise QuestionRefused(
+            f"there are {product} groups, and an answer has {MOST_GROUPS} at most; {widest.name} alone makes "
+            f"{widest.groups}. Use wider bins, such as floor(age / 10) or date_trunc('month', day)."
+        )
+
+
+def _whole(term: Term, name: str) -> Key:
+    size = term.high - term.low + 1
+    if size > MOST_GROUPS:
+        raise QuestionRefused(
+            f"{name} has {size} values, and an answer has {MOST_GROUPS} groups at most. "
+            "Use wider bins, such as floor(age / 10) or date_trunc('month', day)."
+        )
+    return Key(
+        name, trees.plus(term.code, -term.low), _values(term, range(term.low, term.high + 1)), term.nullable
+    )
+
+
+def _dense(term: Term, codes: list[int], missing: bool, name: str) -> Key:
+    """Number the codes from 0 without gaps."""
+    if len(codes) < 2:
+        shift = trees.plus(term.code, -codes[0]) if codes else term.code
+        return Key(name, shift, _values(term, codes), missing)
+    step = codes[1] - codes[0]
+    if step == 1 and codes == list(range(codes[0], codes[-1] + 1)):
+        return Key(name, trees.plus(term.code, -codes[0]), _values(term, codes), missing)
+    starts = [place for place, code in enumerate(codes) if place == 0 or code != codes[place - 1] + 1]
+    if len(starts) <= _RUNS:
+        moved = trees.stepped(term.code, [codes[i] for i in starts], starts, [1] * len(starts))
+        return Key(name, moved, _values(term, codes), missing)
+    if not trees.has_difference(term.code) and codes == list(range(codes[0], codes[-1] + 1, step)):
+        whole = trees.plus(trees.divided(term.code, step), -(codes[0] // step))
+        return Key(name, whole, _values(term, codes), missing)
+    return _whole(term, name)
+
+
+def _values(term: Term, codes: Sequence[int]) -> tuple[Any, ...]:
+    if term.labels is not None:
+        return tuple(term.labels[code] for code in codes)
+    if term.column is not None:
+        return tuple(term.column.values(list(codes)))
+    if term.kind == "boolean":
+        return tuple(bool(term.offset + code) for code in codes)
+    if term.kind in ("date", "datetime"):
+        return tuple(dates.moment(term, code) for code in codes)
+    return tuple(_plain(term.offset + term.scale * code) for code in codes)
+
+
+def _plain(value: Fraction) -> int | float:
+    return int(value) if value.denominator == 1 else float(value)

@@ -1,0 +1,200 @@
+"""One table out of several: rows, what is known of their persons, and public tables.
+
+Rows are those of the first source, all of them. A further table of the same persons adds columns: of its rows
+about a person the least is taken, in the order of their codes, which depends on that person's rows alone; persons
+whom only a further table knows have no rows. A lookup is a public table that adds columns by the value of one; a
+value that it does not list leaves them missing. So adding a person still changes nobody else's rows. Tested in
+tests/vault/test_joining.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import ParameterError
+from discreet.vault.description import Description
+from discreet.vault.schema import Column, reading
+from discreet.vault.schema.reading import Family, Step
+from discreet.vault.sources import Reading, Source, opened
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+Way = tuple[str, tuple[Step, ...]]
+"""A column of a source, and the steps from its values to what is stored."""
+
+
+@dataclass
+class Part:
+    """One source among several: what is taken from it, by the name it gets."""
+
+    source: Source
+    reading: Reading
+    key: str | None = None  # the lookup's own key
+    ways: dict[str, Way] = field(default_factory=dict)
+
+    def take(self, name: str, column: str, steps: tuple[Step, ...]) -> None:
+        """Take a column under a name."""
+        self.ways[name] = (column, steps)
+
+
+def coded(
+    connection: DuckDBPyConnection,
+    description: Description,
+    source: Any,
+    tables: Sequence[Any] = (),
+    lookups: Mapping[str, Any] | None = None,
+) -> str:
+    """Return the query that reads every row once, as codes: `key`, if there is a person column, and c0, c1 …"""
+    wanted = {*description.columns, *(lookups or {}), *([description.person] if description.person else [])}
+    sources = [Source.of(source), *map(Source.of, tables)]
+    people = [Part(s, opened(connection, s, wanted, f"source{i}")) for i, s in enumerate(sources)]
+    public = [
+        Part(Source.of(s), opened(connection, Source.of(s), wanted, f"lookup{i}"), key)
+        for i, (key, s) in enumerate((lookups or {}).items())
+    ]
+    _take_persons(people, description.person)
+    _take_lookups(people, public)
+    owners = {
+        name: _take(f"c{i}", name, column, [*people, *public], description)
+        for i, (name, column) in enumerate(description.columns.items())
+    }
+    _settle(connection, public)
+    return _joined(people, public, description, owners)
+
+
+def words(tables: Sequence[Any], lookups: Mapping[str, Any] | None, person: str | None) -> tuple[str, ...]:
+    """Return what was joined, in words for the description."""
+    return (
+        *(f"{Source.of(table).words}, by {person}: one row of each person" for table in tables),
+        *(f"{Source.of(table).words}, a public table, by {key}" for key, table in (lookups or {}).items()),
+    )
+
+
+def _take_persons(people: list[Part], person: str | None) -> None:
+    if person is None:
+        if len(people) > 1:
+            raise ParameterError('tables are joined by person. Name the column that they share: person="user_id".')
+        return
+    for part in people:
+        part.reading.check(person, part.source)
+        part.take("key", person, (_person(part.reading.family(person), several=len(people) > 1),))
+
+
+def _person(family: Family, *, several: bool) -> Step:
+    """Who a row is about: NaN is nobody, as NULL is. Several tables may have different types for one person."""
+    if several or family in ("float", "other"):
+        return lambda value: reading.as_text(value, family)
+    return lambda value: value
+
+
+def _take_lookups(people: list[Part], public: list[Part]) -> None:
+    for i, part in enumerate(public):
+        key = str(part.key)
+        part.reading.check(key, part.source)
+        part.take("k", key, (_as_text(part.reading.family(key)),))
+        holder = next((one for one in people if key in one.reading.types), None)
+        if holder is None:
+            raise ParameterError(f"no table of persons has the column {key!r} that the lookup goes by.")
+        holder.take(f"l{i}", key, (_as_text(holder.reading.family(key)),))
+
+
+def _as_text(family: Family) -> Step:
+    return lambda value: reading.as_text(value, family)
+
+
+def _take(place: str, name: str, column: Column, parts: list[Part], description: Description) -> Part:
+    having = [part for part in parts if name in part.reading.types and name not in (part.key, description.person)]
+    if not having:
+        first = parts[0]
+        first.reading.check(name, first.source)
+    if len(having) > 1:
+        raise ParameterError(
+            f"column {name!r} is in {having[0].source.words} and in {having[1].source.words}. "
+            f"Rename one: Source(…, rename={{{name!r}: {'other_' + name!r}}})."
+        )
+    (part,) = having
+    family = part.reading.family(name)
+    if column.kind in ("date", "datetime") and family in ("integer", "float", "decimal", "boolean"):
+        raise ParameterError(
+            f"column {name!r} is declared as {type(column).__name__}, its source says {part.reading.types[name]}. "
+            "Turn its numbers into dates first, or declare it as Integer."
+        )
+    part.take(place, name, (*column.steps(family), _stored(column)))
+    return part
+
+
+def _stored(column: Column) -> Step:
+    """Codes are kept in the narrowest type that holds them: what is scanned later is that much smaller."""
+    from discreet.engines import emit
+
+    if column.levels is None:
+        return lambda value: value
+    fitting = (
+        kind for kind, bits in (("TINYINT", 7), ("SMALLINT", 15), ("INTEGER", 31)) if column.levels <= 2**bits
+    )
+    kind = next(fitting, "BIGINT")
+    return lambda value: emit.cast(value, kind)
+
+
+def _settle(connection: DuckDBPyConnection, public: list[Part]) -> None:
+    """Store each lookup, and refuse one that gives two answers. It is public: its keys may be named."""
+    for i, part in enumerate(public):
+        connection.execute(f"CREATE TEMP TABLE lookup_{i} AS {_stepwise(part)}")
+        twice = connection.execute(
+            f"SELECT k FROM lookup_{i} WHERE k IS NOT NULL GROUP BY k HAVING count(*) > 1 ORDER BY k LIMIT 1"
+        ).fetchone()
+        if twice is not None:
+            raise ParameterError(
+                f"the lookup {part.source.words} lists {part.key} {twice[0]!r} more than once, and a row takes "
+                "one answer only. Remove the others."
+            )
+
+
+def _stepwise(part: Part) -> str:
+    """Take the steps of all columns one query inside the other, so that none is taken twice."""
+    from sqlglot import exp
+
+    from discreet.engines import emit
+
+    names = {name: emit.identifier(column) for name, (column, _) in part.ways.items()}
+    query = f"SELECT {', '.join(f'{text} AS {name}' for name, text in names.items())} FROM {part.reading.rows}"
+    for depth in range(max(len(steps) for _, steps in part.ways.values())):
+        texts = []
+        for name, (_, steps) in part.ways.items():
+            tree = exp.column(name, quoted=True)
+            text = emit.sql(steps[depth](tree), limits=None) if depth < len(steps) else name
+            texts.append(f"{text} AS {name}")
+        query = f"SELECT {', '.join(texts)} FROM ({query})"
+    return query
+
+
+def _joined(people: list[Part], public: list[Part], description: Description, owners: Mapping[str, Part]) -> str:
+    first, *others = people
+    rows, aliases = [f"({_stepwise(first)}) AS p0"], {id(first): "p0"}
+    for i, part in enumerate(others, start=1):
+        known = [name for name in part.ways if name != "key"]
+        if not known:
+            raise ParameterError(
+                f"nothing is taken from {part.source.words}. Declare a column of it, or leave it out."
+            )
+        packed = f"struct_pack({', '.join(f'{name} := {name}' for name in known)})"
+        least = f"SELECT key, min({packed}) AS r FROM ({_stepwise(part)}) GROUP BY key"
+        fields = ", ".join(f"r.{name} AS {name}" for name in known)
+        rows.append(
+            f"LEFT JOIN (SELECT key, {fields} FROM ({least})) AS p{i} ON p0.key IS NOT DISTINCT FROM p{i}.key"
+        )
+        aliases[id(part)] = f"p{i}"
+    for i, part in enumerate(public):
+        holder = next(aliases[id(one)] for one in people if f"l{i}" in one.ways)
+        rows.append(f"LEFT JOIN lookup_{i} AS q{i} ON {holder}.l{i} = q{i}.k")
+        aliases[id(part)] = f"q{i}"
+    texts = ["p0.key"] if description.person is not None else []
+    for place, (name, column) in enumerate(description.columns.items()):
+        text = f"{aliases[id(owners[name])]}.c{place}"
+        filling = column.filling
+        joined = owners[name] is not first and filling is not None
+        texts.append(f"COALESCE({text}, {filling}) AS c{place}" if joined else f"{text} AS c{place}")
+    return f"SELECT {', '.join(texts)} FROM {' '.join(rows)}"

@@ -1,0 +1,277 @@
+"""Comparisons as conditions over codes, in three-valued logic.
+
+Claim. On every row the condition is true, false or NULL exactly as SQL's comparison of the declared values is.
+What a question compares with is put on the axis of codes beforehand, as an exact fraction: `age >= 64.5` is
+`c0 >= 65`. Past a column's bounds a comparison is always true, or always false, which is a public fact; on a
+missing value it is NULL all the same. Lists of categories are public too, so `<` and LIKE on them are looked up in
+the list, and a value that is not in it is an error and no guess. Tested against DuckDB on the original values in
+tests/vault/test_sql.py.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from difflib import get_close_matches
+from fractions import Fraction
+from typing import Any
+
+from sqlglot.expressions import Expression
+
+from discreet.errors import QuestionRefused
+from discreet.vault import choices, dates, terms, trees
+from discreet.vault.question import Term
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A constant of the question: a fraction, a string, a truth value, a date, a datetime, or None for NULL."""
+
+    value: Fraction | str | bool | date | datetime | None
+
+
+Operand = Term | Constant
+
+_PYTHON: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_TURNED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_NOUNS = {"number": "a number", "category": "a category", "boolean": "true or false", "text": "a text"}
+
+
+def compare(name: str, left: Operand, right: Operand) -> Expression:
+    """Return the comparison =, <>, <, <=, > or >= of two operands.
+
+    >>> age = Term(trees.sealed("c0"), 0, 110)
+    >>> compare(">=", age, Constant(Fraction("64.5"))).sql()
+    'c0 >= 65'
+    >>> compare("<", age, Constant(Fraction(1000))).sql()
+    'c0 <= 110'
+    """
+    if isinstance(left, Constant):
+        if isinstance(right, Constant):
+            return trees.always(_of_constants(name, left.value, right.value))
+        return compare(_TURNED[name], right, left)
+    if isinstance(right, Constant):
+        return _with_constant(name, left, right.value)
+    return _of_terms(name, left, right)
+
+
+def among(term: Operand, listed: Sequence[Operand]) -> Expression:
+    """Return term IN (constants)."""
+    if isinstance(term, Constant) or not all(isinstance(item, Constant) for item in listed):
+        raise QuestionRefused("in takes a column and a list of constants. Write comparisons joined by or.")
+    values = [item.value for item in listed if isinstance(item, Constant)]
+    if term.kind == "text":
+        return trees.among(term.code, [trees.string(text) for text in sorted({_text(value) for value in values})])
+    if term.labels is not None:
+        return codes(term, {_place(term, value) for value in values})
+    places = ((axis(term, value) - term.offset) / term.scale for value in values)
+    return codes(term, {int(p) for p in places if p.denominator == 1 and term.low <= p <= term.high})
+
+
+def like(term: Operand, pattern: str, *, caseless: bool = False) -> Expression:
+    """Return whether a category or a text matches a pattern, in which % is anything and _ any one character.
+
+    >>> city = Term(trees.sealed("c0"), 0, 2, kind="category", labels=("Bergen", "Oslo", "Odda"))
+    >>> like(city, "o%", caseless=True).sql()
+    'c0 >= 1'
+    """
+    if isinstance(term, Constant) or term.kind not in ("category", "text"):
+        raise QuestionRefused("like is for categories and texts. Compare numbers and dates with = < > or between.")
+    if term.labels is None:
+        return trees.like(term.code, pattern, caseless=caseless)
+    if not all(isinstance(label, str) for label in term.labels):
+        raise QuestionRefused("like is for lists of strings, and this category is not one. Use = or in.")
+    signs = {"%": ".*", "_": "."}
+    shape = "".join(signs.get(sign) or re.escape(sign) for sign in _fold(pattern, caseless))
+    matches = re.compile(shape, re.DOTALL).fullmatch
+    return codes(term, {code for code, label in enumerate(term.labels) if matches(_fold(label, caseless))})
+
+
+def codes(term: Term, wanted: set[int]) -> Expression:
+    """Return whether the code is one of those wanted, as a range if they are neighbours."""
+    if not wanted:
+        return terms.surely(term, False)
+    low, high = min(wanted), max(wanted)
+    if low == high:
+        return trees.compared("=", term.code, trees.number(low))
+    if high - low + 1 > len(wanted):
+        return trees.among(term.code, [trees.number(code) for code in sorted(wanted)])
+    ends = []
+    if low > term.low:
+        ends.append(trees.compared(">=", term.code, trees.number(low)))
+    if high < term.high or not ends:
+        ends.append(trees.compared("<=", term.code, trees.number(high)))
+    return trees.both(*ends)
+
+
+def truth(term: Operand) -> Expression:
+    """Return a truth value as a condition."""
+    if isinstance(term, Constant) and isinstance(term.value, bool):
+        return trees.always(term.value)
+    if isinstance(term, Term) and term.kind == "boolean":
+        return trees.compared("=", term.code, trees.number(1))
+    raise QuestionRefused("a condition is wanted here, and this is a value. Compare it with something: age >= 65.")
+
+
+def as_term(condition: Expression) -> Term:
+    """Return a condition as a truth value: 1, 0, or NULL where it is NULL.
+
+    >>> as_term(trees.is_null(trees.sealed("c0"))).code.sql()
+    'CASE WHEN c0 IS NULL THEN 1 WHEN NOT (c0 IS NULL) THEN 0 END'
+    """
+    code = trees.case([(condition, trees.number(1)), (trees.opposite(condition), trees.number(0))])
+    return Term(code, 0, 1, kind="boolean")
+
+
+def _of_constants(name: str, left: Any, right: Any) -> bool:
+    _refuse_null(left, right)
+    if isinstance(left, str) is not isinstance(right, str) or isinstance(left, date) is not isinstance(
+        right, date
+    ):
+        raise QuestionRefused(f"{_shown(left)} and {_shown(right)} are not comparable. Compare like with like.")
+    return _PYTHON[name](left, right)
+
+
+def _with_constant(name: str, term: Term, value: Any) -> Expression:
+    _refuse_null(value)
+    if term.kind == "text":
+        if name not in ("=", "<>"):
+            raise QuestionRefused(
+                f"engines order texts differently, so {name} is not for them. Use =, in or like."
+            )
+        return trees.compared(name, term.code, trees.string(_text(value)))
+    if term.labels is not None:
+        return _with_label(name, term, value)
+    if term.kind == "boolean" and name not in ("=", "<>"):
+        raise QuestionRefused(f"{name} is not for true and false. Write the column alone, or not column.")
+    return terms.ordered(name, term, terms.constant(axis(term, value)))
+
+
+def _with_label(name: str, term: Term, value: Any) -> Expression:
+    if name in ("=", "<>"):
+        return trees.compared(name, term.code, trees.number(_place(term, value)))
+    wanted = _like_label(term, value)
+    holds, labels = _PYTHON[name], term.labels or ()
+    try:
+        return codes(term, {code for code, label in enumerate(labels) if holds(label, wanted)})
+    except TypeError:
+        raise QuestionRefused(f"{name} cannot compare {_shown(value)} with {_shown(labels[0])}.") from None
+
+
+def _place(term: Term, value: Any) -> int:
+    """Where a value stands in the list of a category, which is public: so is that it does not."""
+    _refuse_null(value)
+    labels, wanted = term.labels or (), _like_label(term, value)
+    if type(wanted) is type(labels[0]) or (isinstance(wanted, Fraction) and isinstance(labels[0], int)):
+        if wanted in labels:
+            return labels.index(wanted)
+        if isinstance(wanted, date):
+            raise QuestionRefused(
+                f"{wanted} begins no period here. The first is {labels[0]}, the last {labels[-1]}."
+            )
+    shown = [str(label) for label in labels]
+    near = get_close_matches(str(value), shown, n=3, cutoff=0.5)
+    hint = f"Did you mean {' or '.join(map(_quoted, near))}?" if near else _listed(shown)
+    raise QuestionRefused(f"{_shown(value)} is not in the declared list. {hint}")
+
+
+def _like_label(term: Term, value: Any) -> Any:
+    first = (term.labels or ("",))[0]
+    if isinstance(first, date) and not isinstance(first, datetime):
+        when = moment(value)
+        midnight = isinstance(when, datetime) and when == datetime(when.year, when.month, when.day)
+        return when.date() if isinstance(when, datetime) and midnight else when
+    return value
+
+
+def axis(term: Term, value: Any) -> Fraction:
+    """Return a constant on the axis of a term's values."""
+    _refuse_null(value)
+    if term.kind == "number" and isinstance(value, Fraction):
+        return value
+    if term.kind == "boolean" and (isinstance(value, bool) or value in (0, 1)):
+        return Fraction(int(value))
+    if term.kind in ("date", "datetime"):
+        when = moment(value)
+        exact = dates.constant(when)
+        if isinstance(when, datetime):
+            return exact / dates.DAY if term.kind == "date" else exact
+        return exact if term.kind == "date" else exact * dates.DAY
+    raise QuestionRefused(f"{_shown(value)} is compared with {_NOUNS[term.kind]}. Compare like with like.")
+
+
+def moment(value: Any) -> date | datetime:
+    """Return the date or the time that a constant is.
+
+    >>> moment("2024-01-31")
+    datetime.date(2024, 1, 31)
+    """
+    if isinstance(value, date):
+        return value
+    if isinstance(value, str):
+        for read in (date.fromisoformat, datetime.fromisoformat):
+            try:
+                when = read(value.strip())
+            except ValueError:
+                continue
+            if not isinstance(when, datetime) or when.tzinfo is None:
+                return when
+    raise QuestionRefused(f"{_shown(value)} is no date. Write '2024-01-31', or '2024-01-31 18:00:00' for a time.")
+
+
+def _of_terms(name: str, a: Term, b: Term) -> Expression:
+    if {a.kind, b.kind} == {"date", "datetime"}:
+        a, b = (_in_microseconds(term) for term in (a, b))
+    if a.kind != b.kind:
+        raise QuestionRefused(
+            f"{_NOUNS.get(a.kind, 'a ' + a.kind)} is compared with {_NOUNS.get(b.kind, 'a ' + b.kind)}. "
+            "Compare columns of one kind."
+        )
+    if a.kind in ("category", "text", "boolean") and name not in ("=", "<>"):
+        raise QuestionRefused(f"{name} is not for two columns of this kind. Use = or <>.")
+    if a.kind == "text":
+        return trees.compared(name, a.code, b.code)
+    if a.labels is not None:
+        return trees.compared(name, a.code, choices.relabelled(b, a.labels))
+    return terms.ordered(name, a, b)
+
+
+def _in_microseconds(term: Term) -> Term:
+    return replace(terms.scaled(term, Fraction(dates.DAY)), kind="datetime") if term.kind == "date" else term
+
+
+def _refuse_null(*values: Any) -> None:
+    if None in values:
+        raise QuestionRefused("a comparison with null is never true. Write is null, or is not null.")
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise QuestionRefused(f"{_shown(value)} is compared with a text. Write it in single quotes.")
+    return value
+
+
+def _fold(text: str, caseless: bool) -> str:
+    return text.lower() if caseless else text
+
+
+def _shown(value: Any) -> str:
+    return _quoted(value) if isinstance(value, str) else str(value)
+
+
+def _quoted(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _listed(labels: Sequence[str]) -> str:
+    return f"It is {', '.join(map(_quoted, labels[:8]))}{' …' if len(labels) > 8 else ''}."

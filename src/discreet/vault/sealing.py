@@ -1,0 +1,214 @@
+"""Sealing: rows about people become rows of integers in which one person weighs a bounded amount.
+
+Claim. Let K be rows_per_person. In the sealed table every source row has exactly one row, whose codes depend on
+that row alone (`discreet.vault.schema`), and whose weight depends on the number n of its person's rows alone: UNIT
+if n ≤ K, ⌊UNIT·K/n⌋ if n > K. So one person's weights sum to at most K·UNIT, before any filter, and adding or
+removing a person changes no other person's rows. Rows without a person are one person together; without a person
+column every row is one.
+
+If there is a text column, `spot` is true on min(n, K) rows of each person: on those that come first in the order
+of a fixed hash of (person, codes), then of the codes. Equal rows tie and are interchangeable, so the marked rows
+are, as a multiset, a function of that person's own rows. The hash takes in the person so that not everybody keeps
+the same keys. Only persons with more than K rows are put in order.
+
+How it runs. One pass reads the source into codes; persons are counted in what that pass stored, so that a file
+that changes meanwhile cannot give a person more weight than their rows allow. All of it is SQL in DuckDB, which
+spills into the directory where the vault is built. Nothing about the rows is returned or printed.
+
+What is on disk. A vault is built beside its place and renamed into it whole (`discreet.vault.workplace`). `reseal`
+adds `rows-2.duckdb` and then replaces the description, by rename. Tested in tests/vault/test_sealing.py.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import ParameterError
+from discreet.vault import description as descriptions
+from discreet.vault import joining
+from discreet.vault.description import ROWS, UNIT, Description
+from discreet.vault.schema import Column
+from discreet.vault.sources import Source
+from discreet.vault.workplace import Progress, alone, database, make_private, run, workplace
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+def seal(
+    source: Any,
+    *,
+    to: str | Path,
+    name: str | None = None,
+    person: str | None,
+    columns: Mapping[str, Column],
+    rows_per_person: int = 1,
+    tables: Sequence[Any] = (),
+    lookups: Mapping[str, Any] | None = None,
+    memory: str | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    furnish: Callable[[Path], None] | None = None,
+) -> Description:
+    """Seal a table into a new directory, and return its public description.
+
+    `source` has the rows; `tables` hold more about the same persons, and `lookups` are public tables by the column
+    they go by. `furnish` is called with the directory before it takes its place, to put a ledger there.
+
+    >>> import tempfile, pyarrow
+    >>> from discreet.vault.schema import Integer
+    >>> visits = pyarrow.table({"who": ["a", "a", "b"], "age": [31, 31, 64]})
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     sealed = seal(visits, to=directory + "/visits.vault", person="who", columns={"age": Integer(0, 110)})
+    >>> sealed.name, sealed.columns
+    ('visits', {'age': Integer(lo=0, hi=110, outside='clamp', missing=None)})
+    """
+    target = Path(to).absolute()
+    description = Description(
+        name=name if name is not None else target.stem,
+        columns=columns,
+        person=person,
+        rows_per_person=rows_per_person,
+        sealed_at=_now(),
+        sources=(Source.of(source).words,),
+        joins=joining.words(tables, lookups, person),
+    )
+    _check_free(target)
+    with workplace(target.parent, target.name) as place:
+        with database(place / description.rows_file, memory=memory, threads=threads) as connection:
+            _fill(connection, description, source, tables, lookups, progress)
+        if furnish is not None:
+            furnish(place)
+        make_private(place)
+        descriptions.write(description, place)
+        _check_free(target)
+        os.rename(place, target)
+        descriptions.persist(target.parent)
+    return description
+
+
+def reseal(
+    source: Any,
+    *,
+    to: str | Path,
+    columns: Mapping[str, Column] | None = None,
+    rows_per_person: int | None = None,
+    tables: Sequence[Any] = (),
+    lookups: Mapping[str, Any] | None = None,
+    memory: str | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Description:
+    """Give an existing vault a new version of its rows, under the same ledger.
+
+    Columns and rows_per_person stay as they are unless given. Whoever asks meanwhile sees the old version or the
+    new one, whole. The file of the old version stays, for those who have it open.
+    """
+    vault = Path(to).absolute()
+    old = descriptions.read(vault)
+    with alone(vault):
+        old = descriptions.read(vault)
+        description = replace(
+            old,
+            columns=columns if columns is not None else old.columns,
+            rows_per_person=rows_per_person if rows_per_person is not None else old.rows_per_person,
+            version=old.version + 1,
+            sealed_at=_now(),
+            sources=(Source.of(source).words,),
+            joins=joining.words(tables, lookups, old.person),
+        )
+        with workplace(vault, "rows") as place:
+            with database(place / description.rows_file, memory=memory, threads=threads) as connection:
+                _fill(connection, description, source, tables, lookups, progress)
+            make_private(place)
+            os.replace(place / description.rows_file, vault / description.rows_file)
+            descriptions.persist(vault)
+            descriptions.write(description, vault)
+    return description
+
+
+def _fill(
+    connection: DuckDBPyConnection,
+    description: Description,
+    source: Any,
+    tables: Sequence[Any],
+    lookups: Mapping[str, Any] | None,
+    progress: Progress | None,
+) -> None:
+    coded = joining.coded(connection, description, source, tables, lookups)
+    for stage, statement in _statements(coded, description):
+        run(connection, statement, stage, progress)
+
+
+def _statements(coded: str, description: Description) -> list[tuple[str, str]]:
+    """The stages of sealing, each one statement."""
+    codes = [f"c{i}" for i in range(len(description.columns))]
+    if description.person is None:
+        spot = ["true AS spot"] if description.has_text else []
+        chosen = ", ".join(["row_number() OVER () - 1 AS person", f"{UNIT}::SMALLINT AS w", *codes, *spot])
+        return [("reading rows", f"CREATE TABLE {ROWS} AS SELECT {chosen} FROM ({coded})"), _SAVED]
+    allowed = description.rows_per_person
+    weight = f"CASE WHEN n <= {allowed} THEN {UNIT} ELSE {UNIT * allowed} // n END"
+    return [
+        ("reading rows", f"CREATE TEMP TABLE coded AS {coded}"),
+        (
+            "weighing persons",
+            "CREATE TEMP TABLE persons AS "
+            f"SELECT key, row_number() OVER () - 1 AS person, ({weight})::SMALLINT AS w "
+            "FROM (SELECT key, count(*) AS n FROM coded GROUP BY key)",
+        ),
+        *(_spotted(codes, allowed) if description.has_text else _plain(codes)),
+        ("writing rows", "DROP TABLE coded; DROP TABLE persons"),
+        _SAVED,
+    ]
+
+
+_SAVED = ("writing rows", "CHECKPOINT")
+
+# Rows with their persons. A join by equality is three times as fast as one that lets NULL equal NULL, so the rows
+# of nobody in particular are added by themselves.
+_WEIGHED = (
+    "(SELECT person, w, coded.* FROM coded JOIN persons ON coded.key = persons.key UNION ALL "
+    "SELECT person, w, coded.* FROM coded, (SELECT person, w FROM persons WHERE key IS NULL) "
+    "WHERE coded.key IS NULL)"
+)
+
+
+def _plain(codes: Sequence[str]) -> list[tuple[str, str]]:
+    return [
+        ("weighing rows", f"CREATE TABLE {ROWS} AS SELECT {', '.join(['person', 'w', *codes])} FROM {_WEIGHED}")
+    ]
+
+
+def _spotted(codes: Sequence[str], allowed: int) -> list[tuple[str, str]]:
+    chosen, order = ", ".join(["person", "w", *codes]), ", ".join(codes)
+    first = f"row_number() OVER (PARTITION BY person ORDER BY hash(key, {order}), {order}) <= {allowed}"
+    return [
+        (
+            "weighing rows",
+            f"CREATE TABLE {ROWS} AS SELECT {chosen}, true AS spot FROM {_WEIGHED} WHERE w = {UNIT}",
+        ),
+        (
+            "weighing rows",
+            f"INSERT INTO {ROWS} SELECT {chosen}, {first} AS spot FROM {_WEIGHED} WHERE w < {UNIT}",
+        ),
+    ]
+
+
+def _check_free(target: Path) -> None:
+    if not target.parent.is_dir():
+        raise ParameterError(f"there is no directory {target.parent}. Make it first, or seal to another place.")
+    if target.exists():
+        raise ParameterError(
+            f"{target} exists, and a vault is never overwritten: its ledger knows what has been spent. "
+            "Seal to another place, or give this vault new rows with reseal(source, to=…)."
+        )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,343 @@
+"""Where rows come from, and how they are read so that no row can make the reading fail.
+
+    "people.parquet"   "part-*.parquet"   ["2023.csv", "2024.csv"]      files, globs, lists of them
+    Source("store.duckdb", table="people")                              a table of a DuckDB file
+    a pyarrow Table or RecordBatchReader, a pandas or polars frame      and whatever else speaks Arrow
+
+The types of columns are those that the source declares, never inferred from rows: a CSV file is text throughout,
+and so is a pandas column of objects. Of a CSV file the header alone decides the separator; lines that are too
+short are filled up with missing values, what is too long is cut, and a line that is no UTF-8 is left out. Two
+neighbouring tables are two tables of rows as they were read: a quotation mark that is never closed swallows what
+follows it, and is the curator's to mend. Every source is read once, from beginning to end. Tested in
+tests/vault/test_sealing.py.
+
+To add a kind of source: return a `Reading` from one more branch of `opened`.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import DiscreetError, ParameterError
+from discreet.vault.schema import Family
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_PARQUET, _CSV = (".parquet", ".pq"), (".csv", ".tsv", ".txt")
+_DUCKDB, _ARROW = (".duckdb", ".db", ".ddb"), (".arrow", ".feather")
+_INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
+_SEPARATORS = ",;\t|"
+
+
+class SealingFailed(DiscreetError):
+    """A source that could not be read, or a place that could not be written. No value of a row is shown."""
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A table to seal, where its name alone does not say enough.
+
+    `table` names a table of a DuckDB file, `separator` what stands between the fields of a CSV file, and `rename`
+    gives columns another name: {"plz": "postcode"}.
+
+    >>> Source("people.csv", separator=";").words
+    'people.csv'
+    """
+
+    data: Any = field(repr=False)
+    table: str | None = None
+    separator: str | None = None
+    rename: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: Any) -> Source:
+        """Return a source as it is, and anything else as the source it describes."""
+        return data if isinstance(data, Source) else cls(data)
+
+    @property
+    def words(self) -> str:
+        """What it is, for the description: file names, or the kind of frame, and nothing of what it holds."""
+        paths = _paths(self.data)
+        if paths is None:
+            return f"a {type(self.data).__module__.split('.')[0]} {type(self.data).__name__}"
+        names = ", ".join(Path(path).name for path in paths[:3]) + (" and others" if len(paths) > 3 else "")
+        return f"{names}, table {self.table}" if self.table else names
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it declares names only, and every value is text, as in a CSV file."""
+        return all(_suffix(path) in _CSV for path in _paths(self.data) or [""])
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A source that is open: SQL that yields its rows once, and the declared type of every column."""
+
+    rows: str = field(repr=False)
+    types: Mapping[str, str]
+
+    def family(self, column: str) -> Family:
+        """Return what kind of type a column has."""
+        return family(self.types[column])
+
+    def check(self, column: str, source: Source) -> None:
+        """Refuse a column that the source does not have, naming those it has."""
+        if column not in self.types:
+            raise ParameterError(
+                f"{source.words} has no column {column!r}. It has {', '.join(map(repr, self.types))}."
+            )
+
+
+def family(kind: str) -> Family:
+    """Return the family of a DuckDB type.
+
+    >>> family("DECIMAL(10,2)"), family("TIMESTAMP WITH TIME ZONE"), family("INTEGER[]")
+    ('decimal', 'zoned', 'other')
+    """
+    if kind in _INTEGERS:
+        return "integer"
+    if kind in ("FLOAT", "DOUBLE"):
+        return "float"
+    if (kind.startswith("DECIMAL(") and kind.endswith(")")) or kind == "UHUGEINT":
+        return "decimal"  # BIGNUM is another: to cast a large one stops DuckDB 2.0, even if it is only tried
+    named: dict[str, Family] = {"VARCHAR": "text", "BOOLEAN": "boolean", "DATE": "date", '"NULL"': "null"}
+    if kind == "TIMESTAMP WITH TIME ZONE":
+        return "zoned"
+    if kind in ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"):
+        return "timestamp"
+    return named.get(kind, "other")
+
+
+def opened(connection: DuckDBPyConnection, source: Source, wanted: Iterable[str] | None, name: str) -> Reading:
+    """Open a source for reading once. `name` is what it may be called on this connection.
+
+    Only the wanted columns are looked at, None for all; if one is missing, the types still list all there are.
+    """
+    paths = _paths(source.data)
+    if paths is None:
+        reading = _frame(connection, source, None if wanted is None else set(wanted), name)
+    else:
+        reading = _file(connection, source, _found(paths, source.words), name)
+    return _renamed(reading, source)
+
+
+def _paths(data: Any) -> list[str] | None:
+    if isinstance(data, str | Path):
+        return [str(data)]
+    if isinstance(data, list | tuple) and data and all(isinstance(path, str | Path) for path in data):
+        return [str(path) for path in data]
+    return None
+
+
+def _found(paths: list[str], words: str) -> list[str]:
+    found: list[str] = []
+    for path in paths:
+        if Path(path).exists():
+            found.append(path)
+        else:
+            found += sorted(glob.glob(path, recursive=True))
+    if not found:
+        raise ParameterError(f"there is no file {words}. Relative paths start at {Path.cwd()}.")
+    return found
+
+
+def _file(connection: DuckDBPyConnection, source: Source, paths: list[str], name: str) -> Reading:
+    suffixes = {_suffix(path) for path in paths}
+    if suffixes <= set(_PARQUET):
+        several = ", union_by_name = true" if len(paths) > 1 else ""
+        return _described(connection, f"read_parquet({_list(paths)}{several})", source)
+    if suffixes <= set(_CSV):
+        return _csv(paths, source)
+    if suffixes <= set(_DUCKDB) and len(paths) == 1:
+        return _attached(connection, paths[0], source, name)
+    if suffixes <= set(_ARROW):
+        return _frame(connection, Source(_ipc(paths)), None, name)
+    raise ParameterError(
+        f"{source.words} is no file that can be sealed. Take Parquet, CSV, Arrow or DuckDB files "
+        f"({', '.join(_PARQUET + _CSV + _ARROW + _DUCKDB)}), all of one kind."
+    )
+
+
+def _suffix(path: str) -> str:
+    endings = [ending.lower() for ending in Path(path).suffixes if ending.lower() not in (".gz", ".zst")]
+    return endings[-1] if endings else ""
+
+
+def _csv(paths: list[str], source: Source) -> Reading:
+    header, separator = _header(paths[0], source.separator)
+    for path in paths[1:]:
+        if _header(path, separator)[0] != header:
+            raise ParameterError(
+                f"{Path(path).name} has another header than {Path(paths[0]).name}. Seal them alike."
+            )
+    repeated = {name for name in header if header.count(name) > 1}
+    if repeated:
+        raise ParameterError(f"the header of {source.words} names {sorted(repeated)[0]!r} twice.")
+    columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in header)
+    options = (
+        f"columns = {{{columns}}}, auto_detect = false, header = true, delim = {_text(separator)}, quote = '\"', "
+        "escape = '\"', strict_mode = false, null_padding = true, ignore_errors = true, parallel = false"
+    )
+    return Reading(f"read_csv({_list(paths)}, {options})", dict.fromkeys(header, "VARCHAR"))
+
+
+def _header(path: str, separator: str | None) -> tuple[list[str], str]:
+    """Read the first line alone. Without a word from the curator, the separator is the one it has most of."""
+    opener = gzip.open if path.lower().endswith(".gz") else open
+    with opener(path, "rt", encoding="utf-8-sig", newline="", errors="replace") as file:
+        line = file.readline()
+    if separator is None:
+        separator = max(_SEPARATORS, key=line.count)
+    header = next(csv.reader([line], delimiter=separator), [])
+    if not header:
+        raise ParameterError(f"{Path(path).name} has no header line, and columns are known by their names.")
+    return header, separator
+
+
+def _attached(connection: DuckDBPyConnection, path: str, source: Source, name: str) -> Reading:
+    connection.execute(f"ATTACH {_text(str(Path(path).absolute()))} AS {name} (READ_ONLY)")
+    found = connection.execute(
+        "SELECT table_name FROM information_schema.tables WHERE table_catalog = ? ORDER BY 1", [name]
+    ).fetchall()
+    tables = [table for (table,) in found]
+    if source.table not in tables:
+        raise ParameterError(
+            f"{Path(path).name} has the tables {', '.join(map(repr, tables)) or '(none)'}. "
+            f"Write Source({path!r}, table={tables[0] if tables else '…'!r})."
+        )
+    return _described(connection, f"{name}.{_name(str(source.table))}", source)
+
+
+def _ipc(paths: list[str]) -> Any:
+    import pyarrow
+    import pyarrow.feather
+
+    return pyarrow.concat_tables(
+        [pyarrow.feather.read_table(path) for path in paths], promote_options="permissive"
+    )
+
+
+def _frame(connection: DuckDBPyConnection, source: Source, wanted: set[str] | None, name: str) -> Reading:
+    import pyarrow
+
+    stream = _arrow(source.data)
+    schema: pyarrow.Schema = stream.schema
+    unread = dict.fromkeys(schema.names, "other")
+    if wanted is not None:
+        old = {new: column for column, new in source.rename.items()}
+        kept = [column for column in schema.names if column in {old.get(name, name) for name in wanted}]
+        if not kept:
+            return Reading("", unread)
+        stream, schema = _selected(stream, kept), pyarrow.schema([schema.field(column) for column in kept])
+    connection.register(f"{name}_empty", schema.empty_table())
+    connection.register(name, stream)
+    return Reading(name, {**unread, **_described(connection, f"{name}_empty", source).types})
+
+
+def _selected(stream: Any, columns: list[str]) -> Any:
+    import pyarrow
+
+    if isinstance(stream, pyarrow.Table):
+        return stream.select(columns)
+    schema = pyarrow.schema([stream.schema.field(column) for column in columns])
+    return pyarrow.RecordBatchReader.from_batches(schema, (batch.select(columns) for batch in stream))
+
+
+def _arrow(data: Any) -> Any:
+    import pyarrow
+
+    library = type(data).__module__.split(".")[0]
+    if library == "pandas":
+        return _from_pandas(data)
+    if library == "polars" and hasattr(data, "collect"):
+        data = data.collect()
+    if library == "polars":
+        import polars
+
+        data = data.with_columns(polars.selectors.object().map_elements(str, return_dtype=polars.String))
+    if isinstance(data, pyarrow.Table | pyarrow.RecordBatchReader):
+        return data
+    if isinstance(data, pyarrow.RecordBatch):
+        return pyarrow.Table.from_batches([data])
+    if hasattr(data, "__arrow_c_stream__"):
+        return pyarrow.RecordBatchReader.from_stream(data)
+    raise ParameterError(
+        f"{type(data).__name__} is no table that can be sealed. Give a file, or a pyarrow, pandas or polars table."
+    )
+
+
+def _from_pandas(data: Any) -> Any:
+    """Turn columns of Python objects into text: what one row holds must not decide how the others are read."""
+    import pyarrow
+
+    names = [str(name) for name in data.columns]
+    columns = [_from_series(data.iloc[:, position]) for position in range(len(names))]
+    return pyarrow.Table.from_arrays(columns, names)
+
+
+def _from_series(column: Any) -> Any:
+    import pyarrow
+
+    objects = getattr(column.dtype, "categories", column).dtype == object
+    if not objects:
+        try:
+            return pyarrow.chunked_array([pyarrow.Array.from_pandas(column)])
+        except pyarrow.ArrowException:  # a type that Arrow does not know
+            pass
+    pairs = zip(column, column.isna(), strict=True)
+    return pyarrow.chunked_array(
+        [pyarrow.array([None if gone else str(v) for v, gone in pairs], pyarrow.string())]
+    )
+
+
+def _described(connection: DuckDBPyConnection, rows: str, source: Source) -> Reading:
+    import duckdb
+
+    try:
+        described = connection.execute(f"DESCRIBE SELECT * FROM {rows}").fetchall()
+    except duckdb.Error as error:
+        wrong = str(error).splitlines()[0]
+    else:
+        return Reading(rows, {column: kind for column, kind, *_ in described})
+    raise SealingFailed(f"{source.words} cannot be read: {wrong}")
+
+
+def _renamed(reading: Reading, source: Source) -> Reading:
+    if not source.rename:
+        return reading
+    for column in source.rename:
+        reading.check(column, source)
+    names = {column: source.rename.get(column, column) for column in reading.types}
+    taken = ", ".join(f"{_name(column)} AS {_name(new)}" for column, new in names.items())
+    types = {names[column]: kind for column, kind in reading.types.items()}
+    if len(types) < len(names):
+        raise ParameterError(f"after renaming, {source.words} has two columns of one name.")
+    return Reading(f"(SELECT {taken} FROM {reading.rows})", types)
+
+
+def _text(value: str) -> str:
+    from discreet.engines import emit
+
+    return emit.sql(emit.text(value))
+
+
+def _name(value: str) -> str:
+    from discreet.engines import emit
+
+    return emit.identifier(value)
+
+
+def _list(paths: list[str]) -> str:
+    return f"[{', '.join(_text(_literally(str(Path(path).absolute()))) for path in paths)}]"
+
+
+def _literally(path: str) -> str:
+    """Write a path so that the engine takes no character of it for a wildcard: we have looked already."""
+    return glob.escape(path)

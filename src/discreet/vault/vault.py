@@ -1,0 +1,369 @@
+"""The vault: seal a table, ask it anything, never overspend.
+
+    seal ─▶ ask: parse ─▶ plan ─▶ charge ─▶ execute ─▶ record ─▶ release
+
+The order is the argument. A question is parsed and planned from public facts alone, so a refusal says nothing
+about the rows and costs nothing. The charge is on the disk before the engine is asked, and the answer is recorded
+before anyone sees it: a crash in between wastes budget and leaks none, and an answer that was seen is never drawn
+again. The same question, at the same price, is answered from the record and is free. Ordering, having and limits
+are done afterwards, on what was released. Tested in tests/vault/test_vault.py.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import ParameterError
+from discreet.ledger import Balance, Budget, Cost, Ledger, cost
+from discreet.ledger.costs import described
+from discreet.mechanisms import tails
+from discreet.rational import Rational, positive
+from discreet.vault import after
+from discreet.vault import description as descriptions
+from discreet.vault import within as widths
+from discreet.vault.bill import Bill
+from discreet.vault.description import Description
+from discreet.vault.estimates import Estimate, Estimates
+from discreet.vault.facts import label
+from discreet.vault.plan import Plan, plan
+from discreet.vault.question import Aggregate, Question
+from discreet.vault.release import Release, columns
+from discreet.vault.wording import Expected
+
+if TYPE_CHECKING:
+    from discreet.engines.contract import Engine
+    from discreet.vault.budgets import Widths
+    from discreet.vault.schema import Column
+    from discreet.vault.workplace import Progress
+
+LEDGER = "ledger.sqlite"
+ROWS = "rows"
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a question would cost and how wide its answer would be. It touches neither data nor budget."""
+
+    question: str
+    expected: tuple[Expected, ...]
+    plan: str
+    cost: Cost
+    affordable: bool
+    recorded: bool
+    """Whether the same question was answered already: then it is free."""
+
+    def __str__(self) -> str:
+        verdict = (
+            "Answered before: free."
+            if self.recorded
+            else "There is enough left."
+            if self.affordable
+            else "There is not enough left."
+        )
+        return f"{self.plan}\n{verdict}"
+
+
+class Vault:
+    """A sealed table with its ledger.
+
+    >>> import tempfile, pyarrow
+    >>> import discreet as dp
+    >>> visits = pyarrow.table({"who": list(range(1000)), "age": [20 + i % 60 for i in range(1000)]})
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> vault = Vault.seal(
+    ...     visits, to=f"{folder.name}/visits.vault", person="who",
+    ...     columns={"age": dp.Integer(0, 110)}, budget=dp.Budget(epsilon=2),
+    ... )
+    >>> release = vault.ask("select count(*) from visits where age >= 65", epsilon="0.5")
+    >>> abs(release.value - 240) < 60, release.error
+    (True, 6.0)
+    >>> vault.ledger.balance().remaining
+    Fraction(3, 2)
+    >>> vault.close(); folder.cleanup()
+    """
+
+    def __init__(self, path: str | Path, *, analyst: str | None = None, purpose: str | None = None):
+        """Open a vault, as an analyst and for a purpose if these have accounts of their own."""
+        self._path = Path(path)
+        self._description = descriptions.read(self._path)
+        self._ledger = Ledger.open(self._path / LEDGER)
+        self._analyst, self._purpose = analyst, purpose
+        self._engines: dict[int, Engine] = {}
+
+    @classmethod
+    def seal(
+        cls,
+        source: Any,
+        *,
+        to: str | Path,
+        budget: Budget,
+        columns: Mapping[str, Column],
+        person: str | None,
+        rows_per_person: int = 1,
+        name: str | None = None,
+        tables: Sequence[Any] = (),
+        lookups: Mapping[str, Any] | None = None,
+        strict: bool = False,
+        memory: str | None = None,
+        progress: Progress | None = None,
+    ) -> Vault:
+        """Seal a table into a new vault with a budget. See `sealing.seal` for the rest, and `Ledger` for strict."""
+        from discreet.vault import sealing
+
+        def with_ledger(place: Path) -> None:
+            Ledger.create(place / LEDGER, budget, strict=strict).close()
+
+        sealing.seal(
+            source,
+            to=to,
+            name=name,
+            person=person,
+            columns=columns,
+            rows_per_person=rows_per_person,
+            tables=tables,
+            lookups=lookups,
+            memory=memory,
+            progress=progress,
+            furnish=with_ledger,
+        )
+        return cls(to)
+
+    def reseal(self, source: Any, **changes: Any) -> None:
+        """Give the vault a new version of its rows, under the same ledger."""
+        from discreet.vault import sealing
+
+        self._description = sealing.reseal(source, to=self._path, **changes)
+
+    # -- asking -----------------------------------------------------------------------------------------------
+
+    def ask(
+        self,
+        question: Any,
+        *,
+        epsilon: Rational | None = None,
+        within: Widths | None = None,
+        confidence: Rational = "0.95",
+        delta: Rational | None = None,
+    ) -> Release:
+        """Answer a question in SQL, or one made with `dp.select`, and charge it.
+
+        Say what to spend (`epsilon="0.1"`) or how wide the answer may be: `within=200`, or `within="5%"`, which is
+        found step by step.
+        """
+        asked = self._parsed(question)
+        if isinstance(within, str) and within.strip().endswith("%"):
+            return self._step_by_step(asked, within, confidence)
+        made = self._planned(asked, epsilon, within, confidence, delta)
+        return self._presented(asked, self._released(made, _price(asked, epsilon, within, confidence, delta)))
+
+    def preview(
+        self,
+        question: Any,
+        *,
+        epsilon: Rational | None = None,
+        within: Widths | None = None,
+        confidence: Rational = "0.95",
+        delta: Rational | None = None,
+    ) -> Preview:
+        """Say what a question would cost and how wide its answer would be. Nothing is asked of the rows."""
+        asked = self._parsed(question)
+        made = self._planned(asked, epsilon, within, confidence, delta)
+        text = self._text(_price(asked, epsilon, within, confidence, delta))
+        return Preview(
+            question=asked.text,
+            expected=made.expected,
+            plan=made.words,
+            cost=cost(made.losses),
+            affordable=self._ledger.can_afford(made.losses, analyst=self._analyst, purpose=self._purpose),
+            recorded=self._ledger.find(text) is not None,
+        )
+
+    def _parsed(self, question: Any) -> Question:
+        from discreet.vault.sql import parse
+
+        self._description = descriptions.read(self._path)  # it may have been sealed anew meanwhile
+        return parse(str(question), self._description)
+
+    def _planned(
+        self,
+        asked: Question,
+        epsilon: Rational | None,
+        within: Widths | None,
+        confidence: Rational,
+        delta: Rational | None,
+    ) -> Plan:
+        return plan(
+            asked,
+            self._description,
+            epsilon=epsilon,
+            within=within,
+            confidence=confidence,
+            budget=self._budget(),
+            delta=delta,
+        )
+
+    def _step_by_step(self, asked: Question, within: str, confidence: Rational) -> Release:
+        """Spend a little, look, and spend twice as much until the answer is good enough."""
+        price = _price(asked, None, within, confidence, None)
+        steps = widths.doubling(
+            asked, self._description, within=within, confidence=confidence, budget=self._budget()
+        )
+        for step, made in enumerate(steps):
+            release = self._released(made, f"{price} step {step}")
+            if widths.reached(_estimates(release), within):
+                return self._presented(asked, release)
+        raise ParameterError(
+            f'within="{within}" was not reached by the largest budget there is. Ask with epsilon=… instead.'
+        )
+
+    def _released(self, made: Plan, price: str) -> Release:
+        """Charge, ask the engine, record: the one path of a number."""
+        if found := self._recorded(price):
+            return found
+        from discreet.vault.execute import execute
+
+        engine = self._engine()
+        charge = self._ledger.reserve(
+            made.losses, question=self._text(price), analyst=self._analyst, purpose=self._purpose
+        )
+        estimates = execute(made, engine, ROWS)
+        bill = Bill(cost=charge.cost, losses=tuple(described(made.losses)), balances=self._balances())
+        keys, answers = columns(made.question, estimates)
+        release = Release(
+            question=made.question.text,
+            keys=keys,
+            aggregates=tuple(answers),
+            label=label(made, self._description, bill),
+            confidence=made.confidence,
+            plan=made.words,
+        )
+        self._ledger.record(charge, json.dumps(release.as_json(), ensure_ascii=False))
+        return release
+
+    def _recorded(self, price: str) -> Release | None:
+        found = self._ledger.find(self._text(price))
+        return None if found is None else Release.from_json(json.loads(found)).again(*self._balances())
+
+    def _presented(self, asked: Question, release: Release) -> Release:
+        """Rename, order and cut: what is done to a release after it was made."""
+        table: dict[str, Sequence[Any]] = dict(
+            zip((key.name for key in asked.keys), release.keys.values(), strict=True)
+        )
+        pairs = list(zip(asked.aggregates, release.aggregates, strict=True))
+        table |= {aggregate.name: answer.values for aggregate, answer in pairs}
+        rows = after.apply(asked.after, table)
+
+        def chosen(values: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple(values[row] for row in rows)
+
+        answers = tuple(
+            replace(
+                answer,
+                name=aggregate.name,
+                note=aggregate.note,
+                values=chosen(answer.values),
+                low=chosen(answer.low),
+                high=chosen(answer.high),
+            )
+            for aggregate, answer in pairs
+        )
+        keys = {key.name: chosen(table[key.name]) for key in asked.keys}
+        return replace(release, keys=keys, aggregates=answers, columns=asked.columns)
+
+    def _text(self, price: str) -> str:
+        """What the ledger knows a question by: it is another one when the rows are."""
+        return f"{self._description.name} version {self._description.version}: {price}"
+
+    # -- what anyone may look at ------------------------------------------------------------------------------
+
+    @property
+    def description(self) -> Description:
+        """What is public about the table."""
+        return self._description
+
+    @property
+    def ledger(self) -> Ledger:
+        """Who spent what, and what is left."""
+        return self._ledger
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self._path
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for engine in self._engines.values():
+            engine.close()
+        self._engines.clear()
+        self._ledger.close()
+
+    def __enter__(self) -> Vault:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Vault({str(self._path)!r})"
+
+    def __str__(self) -> str:
+        return f"{self._description}\n\n{self._ledger}"
+
+    def _repr_html_(self) -> str:
+        return self._ledger._repr_html_()
+
+    def _budget(self) -> Budget:
+        budget = self._ledger.balance().budget
+        if budget is None:
+            raise ParameterError(f"The ledger of {self._path} has no budget.")
+        return budget
+
+    def _balances(self) -> tuple[Balance, ...]:
+        named = [{}, {"analyst": self._analyst}, {"purpose": self._purpose}]
+        return tuple(self._ledger.balance(**who) for who in named if not who or all(who.values()))
+
+    def _engine(self) -> Engine:
+        from discreet.engines.duckdb import DuckDB
+
+        version = self._description.version
+        if version not in self._engines:
+            self._engines[version] = DuckDB(self._path / self._description.rows_file)
+        return self._engines[version]
+
+
+def _estimates(release: Release) -> Estimates:
+    """A release as what its width is judged by."""
+    found = tuple(
+        Estimate(
+            Aggregate(a.kind, None, None, a.name), *(np.array(ends, float) for ends in (a.values, a.low, a.high))
+        )
+        for a in release.aggregates
+    )
+    return Estimates([()] * release.groups, found, release.confidence)
+
+
+def _price(
+    asked: Question,
+    epsilon: Rational | None,
+    within: Any,
+    confidence: Rational,
+    delta: Rational | None,
+) -> str:
+    """A question with what was to be paid for it: asked for more, it is another one."""
+    paid = f"epsilon {positive(epsilon, 'epsilon')}" if epsilon is not None else f"within {_plain(within)}"
+    extra = "" if delta is None else f", delta {Fraction(str(delta)) if isinstance(delta, float) else delta}"
+    return f"{asked.text} [{paid}, confidence {1 - tails.doubt(confidence)}{extra}]"
+
+
+def _plain(within: Any) -> str:
+    if isinstance(within, Mapping):
+        return json.dumps({name: str(width) for name, width in sorted(within.items())}, ensure_ascii=False)
+    return str(within).replace(" ", "")

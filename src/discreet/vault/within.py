@@ -1,0 +1,94 @@
+"""A relative width: spend a little, look, and spend twice as much until the answer is good enough.
+
+How wide ±5 % is depends on the answer, so no budget can be named beforehand. The steps are fixed in advance
+instead: the budgets ε, 2ε, 4ε, … of whole questions, each charged before it is executed. Whether to go on depends
+only on what was released, so it is post-processing, and an adaptive filter such as the ledger's pays for what was
+asked and no more. All steps together cost less than twice the last ε under a pure ledger, and less than 4/3 of the
+last ρ under one with δ.
+
+Stopping where the answer looks good must not make it look better than it is. Step i (from 0) has the doubt
+β/2^{i+1}: with probability 1 − β the intervals of *all* steps hold the truth, that of the last one too, wherever
+one stops. `reached` takes the worst of the interval: if half of it is at most 5 % of every number in it, then the
+value is within 5 % of the truth.
+
+    for plan in doubling(question, description, within="5%", budget=budget):
+        …charge plan.losses…
+        answer = execute(plan, engine, rows)
+        if reached(answer, "5%"):
+            break
+
+Tested in tests/vault/test_within.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.errors import ParameterError, QuestionRefused
+from discreet.ledger.budget import Budget
+from discreet.mechanisms import tails
+from discreet.rational import Rational, positive, rational
+from discreet.vault.estimates import Estimates
+from discreet.vault.plan import Described, Plan, plan
+from discreet.vault.question import Question
+
+_STEPS = 24  # the last ε is eight million times the first
+
+
+def doubling(
+    question: Question,
+    description: Described,
+    *,
+    within: str,
+    confidence: Rational = "0.95",
+    budget: Budget,
+    start: Rational = "0.001",
+) -> Iterator[Plan]:
+    """Return plans of twice the ε each, to be charged and executed one by one until `reached`."""
+    share(within)
+    if question.keys:
+        raise QuestionRefused(
+            f'within="{within}" is for a question without groups: one group with few rows would never reach it. '
+            'Ask with epsilon="0.1", or with within=200 for counts and sums.'
+        )
+    doubt, first = tails.doubt(confidence), positive(start, "start")
+    return (
+        plan(question, description, epsilon=first * 2**i, confidence=1 - doubt / 2 ** (i + 1), budget=budget)
+        for i in range(_STEPS)
+    )
+
+
+def reached(answer: Estimates, within: str) -> bool:
+    """Return whether every number of an answer is within a share of the truth, as far as its interval knows.
+
+    >>> from discreet.vault.estimates import Estimate
+    >>> count = Estimate(None, np.array([100.0]), np.array([96.0]), np.array([104.0]))
+    >>> answer = Estimates([()], (count,), Fraction(19, 20))
+    >>> reached(answer, "5%"), reached(answer, "4%")
+    (True, False)
+    """
+    most = float(share(within))
+    for column in answer.columns:
+        least = np.where(column.low > 0, column.low, np.where(column.high < 0, -column.high, 0.0))
+        off = np.maximum(column.high - column.value, column.value - column.low)
+        if not np.all((off <= most * least) & (least > 0)):
+            return False
+    return True
+
+
+def share(within: str) -> Fraction:
+    """Return a percentage as a fraction.
+
+    >>> share("5%"), share("0.5 %")
+    (Fraction(1, 20), Fraction(1, 200))
+    """
+    text = str(within).strip()
+    if not text.endswith("%"):
+        raise ParameterError(f'A relative width is written in percent, such as within="5%", not {within!r}.')
+    found = rational(text[:-1].strip(), "within") / 100
+    if not 0 < found < 1:
+        raise ParameterError(f'within="{within}" is not between 0 % and 100 %.')
+    return found

@@ -1,0 +1,172 @@
+"""Where a vault is built: a directory of its own beside its place, and a DuckDB that works inside it.
+
+Claims. Whatever stops the work (an exception, an interrupt) leaves nothing behind. A killed process leaves its
+directory, and only that; the directory is locked for as long as its process lives, so the next one can tell that
+it is dead and removes it. Directories are for the owner alone (0700), and so are files (0600). If DuckDB fails,
+its words are repeated only where they cannot quote a row. Tested in tests/vault/test_sealing.py.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from discreet.errors import ParameterError
+from discreet.vault.sources import SealingFailed
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+Progress: TypeAlias = Callable[[str, float], None]
+"""Called with the name of a stage and the part of it that is done, from 0 to 1."""
+
+_SPILL = "spill"
+
+
+@contextmanager
+def workplace(parent: Path, name: str) -> Iterator[Path]:
+    """Make a locked directory, and remove it at the end if it has not been renamed by then."""
+    prefix = f".{name}.sealing-"
+    _remove_dead(parent, prefix)
+    place = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    handle = os.open(place, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+        os.close(handle)
+
+
+@contextmanager
+def alone(directory: Path) -> Iterator[None]:
+    """Hold the lock of a vault, or refuse if somebody else does."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        if not _locked(handle):
+            raise ParameterError(f"{directory} is being sealed by another process. Wait for it to end.")
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def database(path: Path, *, memory: str | None, threads: int | None) -> Iterator[DuckDBPyConnection]:
+    """Open a new DuckDB file whose temporary data stay beside it, and let nothing of them remain."""
+    import duckdb
+
+    spill = path.parent / _SPILL
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "temp_directory": str(spill),
+        "preserve_insertion_order": False,  # lets every thread write, in bounded memory
+    }
+    settings |= {"memory_limit": memory} if memory is not None else {}
+    settings |= {"threads": threads} if threads is not None else {}
+    connection = duckdb.connect(str(path), config=settings)
+    try:
+        connection.execute("SET TimeZone = 'UTC'")
+        yield connection
+    finally:
+        connection.close()
+        shutil.rmtree(spill, ignore_errors=True)
+
+
+def run(connection: DuckDBPyConnection, query: str, stage: str, progress: Progress | None) -> None:
+    """Run one statement, telling how far it is. The caller's thread only waits, so that interrupts reach it."""
+    tell = progress or _untold
+    connection.execute(f"SET enable_progress_bar = {progress is not None}; SET enable_progress_bar_print = false")
+    tell(stage, 0.0)
+    failures: list[BaseException] = []
+    ended = threading.Event()  # an interrupt in Thread.join would have Python 3.11 take the thread for dead
+    threading.Thread(target=_recorded, args=(connection, query, failures, ended), daemon=True).start()
+    try:
+        while not ended.wait(0.1):
+            tell(stage, min(1.0, max(0.0, connection.query_progress() / 100)))
+    except BaseException:
+        while not ended.wait(0.1):  # it may not have begun when it is first told to stop
+            connection.interrupt()
+        raise
+    if failures:
+        raise failures[0]
+    tell(stage, 1.0)
+
+
+def _untold(stage: str, done: float) -> None:
+    """Nobody wants to know."""
+
+
+def make_private(directory: Path) -> None:
+    """Give the files of a directory to the owner alone, and see them on disk."""
+    for path in directory.iterdir():
+        if path.is_file():
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                os.fchmod(handle, 0o600)
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+
+def _execute(connection: DuckDBPyConnection, query: str) -> None:
+    import duckdb
+
+    failure = ""
+    try:
+        connection.execute(query)
+    except duckdb.Error as error:
+        failure = _told(error)
+    if failure:  # raised here, so that nothing hangs on it that quotes a row
+        raise SealingFailed(failure)
+
+
+def _recorded(
+    connection: DuckDBPyConnection, query: str, failures: list[BaseException], ended: threading.Event
+) -> None:
+    try:
+        _execute(connection, query)
+    except BaseException as error:
+        failures.append(error)
+    finally:
+        ended.set()
+
+
+def _told(error: Exception) -> str:
+    import duckdb
+
+    if isinstance(error, duckdb.IOException | duckdb.PermissionException):
+        return f"the rows could not be read or written: {error}"
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return f'memory ran out. Give less of it to each step: memory="2GB", threads=1. ({error})'
+    return (
+        f"the source cannot be read to its end ({type(error).__name__}). What DuckDB says of it may quote a row "
+        "and is not repeated here. Look at the file with DuckDB itself."
+    )
+
+
+def _locked(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _remove_dead(parent: Path, prefix: str) -> None:
+    """Remove what killed processes left behind."""
+    for place in parent.iterdir():
+        if not place.name.startswith(prefix):
+            continue
+        with suppress(FileNotFoundError):
+            handle = os.open(place, os.O_RDONLY)
+            try:
+                if _locked(handle):
+                    shutil.rmtree(place, ignore_errors=True)
+            finally:
+                os.close(handle)

@@ -1,0 +1,239 @@
+"""The embedded engine: exact integers out, nothing else in."""
+
+from __future__ import annotations
+
+import copy
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlglot import exp, parse_one
+from sqlglot.expressions import Expression
+
+from discreet.engines.contract import Groups
+from discreet.engines.duckdb import DuckDB
+from discreet.errors import ParameterError
+
+Row = tuple[int, int, int | None, int | None, str | None, bool]
+ROWS: list[Row] = [
+    (0, 4096, 3, 2**61, "a", True),
+    (0, 4096, 3, 0, "b", True),
+    (1, 1000, None, 2**61, None, False),
+    (1, 1000, 5, None, "a", True),
+    (2, 4096, 3, 2**61, "a", True),
+]
+
+
+def stored(path: Path, rows: list[Row]) -> Path:
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            "CREATE TABLE rows (person BIGINT, w SMALLINT, c0 TINYINT, c1 BIGINT, c2 VARCHAR, spot BOOLEAN)"
+        )
+        if rows:
+            connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", rows)
+    return path
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[DuckDB]:
+    opened = DuckDB(stored(tmp_path / "rows.duckdb", ROWS))
+    yield opened
+    opened.close()
+
+
+def tree(text: str) -> Expression:
+    parsed = parse_one(text, read="duckdb")
+    assert isinstance(parsed, Expression)
+    return parsed
+
+
+def found(groups: Groups) -> dict[Any, list[int]]:
+    return {key: [int(value) for value in row] for key, row in zip(groups.keys, groups.sums, strict=True)}
+
+
+def test_sums_by_group_with_the_missing_group_among_them(engine: DuckDB) -> None:
+    groups = engine.sums("rows", where=None, keys=[tree("c0")], sums=[tree("w"), tree("w * (c0 - 4)")])
+    assert found(groups) == {(3,): [12288, -12288], (None,): [1000, 0], (5,): [1000, 1000]}
+    assert groups.sums.dtype == np.int64
+
+
+def test_without_keys_there_is_one_group_even_if_no_row_takes_part(engine: DuckDB) -> None:
+    assert found(engine.sums("rows", where=None, keys=[], sums=[tree("w")])) == {(): [14288]}
+    assert found(engine.sums("rows", where=tree("c0 = 99"), keys=[], sums=[tree("w"), tree("c1")])) == {(): [0, 0]}
+    assert found(engine.persons("rows", where=tree("c0 = 99"), keys=[], cap=4096)) == {(): [0]}
+
+
+def test_absent_groups_are_absent(engine: DuckDB) -> None:
+    assert found(engine.sums("rows", where=tree("c0 = 99"), keys=[tree("c0")], sums=[tree("w")])) == {}
+
+
+def test_rows_on_which_the_filter_is_null_are_out(engine: DuckDB) -> None:
+    assert found(engine.sums("rows", where=tree("NOT c0 = 3"), keys=[], sums=[tree("w")])) == {(): [1000]}
+
+
+def test_sums_beyond_64_bits_are_exact_python_integers(engine: DuckDB) -> None:
+    groups = engine.sums("rows", where=None, keys=[tree("c2")], sums=[tree("w * c1"), tree("w")])
+    assert groups.sums.dtype == object
+    assert found(groups) == {("a",): [2 * 4096 * 2**61, 9192], ("b",): [0, 4096], (None,): [1000 * 2**61, 1000]}
+
+
+def test_sums_beyond_2_to_the_53_lose_no_digit(engine: DuckDB) -> None:
+    groups = engine.sums("rows", where=tree("c2 = 'a'"), keys=[], sums=[tree("c1 + 1")])
+    assert found(groups) == {(): [2 * (2**61 + 1)]}
+    assert groups.sums.dtype == np.int64
+
+
+def test_spot_takes_spot_rows_only(engine: DuckDB) -> None:
+    groups = engine.sums("rows", where=None, keys=[tree("c2")], sums=[tree("w")], spot=True)
+    assert found(groups) == {("a",): [9192], ("b",): [4096]}
+
+
+def test_persons_count_each_person_once_up_to_the_cap(engine: DuckDB) -> None:
+    assert found(engine.persons("rows", where=None, keys=[], cap=4096)) == {(): [4096 + 2000 + 4096]}
+    assert found(engine.persons("rows", where=None, keys=[tree("c2")], cap=4096)) == {
+        ("a",): [9192],
+        ("b",): [4096],
+        (None,): [1000],
+    }
+
+
+def test_several_keys_and_expressions_as_keys(engine: DuckDB) -> None:
+    key = tree("CASE WHEN c0 < 4 THEN 0 ELSE 1 END")
+    groups = engine.sums("rows", where=None, keys=[key, tree("c2")], sums=[tree("w")])
+    assert found(groups) == {(0, "a"): [8192], (0, "b"): [4096], (1, None): [1000], (1, "a"): [1000]}
+
+
+def test_groups_show_nothing_and_are_not_pickled_or_copied(engine: DuckDB) -> None:
+    groups = engine.sums("rows", where=None, keys=[], sums=[tree("w")])
+    assert "14288" not in repr(groups) + str(groups) + f"{groups}"
+    for away in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="sealed"):
+            away(groups)
+
+
+def test_threads_ask_at_the_same_time(engine: DuckDB) -> None:
+    answers: list[dict[Any, list[int]]] = []
+
+    def ask() -> None:
+        answers.extend(found(engine.sums("rows", where=None, keys=[], sums=[tree("w")])) for _ in range(10))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [{(): [14288]}] * 40
+
+
+def test_it_opens_again_after_it_was_closed(engine: DuckDB) -> None:
+    engine.close()
+    engine.close()
+    assert found(engine.sums("rows", where=None, keys=[], sums=[tree("w")])) == {(): [14288]}
+
+
+def test_an_engine_goes_to_other_processes(engine: DuckDB) -> None:
+    engine.sums("rows", where=None, keys=[], sums=[tree("w")])
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(total, (engine,)) == 14288
+
+
+def total(engine: DuckDB) -> int:
+    return int(engine.sums("rows", where=None, keys=[], sums=[exp.column("w")]).sums[0, 0])
+
+
+def test_a_forked_process_asks_too_and_ends_in_peace(tmp_path: Path) -> None:
+    # In a process of its own: pytest's has threads, and Python warns of forks among threads.
+    path = stored(tmp_path / "rows.duckdb", ROWS)
+    code = (
+        "import os, sys, warnings; warnings.simplefilter('ignore')\n"
+        "from sqlglot import exp\n"
+        "from discreet.engines.duckdb import DuckDB\n"
+        f"engine = DuckDB({str(path)!r})\n"
+        "def total(): return engine.sums('rows', where=None, keys=[], sums=[exp.column('w')]).sums[0, 0]\n"
+        "total()\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    sys.exit(0 if total() == 14288 else 3)\n"
+        "print(os.waitpid(child, 0)[1], total())\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert ran.stdout.split() == ["0", "14288"]
+
+
+def test_the_file_is_not_changed_and_no_other_file_is_opened(engine: DuckDB, tmp_path: Path) -> None:
+    before = (tmp_path / "rows.duckdb").read_bytes()
+    cursor = engine._cursor()
+    for statement in (
+        "INSERT INTO sealed.rows SELECT * FROM sealed.rows",
+        f"ATTACH '{tmp_path / 'other.duckdb'}' AS other",
+        f"COPY sealed.rows TO '{tmp_path / 'rows.csv'}'",
+        "SET enable_external_access = true",
+    ):
+        with pytest.raises(duckdb.Error):
+            cursor.execute(statement)
+    engine.close()
+    assert (tmp_path / "rows.duckdb").read_bytes() == before
+    assert sorted(os.listdir(tmp_path)) == ["rows.duckdb"]
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="no sealed rows at"):
+        DuckDB(tmp_path / "rows.duckdb")
+
+
+def test_memory_and_threads_are_settings(tmp_path: Path) -> None:
+    engine = DuckDB(stored(tmp_path / "rows.duckdb", ROWS), memory="300MB", threads=1)
+    settings_ = engine._cursor().execute("SELECT current_setting('threads'), current_setting('memory_limit')")
+    assert settings_.fetchall() == [(1, "286.1 MiB")]
+    engine.close()
+
+
+CODES = st.none() | st.sampled_from([0, 1, 126, 127])
+WIDE = st.none() | st.sampled_from([0, 1, 2**53 + 1, 2**62 - 1])
+ROW = st.tuples(
+    st.integers(0, 3),
+    st.integers(0, 4096),
+    CODES,
+    WIDE,
+    st.none() | st.sampled_from(["", "a", "ü"]),
+    st.booleans(),
+)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.lists(ROW, max_size=12))
+def test_every_sum_is_what_python_integers_add_up_to(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Row]
+) -> None:
+    engine = DuckDB(stored(tmp_path_factory.mktemp("law") / "rows.duckdb", rows))
+    groups = engine.sums(
+        "rows",
+        where=tree("c0 > 0 OR c2 IS NULL"),
+        keys=[tree("c2")],
+        sums=[tree("w * (c0 - 64) * (c0 - 64)"), tree("w * c1")],
+    )
+    expected: dict[Any, list[int]] = {}
+    for _, w, c0, c1, c2, _ in rows:
+        if (c0 is not None and c0 > 0) or c2 is None:
+            group = expected.setdefault((c2,), [0, 0])
+            group[0] += 0 if c0 is None else w * (c0 - 64) ** 2
+            group[1] += 0 if c1 is None else w * c1
+    assert found(groups) == expected
+    persons: dict[Any, dict[int, int]] = {}
+    for person, w, c0, _, _, _ in rows:
+        persons.setdefault((c0,), {}).setdefault(person, 0)
+        persons[c0,][person] += w
+    capped = {key: [sum(min(4096, weight) for weight in each.values())] for key, each in persons.items()}
+    assert found(engine.persons("rows", where=None, keys=[tree("c0")], cap=4096)) == capped
+    engine.close()

@@ -1,0 +1,129 @@
+"""The same question is free, one charge pays for one answer, and everyone can see who spent what."""
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from discreet import privacy
+from discreet.errors import ParameterError
+from discreet.ledger import Budget, Ledger
+
+TENTH = privacy.Pure("0.1")
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    with Ledger.create(tmp_path / "people.ledger", Budget(1)) as ledger:
+        yield ledger
+
+
+@pytest.mark.parametrize("question", ["select 1", "select 'é\n\u2028\x00'", "\udc80", "'; --", "x" * 100_000])
+@pytest.mark.parametrize("answer", ['{"value": 1042}', '"\\ud800 é\u2028"', "[" + "1," * 10_000 + "1]"])
+def test_a_recorded_answer_is_found_to_the_letter(ledger: Ledger, question: str, answer: str) -> None:
+    assert ledger.find(question) is None
+    ledger.record(ledger.reserve(TENTH, question=question), answer)
+    assert ledger.find(question) == answer
+    assert ledger.find(question + " ") is None
+    ledger.verify()
+
+
+def test_an_answer_is_found_by_whoever_opens_the_ledger_later(tmp_path: Path, ledger: Ledger) -> None:
+    ledger.record(ledger.reserve(TENTH, question="how many?"), "42")
+    ledger.close()
+    with Ledger.open(tmp_path / "people.ledger") as again:
+        assert again.find("how many?") == "42"
+        assert again.balance().spent.epsilon == Fraction(1, 10)
+
+
+def test_asked_twice_before_it_was_answered_the_first_answer_stays(ledger: Ledger) -> None:
+    first, second = (ledger.reserve(TENTH, question="how many?") for _ in range(2))
+    ledger.record(second, "2")
+    ledger.record(first, "1")
+    assert ledger.find("how many?") == "2"
+    assert ledger.balance().charges == 2
+
+
+def test_a_charge_without_a_release_stays_spent_and_is_listed(ledger: Ledger) -> None:
+    lost = ledger.reserve(TENTH, question="lost")
+    ledger.record(ledger.reserve(TENTH, question="found"), "1")
+    assert [entry.number for entry in ledger.unfinished()] == [lost.number]
+    assert ledger.find("lost") is None
+    assert ledger.balance().spent.epsilon == Fraction(1, 5)
+    assert not hasattr(ledger, "refund")
+
+
+def test_one_charge_pays_for_one_answer(ledger: Ledger) -> None:
+    charge = ledger.reserve(TENTH, question="how many?")
+    ledger.record(charge, "1")
+    with pytest.raises(ParameterError, match=r"has its answer already\. Reserve again"):
+        ledger.record(charge, "2")
+    assert ledger.find("how many?") == "1"
+
+
+def test_a_charge_of_another_ledger_pays_for_nothing(tmp_path: Path, ledger: Ledger) -> None:
+    with Ledger.create(tmp_path / "other.ledger", Budget(1)) as other:
+        foreign = other.reserve(TENTH, question="how many?")
+        for _ in range(2):
+            with pytest.raises(ParameterError, match="was not made by this ledger"):
+                ledger.record(foreign, "1")
+            ledger.reserve(TENTH, question="how many?")
+    assert ledger.find("how many?") is None
+
+
+def test_answers_are_text_and_questions_are_not_empty(ledger: Ledger) -> None:
+    with pytest.raises(ParameterError, match="answer is JSON text"):
+        ledger.record(ledger.reserve(TENTH, question="?"), 42)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="canonical text"):
+        ledger.reserve(TENTH, question="")
+
+
+def test_entries_say_everything(ledger: Ledger) -> None:
+    ledger.reserve([TENTH * 2, privacy.Laplace(scale=10)], question="how many?", analyst="ana", purpose="report")
+    entry = list(ledger.entries())[-1]
+    content = json.loads(entry.body)
+    assert (content["question"], content["analyst"], content["purpose"]) == ("how many?", "ana", "report")
+    assert content["losses"] == ["2 × Pure(epsilon=1/10)", "Laplace(scale=10, sensitivity=1)"]
+    assert content["cost"]["epsilon"] == "3/10"
+    assert content["after"]["vault"]["spent"]["epsilon"] == "3/10"
+
+
+def test_entries_can_be_walked_while_others_are_added(ledger: Ledger) -> None:
+    walk = ledger.entries()
+    assert next(walk).kind == "opening"
+    ledger.reserve(TENTH, question="?")
+    assert [entry.number for entry in walk] == [2]
+
+
+def test_the_table_shows_who_spent_what_and_what_is_left(ledger: Ledger) -> None:
+    ledger.allot(analyst="ana", budget=Budget("0.5"))
+    ledger.allot(purpose="<b>報告</b>", budget=Budget(1, "1e-9"))
+    ledger.record(ledger.reserve(TENTH, question="?", analyst="ana"), "1")
+    ledger.reserve(TENTH, question="?", analyst="bob", purpose="<b>報告</b>")
+    title, head, *lines = str(ledger).splitlines()
+    assert title.endswith("people.ledger: 2 charges, 1 without a release")
+    assert " ".join(head.split()) == "budget spent share left fits a question of questions"
+    assert lines[0].split("  ")[0] == "the whole vault"
+    assert [line.split("  ")[0] for line in lines[1:]] == [
+        'analyst "ana"',
+        'analyst "bob"',
+        'purpose "<b>報告</b>"',
+    ]
+    assert " ".join(lines[1].split()) == 'analyst "ana" ε = 0.5 ε = 0.1 20 % ε = 0.4 ε ≤ 0.4 1'
+    page = ledger._repr_html_()
+    assert "&lt;b&gt;報告&lt;/b&gt;" in page
+    assert "<b>" not in page
+
+
+def test_balances_read_as_sentences(ledger: Ledger) -> None:
+    ledger.allot(purpose="report", budget=Budget(1, "1e-9"))
+    ledger.reserve(TENTH, question="?", analyst="ana", purpose="report")
+    assert [str(balance) for balance in ledger.balances()] == [
+        "the whole vault: ε = 0.1 of 1 spent on 1 question, 0.9 left.",
+        'analyst "ana": ρ = 0.00499584 spent on 1 question, no budget of its own.',
+        'purpose "report": ρ = 0.00499584 of 0.0144075 spent on 1 question, 0.00941174 left, '
+        "enough for a question of ε = 0.137306 (budget: ε = 1 at δ = 1e-9).",
+    ]
+    assert repr(ledger).startswith("Ledger('")

@@ -1,0 +1,249 @@
+"""A vault from outside: seal, ask, be refused, ask again, crash, and what the ledger says afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+
+from discreet.errors import BudgetExceeded, QuestionRefused
+from discreet.ledger import Budget
+from discreet.vault.schema import Category, Column, Integer, Real, Text
+from discreet.vault.vault import Vault
+
+ROWS: dict[str, list[Any]] = {
+    "who": [person for person in range(500) for _ in range(1 + person % 3)],
+    "age": [20 + person % 60 for person in range(500) for _ in range(1 + person % 3)],
+    "city": [("Oslo", "Bergen")[person % 2] for person in range(500) for _ in range(1 + person % 3)],
+    "pay": [float(1000 * (person % 50)) for person in range(500) for _ in range(1 + person % 3)],
+    "word": ["common" if person % 2 else f"rare {person}" for person in range(500) for _ in range(1 + person % 3)],
+}
+COLUMNS: dict[str, Column] = {
+    "age": Integer(0, 110),
+    "city": Category(["Bergen", "Oslo", "Tromsø"]),
+    "pay": Real(0, 100_000, 100),
+    "word": Text(),
+}
+
+
+def sealed(folder: Path, budget: Budget | None = None, **options: Any) -> Vault:
+    table = pyarrow.table(ROWS)
+    return Vault.seal(
+        table,
+        to=folder / "people.vault",
+        person="who",
+        rows_per_person=3,
+        columns=COLUMNS,
+        budget=budget or Budget(10),
+        **options,
+    )
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Vault:
+    return sealed(tmp_path)
+
+
+def test_a_count_comes_with_its_interval_and_its_price(vault: Vault) -> None:
+    """False alarm: once in 10⁹ runs."""
+    release = vault.ask("select count(*) from people", epsilon=5, confidence="0.999999999")
+    low, high = release.interval
+    assert low is not None
+    assert high is not None
+    assert low <= len(ROWS["who"]) <= high
+    assert vault.ledger.balance().spent.epsilon == 5
+    assert "ε = 5" in str(release)
+
+
+def test_the_same_question_is_free_and_has_the_same_answer(vault: Vault) -> None:
+    first = vault.ask("select count(*) from people where age >= 65", epsilon=1)
+    again = vault.ask("SELECT COUNT(*)  FROM people WHERE AGE >= 65", epsilon="1.0")
+    assert (again.value, again.interval) == (first.value, first.interval)
+    assert again.free
+    assert not first.free
+    assert vault.ledger.balance().spent.epsilon == 1
+    with Vault(vault.path) as other:
+        assert other.ask("select count(*) from people where age >= 65", epsilon=1).value == first.value
+
+
+def test_one_release_serves_every_order_limit_and_name(vault: Vault) -> None:
+    all_of_them = vault.ask("select city, count(*) from people group by city", epsilon=1)
+    two = vault.ask(
+        "select city as town, count(*) as n from people group by city order by n desc limit 2", epsilon=1
+    )
+    assert two.free
+    counts = all_of_them["count(*)"].values
+    assert [row["n"] for row in two] == sorted((c for c in counts if c is not None), reverse=True)[:2]
+    assert list(two.keys) == ["town"]
+
+
+def test_declared_groups_are_there_even_if_nobody_is(vault: Vault) -> None:
+    release = vault.ask("select city, count(*), avg(pay) from people group by city", epsilon=1)
+    assert release.keys["city"] == ("Bergen", "Oslo", "Tromsø", None)
+
+
+def test_a_question_that_is_refused_costs_nothing(vault: Vault) -> None:
+    for text in (
+        "select * from people",
+        "select age from people",
+        "select count(*) from others",
+        "drop table people",
+    ):
+        with pytest.raises(QuestionRefused):
+            vault.ask(text, epsilon=1)
+    with pytest.raises(BudgetExceeded, match="10"):
+        vault.ask("select count(*) from people", epsilon=11)
+    assert vault.ledger.balance().spent.epsilon == 0
+    assert [entry.kind for entry in vault.ledger.entries()] == ["opening"]
+
+
+def test_a_width_is_bought_at_the_least_price(vault: Vault) -> None:
+    release = vault.ask("select count(*) from people", within=20)
+    assert release.error is not None
+    assert release.error <= 20
+    spent = vault.ledger.balance().spent.epsilon
+    assert spent is not None
+    less = vault.preview("select count(*) from people", epsilon=spent * Fraction(9, 10)).expected[0]
+    assert less.half_width is not None
+    assert less.half_width > 20
+
+
+def test_a_relative_width_is_found_step_by_step_and_is_free_again(tmp_path: Path) -> None:
+    vault = sealed(tmp_path, Budget(10, "1e-9"))
+    first = vault.ask("select count(*) from people", within="20%")
+    assert first.value is not None
+    assert first.error is not None
+    assert first.error <= 0.2 * first.value
+    spent = vault.ledger.balance().spent
+    assert vault.ask("select count(*) from people", within="20%").value == first.value
+    assert vault.ledger.balance().spent == spent
+
+
+def test_a_preview_touches_neither_rows_nor_budget(vault: Vault) -> None:
+    (vault.path / vault.description.rows_file).unlink()
+    preview = vault.preview("select city, avg(pay) from people group by city", epsilon=1)
+    assert preview.affordable
+    assert not preview.recorded
+    assert preview.cost.epsilon == 1
+    assert vault.ledger.balance().spent.epsilon == 0
+    assert not vault.preview("select count(*) from people", epsilon=11).affordable
+
+
+def test_words_that_few_persons_share_are_not_named(tmp_path: Path) -> None:
+    vault = sealed(tmp_path, Budget(10, "1e-6"))
+    release = vault.ask("select word, count(*) from people group by word", epsilon=1)
+    assert "common" in release.keys["word"]
+    assert not any(str(word).startswith("rare") for word in release.keys["word"])
+    assert vault.ledger.balance().spent.delta > 0
+
+
+def test_new_rows_are_another_question_under_the_same_ledger(vault: Vault) -> None:
+    vault.ask("select count(*) from people", epsilon=1)
+    vault.reseal(pyarrow.table(ROWS).slice(0, 300))
+    assert not vault.ask("select count(*) from people", epsilon=1).free
+    assert vault.ledger.balance().spent.epsilon == 2
+    with Vault(vault.path) as other:
+        assert other.description.version == 2
+
+
+def test_accounts_stop_their_analyst_and_nobody_else(vault: Vault) -> None:
+    vault.ledger.allot(analyst="ana", budget=Budget(1))
+    with Vault(vault.path, analyst="ana") as ana:
+        ana.ask("select count(*) from people", epsilon=1)
+        with pytest.raises(BudgetExceeded, match="ana"):
+            ana.ask("select count(*) from people where age > 30", epsilon="0.1")
+    vault.ask("select count(*) from people where age > 30", epsilon="0.1")
+    assert vault.ledger.balance().spent.epsilon == Fraction(11, 10)
+
+
+def test_the_charge_is_on_the_disk_before_the_engine_is_asked(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    class Watching:
+        def __init__(self, engine: Any):
+            self.engine = engine
+
+        def sums(self, *call: Any, **options: Any) -> Any:
+            seen.append(vault.ledger.balance().spent.epsilon)
+            return self.engine.sums(*call, **options)
+
+        def close(self) -> None:
+            self.engine.close()
+
+    engine = Watching(vault._engine())
+    monkeypatch.setattr(vault, "_engine", lambda: engine)
+    vault.ask("select count(*) from people", epsilon=1)
+    assert seen == [1]
+
+
+KILLED = """
+import os, signal, sys
+from discreet.vault.vault import Vault
+import discreet.vault.execute as execute, discreet.ledger.ledger as ledger
+vault = Vault(sys.argv[1])
+def die(*_, **__): os.kill(os.getpid(), signal.SIGKILL)
+if sys.argv[2] == "before the engine": execute._measured = die
+if sys.argv[2] == "before the record": ledger.Ledger.record = die
+vault.ask("select count(*) from people", epsilon=1)
+"""
+
+
+@pytest.mark.parametrize("moment", ["before the engine", "before the record"])
+def test_whoever_is_killed_between_charge_and_record_has_paid(vault: Vault, moment: str) -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED, str(vault.path), moment], check=False, timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    assert vault.ledger.balance().spent.epsilon == 1
+    assert len(vault.ledger.unfinished()) == 1
+    vault.ledger.verify()
+    assert not vault.ask("select count(*) from people", epsilon=1).free  # nobody has seen an answer
+    assert vault.ledger.balance().spent.epsilon == 2
+
+
+ASKING = """
+import sys
+from discreet.errors import BudgetExceeded
+from discreet.vault.vault import Vault
+vault, granted = Vault(sys.argv[1]), 0
+for i in range(8):
+    try:
+        vault.ask(f"select count(*) from people where age > {i + 10 * int(sys.argv[2])}", epsilon="0.5")
+        granted += 1
+    except BudgetExceeded:
+        pass
+print(granted)
+"""
+
+
+def test_processes_that_ask_at_the_same_time_never_overspend(tmp_path: Path) -> None:
+    vault = sealed(tmp_path, Budget(3))
+    commands = [[sys.executable, "-c", ASKING, str(vault.path), str(i)] for i in range(3)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
+    granted = [int(process.communicate(timeout=120)[0]) for process in running]
+    assert sum(granted) == 6
+    assert vault.ledger.balance().spent.epsilon == 3
+    vault.ledger.verify()
+
+
+def test_private_files_are_for_the_owner_alone(vault: Vault) -> None:
+    for name in (vault.description.rows_file, "ledger.sqlite"):
+        assert os.stat(vault.path / name).st_mode & 0o077 == 0
+    public = json.loads((vault.path / "description.json").read_text())
+    assert "rare" not in json.dumps(public)
+
+
+def test_a_release_is_worth_what_its_label_says(vault: Vault) -> None:
+    release = vault.ask("select city, avg(pay) from people where age < 50 group by city", epsilon=1)
+    facts = release.label.facts
+    assert set(release.label.columns) == {"age", "city", "pay"}
+    assert "who" in facts["Privacy"]["Unit"]
+    assert release.cost.cost.epsilon == 1
