@@ -1,17 +1,20 @@
-"""A short tour of the kernel: exact noise, what it costs, what an attacker gains, and two pictures.
+"""A short tour: a city is sealed and asked, and then what lies beneath: exact noise, what it costs, two pictures.
 
 make demo
 """
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from pathlib import Path
 
 import altair
 
 from discreet import plots, privacy
-from discreet.errors import BudgetExceeded, SensitivityExceeded
+from discreet.cli.demo import demo
+from discreet.errors import SensitivityExceeded
 from discreet.mechanisms import Exact, Laplace, PermuteAndFlip, Sensitivity
 
 OUT = Path(__file__).parent.parent / "out"
@@ -22,11 +25,19 @@ def heading(text: str) -> None:
     print(f"\n{bold}{text}{plain}")
 
 
+def vault() -> None:
+    """The same as `discreet demo --keep out/demo`; what an earlier tour left there makes room."""
+    place = Path(os.path.relpath(OUT / "demo"))
+    shutil.rmtree(place, ignore_errors=True)
+    demo(persons=100_000, keep=place)
+    print("  (After make, discreet is .venv/bin/discreet.)")
+
+
 def releases() -> None:
-    heading("1. Release a count")
+    heading("Beneath it: one number at a time")
     visitors = Exact(1042, sensitivity=1)  # one person changes it by at most 1
     mechanism = Laplace.for_epsilon("0.1")
-    print(f"   the exact value shows nothing of itself:  {visitors}")
+    print(f"   an exact value shows nothing of itself:   {visitors}")
     noisy, error = mechanism.release(visitors), mechanism.error(confidence="0.95")
     print(f"   what may be seen of it:                   {noisy} ± {error} (95 %)")
     print(f"   what it costs:                            {mechanism.loss}")
@@ -34,10 +45,6 @@ def releases() -> None:
         Laplace.for_epsilon("0.1").release(Exact(1042, sensitivity=5))
     except SensitivityExceeded as refused:
         print(f"   a value it was not built for is refused:  {refused}")
-
-
-def selection() -> None:
-    heading("2. Choose the best of several, privately")
     votes = {"Oslo": 410, "Lima": 395, "Pune": 120, "Bern": 70}
     pick = PermuteAndFlip("0.5", monotonic=True)
     scores = Exact(list(votes.values()), Sensitivity(each=1, entries=1, monotonic="up"))
@@ -45,24 +52,12 @@ def selection() -> None:
 
 
 def costs() -> None:
-    heading("3. Add costs up")
+    heading("And what many of them cost together")
     plan = [Laplace.for_epsilon("0.1").loss * 100, privacy.Gaussian(sigma=20) * 50]
     print("   a plan of 100 Laplace and 50 Gaussian releases, at δ = 1e-9:")
     low, high = privacy.epsilon_bounds(plan, delta="1e-9")
     print(f"   ε lies in [{low:.4f}, {high:.4f}]; basic composition says 10 for the Laplace part alone")
     print(f"   {privacy.explain(1)}")
-
-
-def session() -> None:
-    heading("4. A session never overspends")
-    budget = privacy.Session(privacy.Pure(1))
-    answered = 0
-    try:
-        while True:
-            budget.charge(privacy.Pure("0.3"))
-            answered += 1
-    except BudgetExceeded as refused:
-        print(f"   {answered} answers, then: {refused}")
 
 
 def charts() -> dict[str, altair.LayerChart]:
@@ -75,8 +70,7 @@ def charts() -> dict[str, altair.LayerChart]:
 
 
 def pictures() -> None:
-    heading("5. Look at it")
-    OUT.mkdir(exist_ok=True)
+    heading("Look at it")
     for name, chart in charts().items():
         chart.save(str(OUT / f"{name}.html"), inline=True)  # opens without a network
         chart.save(str(OUT / f"{name}.png"))
@@ -84,8 +78,8 @@ def pictures() -> None:
 
 
 if __name__ == "__main__":
+    OUT.mkdir(exist_ok=True)
+    vault()
     releases()
-    selection()
     costs()
-    session()
     pictures()

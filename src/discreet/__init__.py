@@ -1,5 +1,10 @@
 """Learn from data about people with differential privacy.
 
+    Vault        seal a table, ask it in SQL, never overspend: Vault.seal, vault.ask, vault.preview, vault.ledger
+    Budget       what may be spent
+    Integer …    what a column may hold: Integer, Real, Category, Boolean, Date, Datetime, Text
+    select       a question without SQL's quotes, and where
+
     noise        random bits to exact integer noise
     privacy      what a guarantee is, and how guarantees add up
     mechanisms   one private release each
@@ -17,22 +22,60 @@ DiscreteLaplace(scale=Fraction(10, 1), sensitivity=1)
 from __future__ import annotations
 
 import importlib
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet import audit, errors, mechanisms, noise, plots, privacy
+    from discreet.ledger import Budget, Ledger
+    from discreet.vault.builder import select, where
+    from discreet.vault.release import Release
+    from discreet.vault.schema import Boolean, Category, Date, Datetime, Integer, Real, Text
+    from discreet.vault.vault import Vault
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "audit", "errors", "mechanisms", "noise", "plots", "privacy"]
+_SCHEMA = ("Boolean", "Category", "Date", "Datetime", "Integer", "Real", "Text")
+_HOMES = {
+    "Budget": "ledger",
+    "Ledger": "ledger",
+    "Release": "vault.release",
+    "Vault": "vault.vault",
+    "select": "vault.builder",
+    "where": "vault.builder",
+    **dict.fromkeys(_SCHEMA, "vault.schema"),
+}
+
+__all__ = [
+    "Boolean",
+    "Budget",
+    "Category",
+    "Date",
+    "Datetime",
+    "Integer",
+    "Ledger",
+    "Real",
+    "Release",
+    "Text",
+    "Vault",
+    "__version__",
+    "audit",
+    "errors",
+    "mechanisms",
+    "noise",
+    "plots",
+    "privacy",
+    "select",
+    "where",
+]
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> Any:
     # Layers are loaded when they are first used, so that `import discreet` costs next to nothing.
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"discreet.{_HOMES[name]}"), name)
     if name in __all__:
         return importlib.import_module(f"discreet.{name}")
-    raise AttributeError(f"module 'discreet' has no attribute {name!r}; it has {', '.join(__all__[1:])}.")
+    raise AttributeError(f"module 'discreet' has no attribute {name!r}; it has {', '.join(__all__)}.")
 
 
 def __dir__() -> list[str]:

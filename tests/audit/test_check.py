@@ -19,7 +19,7 @@ from discreet.audit.shipped import public_mechanisms, shipped
 from discreet.audit.subject import Subject
 from discreet.errors import DiscreetError, ParameterError
 from discreet.mechanisms import Exact, Exponential, Gaussian, Laplace, Mechanism, Sensitivity, Sparse
-from discreet.mechanisms.exact import _open, added
+from discreet.mechanisms.exact import _open, added, admit
 
 SAMPLES = 4_000
 
@@ -129,6 +129,23 @@ class Frozen(Laplace):
             return super().release(exact)
 
 
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Forgetful(Laplace):
+    """A generator that counts in the memory of the process: a forked child goes on from the same place."""
+
+    def release(self, exact: Exact) -> Any:
+        admit(exact, l1=self.sensitivity)
+        return added(exact, 7919 * next(_numbers) % 3001 - 1500)
+
+
+@pytest.mark.parametrize("mechanism", [Laplace.for_epsilon(8), Gaussian("1/50"), Exponential(20)], ids=repr)
+def test_little_noise_is_not_taken_for_a_generator_that_repeats_itself(mechanism: Any) -> None:
+    assert not check_mechanism(mechanism, samples=SAMPLES).caught
+
+
 @pytest.mark.parametrize(
     ("broken", "attack"),
     [
@@ -140,7 +157,8 @@ class Frozen(Laplace):
         (Boastful(20), "error bar"),
         (Boaster(1), "error bar"),
         (WrongSide(1), "error bar"),
-        (Frozen(1000), "randomness"),
+        (Frozen(1000), "exact"),
+        (Forgetful(1000), "randomness"),
     ],
     ids=lambda x: x if isinstance(x, str) else type(x).__name__,
 )

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
+import secrets
+import threading
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -214,12 +217,88 @@ def test_what_cannot_be_walked_through_is_refused_in_words() -> None:
         attack(Subject(name="nothing", release=lambda x: x, loss=privacy.Pure(1), pairs=[]))
 
 
-def test_scripted_draws_are_marked_and_end_with_their_block() -> None:
+def test_scripted_draws_have_the_types_of_real_ones_and_end_with_their_block() -> None:
+    """Else what is walked through is other code: numpy's True + True is True, and Python's is 2."""
     with scripted(lambda asked: 2):
-        assert noise.is_test_noise(noise.discrete_laplace(1))
-        assert noise.is_test_noise(noise.softmax(np.array([0, 0, 0])))
+        drawn = (noise.discrete_laplace(1), noise.bernoulli("1/2"), noise.softmax(np.array([0, 0, 0])))
+        assert [type(value) for value in drawn] == [int, bool, int]
+        assert type(noise.uniform_below(2**70)) is int
+        assert type(noise.discrete_laplace(1, size=2)) is np.ndarray
         assert noise.bernoulli_exp(np.array([3, 4])).tolist() == [True, True]
-    assert not noise.is_test_noise(noise.discrete_laplace(1))
+    assert [type(value) for value in (noise.discrete_laplace(1), noise.bernoulli("1/2"))] == [int, bool]
+    P, Q = (law(partial(_three_coins, x)) for x in (0, 1))
+    low, high = hockey_stick(P, Q, math.log(3))
+    assert low <= 0.125 <= high
+
+
+def _three_coins(x: int) -> int:
+    return noise.bernoulli("1/2") + noise.bernoulli("1/2") + noise.bernoulli("1/2") + x
+
+
+def test_code_that_needs_python_numbers_is_walked_through_as_it_is() -> None:
+    def rounding(x: int) -> str:
+        drawn = noise.discrete_laplace("1/2")
+        return json.dumps([round(x * 1000 + drawn), {0: x}.get(drawn), (2**70 + drawn).bit_length()])
+
+    assert attack(Subject(name="r", release=rounding, loss=privacy.Pure(1), pairs=[(0, 1)])).caught
+
+
+def innocents_of_elsewhere() -> list[Any]:
+    def in_a_thread(x: int) -> int:
+        out: list[int] = []
+        thread = threading.Thread(target=lambda: out.append(x + noise.discrete_laplace(10)))
+        thread.start()
+        thread.join()
+        return out[0]
+
+    return [in_a_thread, lambda x: x ^ (secrets.randbelow(4) == 0), lambda x: x + secrets.randbits(40)]
+
+
+@pytest.mark.parametrize("innocent", innocents_of_elsewhere())
+def test_randomness_that_no_script_decides_is_noticed(innocent: Any) -> None:
+    """48 repetitions of an answer that is true with chance 3/4 agree once in 10⁶; of the others, never."""
+    with pytest.raises(NotEnumerable, match=r"only randomness is discreet\.noise"):
+        attack(Subject(name="innocent", release=innocent, loss=privacy.Pure("1.0987"), pairs=[(0, 1)]))
+
+
+def test_a_bare_except_cannot_hide_that_the_walk_was_stopped() -> None:
+    def swallowing(x: int) -> int:
+        try:
+            return x + int(noise.discrete_laplace(10**6))
+        except:  # noqa: E722
+            return x
+
+    with pytest.raises(NotEnumerable, match="too many values"):
+        attack(Subject(name="swallowing", release=swallowing, loss=privacy.Pure(1), pairs=[(0, 1)]))
+
+
+def test_code_that_uses_its_data_up_is_given_new_data_every_time() -> None:
+    def total(rows: list[int]) -> int:
+        found = 0
+        while rows:
+            found += rows.pop()
+        return found + noise.discrete_laplace(1)
+
+    subject = Subject(name="total", release=total, loss=privacy.Pure(1), pairs=[([1, 1], [1])])
+    assert not attack(subject).caught
+    assert subject.pairs[0] == ([1, 1], [1])
+
+
+def test_an_epsilon_beyond_all_measure_is_answered() -> None:
+    P, Q = (law(partial(noise.bernoulli, chance)) for chance in ("1/2", "1/4"))
+    assert hockey_stick(P, Q, 200) == (0.0, 1.0)
+
+
+def test_several_claims_with_a_delta_are_compared_at_their_sum() -> None:
+    subject = Subject(
+        name="ten",
+        release=lambda x: x + noise.discrete_laplace(1),
+        loss=privacy.Approximate(1, "0.05") * 10,
+        pairs=[(0, 1)],
+    )
+    assert not attack(subject).caught
+    hopeless = Subject(name="none", release=lambda x: x, loss=privacy.Approximate(1, 1), pairs=[(0, 1)])
+    assert not attack(hopeless).caught
 
 
 def test_the_walk_counts_every_draw_of_a_vector() -> None:

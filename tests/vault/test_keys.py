@@ -98,6 +98,15 @@ def test_one_person_alone_in_a_thousand_texts_touches_as_many_as_they_may() -> N
     assert 1 - silence <= 1e-3 + 2e-6
 
 
+def test_a_filter_does_not_let_a_person_touch_more_texts() -> None:
+    rows = [{"person": 0, "c0": 1, "c2": f"secret {i}"} for i in range(1000)]
+    where = trees.compared("=", trees.sealed("c0"), trees.number(1))
+    with engine_with(rows, rows_per_person=2, c2="VARCHAR") as engine:
+        found = engine.persons("rows", where=spot(where), keys=[trees.sealed("c2")], cap=UNIT)
+    assert len(found.keys) == 2
+    assert spot(where).sql() == "(c0 = 1) AND spot"
+
+
 def test_the_most_are_the_strongest_and_the_order_is_that_of_the_texts() -> None:
     chosen = selection("2", "1e-6", rows_per_person=1)
     texts = [(name,) for name in "zyxwvu"]

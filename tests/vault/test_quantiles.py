@@ -128,15 +128,23 @@ def test_all_groups_together_lose_no_more_than_one_choice(kind: Any, p: str) -> 
     assert caught.caught
 
 
+@pytest.mark.parametrize("p", ["1/2", "9/10", "1/10"])
+@pytest.mark.parametrize("pure", [True, False])
+def test_mechanisms_are_built_for_the_larger_part_of_a_person_s_weight(p: str, pure: bool) -> None:
+    how, rank = made(9, p, 1, pure=pure, k=3), Fraction(p)
+    for mechanism in (how.value, how.end):
+        assert mechanism.sensitivity == 3 * UNIT * max(rank.numerator, rank.denominator - rank.numerator)
+
+
 def test_value_and_ends_in_two_groups_lose_what_is_charged() -> None:
-    both = made(1, "1/2", "1/2", pure=False, groups=2, doubt="0.9")
+    both = made(1, "3/4", "1/2", pure=False, groups=2, doubt="0.9")
 
     def release(table: Any) -> Any:
         where, cell = np.repeat([0, 1], 2), np.tile([0, 1], 2)
         weight = (np.array(table).ravel() * UNIT).astype(np.int64)
         return tuple(tuple(int(x) for x in column) for column in choose(both, 2, where, cell, weight))
 
-    pairs = [([[1, 0], [0, 3]], [[1, 0.5], [0.5, 3]]), ([[0, 0], [0, 0]], [[0.5, 0], [0, 0.5]])]
+    pairs = [([[1, 0], [0, 3]], [[1, 0.5], [0.5, 3]]), ([[0, 0], [0, 0]], [[0.25, 0], [0.75, 0]])]
     verdict = enumeration.attack(Subject(name="quantiles", release=release, loss=both.losses, pairs=pairs))
     assert not verdict.caught, verdict.words
 

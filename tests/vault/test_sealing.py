@@ -139,7 +139,32 @@ def test_without_a_person_column_every_row_is_a_person(rows: list[dict[str, Any]
     assert all(row["w"] == UNIT and row["spot"] for row in result)
 
 
+def test_spots_do_not_depend_on_who_else_there_is(tmp_path: Path) -> None:
+    keys = [f"k{i}" for i in range(20)]
+
+    def kept(name: str, persons: list[int]) -> set[tuple[int, str]]:
+        rows = pa.table({"who": [p for p in persons for _ in keys], "s": keys * len(persons)})
+        rows = rows.append_column("n", rows["who"])
+        columns: dict[str, Column] = {"n": Integer(0, 99), "s": Text()}
+        seal(rows, to=tmp_path / name, person="who", rows_per_person=3, columns=columns)
+        return {(row["c0"], row["c1"]) for row in sealed(tmp_path / name) if row["spot"]}
+
+    before, after = kept("before", [73, 75, 78]), kept("after", [*range(50), 78, 75, 73])
+    assert len(before) == 9
+    assert before == {(person, key) for person, key in after if person > 50}
+
+
 # Particular tables
+
+
+def test_weights_are_rounded_down(tmp_path: Path) -> None:
+    rows = pa.table(
+        {"who": [n for n in range(1, 13) for _ in range(n)], "n": [n for n in range(1, 13) for _ in range(n)]}
+    )
+    seal(rows, to=tmp_path / "v", person="who", rows_per_person=5, columns={"n": Integer(0, 12)})
+    found = {row["c0"]: row["w"] for row in sealed(tmp_path / "v")}
+    heavy = {6: 3413, 7: 2925, 8: 2560, 9: 2275, 10: 2048, 11: 1861, 12: 1706}
+    assert found == {**dict.fromkeys(range(1, 6), 4096), **heavy}
 
 
 def test_codes_lie_in_the_narrowest_types(tmp_path: Path) -> None:
@@ -273,6 +298,12 @@ def test_pandas_and_polars_categories_times_and_odd_types_are_read(tmp_path: Pat
     described = seal(lazy, to=tmp_path / "polars", person=None, columns=columns)
     found = [column(tmp_path / "polars", described, name) for name in columns]
     assert found == [[0, 1, None], [1, 2, None], [1, 3, None], [0, 1, None], [0, 1, None]]
+
+
+def test_only_what_is_declared_is_renamed(tmp_path: Path) -> None:
+    given = Source(pa.table({"a": [1], "b": [2]}), rename={"a": "n", "b": "m"})
+    described = seal(given, to=tmp_path / "v", person=None, columns={"n": Integer(0, 9)})
+    assert column(tmp_path / "v", described, "n") == [1]
 
 
 def test_columns_that_nobody_declared_are_not_even_looked_at(tmp_path: Path) -> None:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from datetime import date
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import QuestionRefused
+from discreet.vault import attainable, trees
 from discreet.vault.after import After, Ordering, Output, Step, Value
 from discreet.vault.description import Description
 from discreet.vault.question import Question
 from discreet.vault.schema import Boolean, Category, Date, Datetime, Integer, Real, Text
 from discreet.vault.sql import parse
+from discreet.vault.trees import sealed
 from tests.vault.every_row import WORLD, connection, on_sealed, on_values
 
 PEOPLE = Description(
@@ -87,6 +91,11 @@ def test_counts_and_means_by_group() -> None:
         ("city = 'Oslo'", "c1 = 1"),
         ("city in ('Oslo', 'Tromsø')", "c1 >= 1"),
         ("city not in ('Oslo')", "NOT (c1 = 1)"),
+        ("age in (109, 107, 108, 3.5)", "(c0 >= 107) AND (c0 <= 109)"),
+        ("age in (109, 108, 110, 200)", "c0 >= 108"),
+        ("age in (0, 1)", "c0 <= 1"),
+        ("age in (5, 3)", "c0 IN (3, 5)"),
+        ("age in (200)", "c0 > 110"),
         ("city like '%o'", "c1 = 1"),
         ("city ilike 'o%'", "c1 = 1"),
         ("city > 'C'", "c1 >= 1"),
@@ -186,6 +195,7 @@ def test_filter_takes_other_rows_for_missing() -> None:
         ("city", "where city is not null group by city", ("Bergen", "Oslo", "Tromsø"), False),
         ("city", "where city is null group by city", (), True),
         ("age", "where age between 30 and 32 and insured group by age", (30, 31, 32), False),
+        ("age", "where age < 2 or not age <= 109 group by age", (0, 1, 110), False),
         ("year(day)", "where day >= '2022-06-01' group by 1", (2022, 2023, 2024), False),
         (
             "date_trunc('quarter', day)",
@@ -402,6 +412,20 @@ def test_conditions_are_true_false_and_unknown_where_sql_says_so(text: str) -> N
     wanted = [truth for (truth,) in on_values(text)]
     found = [truth for (truth,) in on_sealed(where)] if where is not None else [True] * len(wanted)
     assert found == wanted
+    if where is not None and "c8" not in trees.columns_of(where):  # and so it is when tried out in Python
+        truth, unknown = attainable.evaluated(where, cells())
+        assert np.array_equal(truth & ~unknown, [value is True for value in wanted] if truth.ndim else wanted[0])
+        assert np.array_equal(np.broadcast_to(unknown, len(wanted)), [value is None for value in wanted])
+
+
+@lru_cache(1)
+def cells() -> dict[str, attainable.Cells]:
+    """The codes of every row."""
+    columns = zip(*on_sealed(*(sealed(f"c{i}") for i in range(8))), strict=True)
+    return {
+        f"c{i}": (np.array([code or 0 for code in codes]), np.array([code is None for code in codes]))
+        for i, codes in enumerate(columns)
+    }
 
 
 @settings(max_examples=60, deadline=None)

@@ -203,6 +203,16 @@ def test_a_difference_is_never_divided_by_an_engine() -> None:
         terms.floor(terms.divide(terms.subtract(AGE, INCOME), terms.constant(Fraction("0.3"))))
 
 
+@pytest.mark.parametrize(
+    "text", ["floor(a - b)", "ceil(a - b)", "round(a - b)", "floor(b % 3)", "abs(a - b) // 1"]
+)
+def test_rounding_a_difference_that_is_whole_already_changes_nothing(text: str) -> None:
+    term = summed(text)
+    assert term is not None
+    wanted = [value for (value,) in on_values(text)]
+    assert [None if c is None else term.offset + term.scale * c for (c,) in on_sealed(term.code)] == wanted
+
+
 def test_categories_are_brought_to_one_list() -> None:
     city, town = (column_term(f"c{i}", c) for i, c in enumerate((Category(["b", "o"]), Category(["o", "x"]))))
     either = choices.choose([(trees.is_null(city.code), town)], city)

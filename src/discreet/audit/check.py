@@ -29,7 +29,6 @@ from discreet.rational import Rational
 
 _UNEXPLORED, _MOST_RUNS = "1e-3", 10_000  # of the exact attack: some seconds at most
 _SLOWER = 10  # releases one by one take that much longer than in a batch, so fewer are sampled
-_STREAM = 512  # releases compared after a fork: enough even where one has less than a bit of entropy
 
 Attack: TypeAlias = Callable[[], Verdict | None]
 Progress: TypeAlias = Callable[[str], None]
@@ -94,7 +93,7 @@ def _attacks(thing: Checkable, samples: int, confidence: Rational) -> Iterator[t
             yield "contract", partial(attack_contract, thing)
             yield from _attacks_on_law(subject_of(thing), samples, confidence)
             yield "error bar", partial(attack_error, thing)
-            yield "randomness", partial(randomness.attack, _stream(thing), count=_STREAM)
+            yield "randomness", partial(_streams, thing)
         case _:
             raise _not_auditable(thing)
 
@@ -141,16 +140,22 @@ def subject_of(mechanism: Mechanism) -> Subject:
     )
     # Additive noise is independent for every entry: so many entries are so many releases of one integer.
     scalars = all(isinstance(value, int) for value, _ in subject.pairs)
-    if isinstance(mechanism, Laplace | Gaussian) and scalars:
+    if type(mechanism) in (Laplace, Gaussian) and scalars:
         one = sensitivity.each or 1
         return replace(subject, batch=lambda value, count: mechanism.release(Exact(np.full(count, value), one)))
     return subject
 
 
-def _stream(mechanism: Mechanism) -> Callable[[], Any]:
+def _streams(mechanism: Mechanism) -> Verdict | None:
+    """The attack on its randomness, unless it has so little noise that two streams may agree by chance."""
     value, _ = pairs(mechanism)[0]
     sealed = Exact(value, sensitivity_of(mechanism))
-    return lambda: mechanism.release(sealed)
+
+    def draw() -> Any:
+        return mechanism.release(sealed)
+
+    count = randomness.enough(draw)
+    return None if count is None else randomness.attack(draw, count=count, name="its noise")
 
 
 def _name(thing: Checkable) -> str:

@@ -9,12 +9,14 @@ and a bound τ on the mass that was not walked through. For two neighbours with 
 
 because what is left of Q can hide at most e^ε·τ_Q of the sum. So a claim is refuted without statistics and without
 doubt, as far as it is wrong by more than that. It holds under two assumptions: all randomness comes from
-`discreet.noise`, and the code does nothing else that varies between runs (a run that asks for other draws than an
-earlier one is noticed, and refused). Tested in tests/audit/test_exact.py.
+`discreet.noise`, in the thread that runs, and the code does nothing else that varies between runs. Both are looked
+after: a run that asks for other draws than an earlier one is refused, and so is code whose likeliest runs,
+repeated, do not all show the same. Tested in tests/audit/test_exact.py.
 """
 
 from __future__ import annotations
 
+import copy
 import heapq
 import math
 import time
@@ -27,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import privacy
-from discreet.audit.laws import ONE, PRECISION, Option, options
+from discreet.audit.laws import ONE, PRECISION, options
 from discreet.audit.outcomes import Raised, observed
 from discreet.audit.subject import Subject
 from discreet.audit.verdict import Verdict
@@ -42,6 +44,7 @@ from discreet.rational import Rational, positive
 _DELTAS = (0.0, 1e-4, 1e-3, 1e-2, 1e-1)
 _FUTILE = 50.0  # an ε beyond which nobody asks how much worse it is
 _POINTS = 64  # tests shown in a picture
+_REPEATS, _PATHS = 48, 32  # runs of the likeliest path, and of the next ones, that must show the same again
 
 Path: TypeAlias = tuple[int, ...]
 """Which option was taken at each draw."""
@@ -91,6 +94,7 @@ def _explored(release: Callable[[Any], Any], data: Any, rest: int, most: int) ->
     chances: dict[Hashable, Interval] = {}
     seen: dict[Path, Asked] = {}
     missing = ONE
+    first: list[tuple[Path, Hashable]] = []
     # Likeliest first. The likelihood of a prefix bounds that of all its continuations.
     waiting: list[tuple[int, Path]] = [(-ONE, ())]
     for _ in range(most):
@@ -98,32 +102,33 @@ def _explored(release: Callable[[Any], Any], data: Any, rest: int, most: int) ->
             break
         _, start = heapq.heappop(waiting)
         walk = _Walk(start, seen)
-        try:
-            with scripted(walk.choose):
-                answer = observed(release, data)
-            walk.refuse_short()
-        except _Stopped as reason:
-            raise NotEnumerable(str(reason)) from None
+        answer = walk.run(release, data)
+        if len(first) < _PATHS:
+            first.append((start, answer))
         low, high = chances.get(answer, (0, 0))
         chances[answer] = low + walk.chance[0], high + walk.chance[1]
         missing -= walk.chance[0]
         for branch in walk.branches():
             heapq.heappush(waiting, branch)
+    for path, answer in [*first, *[first[0]] * _REPEATS] if first else ():
+        if _Walk(path, seen).run(release, data) != answer:
+            raise NotEnumerable(_elsewhere("shows another thing in another run with the same draws"))
     return Law(chances, missing)
 
 
-def _diverged(once: str, then: str) -> _Stopped:
-    return _Stopped(
-        f"The code asks for {once} in one run and for {then} in another. The exact attack needs code whose only "
-        "randomness is discreet.noise: use audit.lower_bound instead."
+def _elsewhere(what: str) -> str:
+    return (
+        f"The code {what}. The exact attack needs code whose only randomness is discreet.noise, drawn in the "
+        "thread that runs: use audit.lower_bound instead."
     )
 
 
-def _options(asked: Asked) -> tuple[Option, ...]:
+def _fresh(data: Any) -> Any:
+    """Data of its own for every run: code that changes what it is given must not change the next run."""
     try:
-        return options(asked)
-    except NotEnumerable as error:
-        raise _Stopped(str(error)) from None
+        return copy.deepcopy(data)
+    except TypeError:  # sealed values refuse to be copied, and cannot be changed
+        return data
 
 
 class _Walk:
@@ -134,26 +139,43 @@ class _Walk:
         self._path: list[int] = []
         self._chances: list[Interval] = [(ONE, ONE)]
         self._sizes: list[tuple[Asked, int]] = []
+        self._stopped = ""
 
     @property
     def chance(self) -> Interval:
         return self._chances[-1]
 
+    def run(self, release: Callable[[Any], Any], data: Any) -> Hashable:
+        """Return what is seen of one run, on data of its own."""
+        try:
+            with scripted(self.choose):
+                answer = observed(release, _fresh(data))
+        except _Stopped:
+            answer = None
+        if not self._stopped and len(self._path) < len(self._start):
+            self._stopped = _elsewhere(f"makes {len(self._path)} draws where it made {len(self._start)} before")
+        if self._stopped:  # also if the code has caught what stopped it
+            raise NotEnumerable(self._stopped)
+        return answer
+
     def choose(self, asked: Asked) -> int:
         depth, path = len(self._path), tuple(self._path)
         if self._seen.setdefault(path, asked) != asked:
-            raise _diverged(str(self._seen[path]), str(asked))
+            raise self._stop(_elsewhere(f"asks for {self._seen[path]} in one run and for {asked} in another"))
+        try:
+            known = options(asked)
+        except NotEnumerable as error:
+            raise self._stop(str(error)) from None
         choice = self._start[depth] if depth < len(self._start) else 0
-        value, chance = _options(asked)[choice]
+        value, chance = known[choice]
         self._path.append(choice)
         self._chances.append(times(self._chances[-1], chance, PRECISION))
         self._sizes.append((asked, len(options(asked))))
         return value
 
-    def refuse_short(self) -> None:
-        """A run that makes fewer draws than the one it continues depends on something else than its draws."""
-        if len(self._path) < len(self._start):
-            raise _diverged(f"{len(self._start)} draws or more", f"{len(self._path)}")
+    def _stop(self, reason: str) -> _Stopped:
+        self._stopped = reason
+        return _Stopped()
 
     def branches(self) -> Iterator[tuple[int, Path]]:
         """The next option at the last draw of the start, and at every draw after it."""
@@ -182,7 +204,8 @@ def hockey_stick(P: Law, Q: Law, epsilon: Rational) -> tuple[float, float]:
         high += max(0, shift_up(shrink[1] * p[1], PRECISION) - q[0])
     low = max(0, low - Q.missing)
     high += shift_up(shrink[1] * P.missing, PRECISION)
-    return max(0.0, low / shrink[1] * (1 - 2**-50)), min(1.0, high / shrink[0] * (1 + 2**-50))
+    most = high / shrink[0] * (1 + 2**-50) if shrink[0] else 1.0  # an ε beyond 110 has no bound from above here
+    return max(0.0, low / shrink[1] * (1 - 2**-50)), min(1.0, most)
 
 
 def attack(subject: Subject, *, unexplored: Rational = "1e-5", most: int = 100_000) -> Verdict:
@@ -259,13 +282,16 @@ def _compared(subject: Subject, pair: tuple[Any, Any], P: Law, Q: Law) -> _Findi
         for delta, claimed in claims.items()
         if claimed < math.inf
     ]
+    if not found:
+        raise ParameterError(f"{subject.name} claims nothing that could be refuted: its ε is infinite at every δ.")
     return next((finding for finding in found if finding.excess > 0), found[0])
 
 
 def _deltas(loss: Losses) -> list[float]:
     """Where to compare: the δ that the claim itself names, and some others."""
-    own = (float_above(single.delta) for single in counted(loss) if isinstance(single, Approximate))
-    return sorted({*_DELTAS, *own})
+    named = [(single, count) for single, count in counted(loss).items() if isinstance(single, Approximate)]
+    own = float_above(sum((count * single.delta for single, count in named), Fraction(0)))
+    return sorted({*_DELTAS, min(1.0, own)})
 
 
 def _shown(P: Law, Q: Law, delta: float, floats: tuple[NDArray[np.float64], NDArray[np.float64]]) -> float:

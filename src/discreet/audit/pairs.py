@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from discreet.errors import ParameterError
 from discreet.mechanisms import Exact, Mechanism, Sensitivity
 from discreet.mechanisms.exact import LIMIT
 
@@ -46,7 +45,7 @@ def takes_one(mechanism: Mechanism) -> bool:
     single = Sensitivity.of(built_for) if isinstance(built_for, int) else built_for
     try:
         mechanism.release(Exact(0, Sensitivity(each=single.each, monotonic="up")))
-    except ParameterError:
+    except Exception:  # however it puts it, it refused
         return False
     return True
 

@@ -21,17 +21,20 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import os
 import pickle
 import select
 import signal
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import combinations
 from typing import Any, TypeAlias
 
+from discreet.audit.confidence import upper
 from discreet.audit.outcomes import outcome
 from discreet.audit.verdict import Verdict
 from discreet.errors import DiscreetError
@@ -71,6 +74,21 @@ def attack(
         words=f"{name} {words}.",
         seconds=time.perf_counter() - started,
     )
+
+
+def enough(draw: Callable[[], Any], *, sample: int = 512, most: int = 8192) -> int | None:
+    """Return a `count` for `attack` such that chance makes two streams agree once in 2⁶⁴, or None beyond `most`.
+
+    The commonest outcome of a sample bounds, but for a doubt of 10⁻⁹, how often two draws agree.
+
+    >>> from discreet import noise
+    >>> enough(lambda: noise.uniform_below(2**64)), enough(lambda: 4)
+    (60, None)
+    """
+    commonest = max(Counter(_stream(draw, sample)).values())
+    bits = -math.log2(float(upper(commonest, sample, 1e-9)))
+    count = 4 * math.ceil(64 / bits) if bits > 0 else most + 1
+    return max(16, count) if count <= most else None
 
 
 def _repetition(take: Callable[[], Any], count: int, found: list[str]) -> Iterator[str]:

@@ -42,13 +42,15 @@ _CALLS = {
     r"ledger\.(allot|amend)\(([^()]*), budget=Budget\(…\)\)": r"discreet budget VAULT --\1 \2 --epsilon …",
     r"ledger\.(allot|amend)\b": r"discreet budget VAULT --\1",
     r"(?:dp\.)?Budget\(([0-9.e-]+), (delta=\S+)\)": r"--epsilon \1 \2",
+    r"within=\{…\}": "--within NAME=WIDTH",
+    r"dp\.Category\(\[…\]\)": 'type = "category"',
     r"release\.to_pandas\(\)": "--csv",
     r"release\.label\b": "--label",
     r"\bvault\.ledger\b": "discreet ledger",
 }
 _OPTION = re.compile(
     r"(?<![\w.(])(epsilon|within|delta|confidence|analyst|purpose|person|rows_per_person|memory)"
-    r"=(\"[^\"\n]*\"|[\w.%…+-]*[\w%…])"
+    r"=(\"[^\"\n]*\"|[\w.%+-]*[\w%])"
 )
 
 Parameters = ParamSpec("Parameters")
@@ -67,6 +69,9 @@ def conversing(command: Callable[Parameters, None]) -> Callable[Parameters, None
             typer.echo(f"discreet: {in_options(str(error))}", err=True)
             code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), BAD_INPUT)
             raise typer.Exit(code) from error
+        except PermissionError as error:  # vaults are for their owner alone
+            typer.echo(f"discreet: {error.filename} is not yours to use so. Ask who owns it.", err=True)
+            raise typer.Exit(BAD_INPUT) from error
         except KeyboardInterrupt:
             typer.echo("discreet: stopped.", err=True)
             raise typer.Exit(STOPPED) from None

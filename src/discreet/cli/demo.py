@@ -103,6 +103,8 @@ def demo(
 
 def tour(place: Path, persons: int, *, kept: bool) -> None:
     """Make a city, seal it and ask, in a directory."""
+    from discreet.cli.ledger import show_accounts
+
     start = time.perf_counter()
     with _sealed(place, persons) as vault:
         releases = [_answered(vault, *question) for question in QUESTIONS]
@@ -110,8 +112,6 @@ def tour(place: Path, persons: int, *, kept: bool) -> None:
         _refused(vault)
         _heading("Who spent what")
         _typed("ledger trips.vault")
-        from discreet.cli.ledger import show_accounts
-
         show_accounts(vault.ledger)
         _picture(releases[1], place / "income.svg", kept)
     screen.say("", f"{time.perf_counter() - start:.0f} seconds, sealing included.", style="dim")
@@ -181,13 +181,13 @@ def _again(vault: Vault) -> None:
 
 
 def _refused(vault: Vault) -> None:
+    from discreet.cli.conversation import in_options
+
     _heading("What is refused, before anything is looked at")
     asked: list[tuple[str, dict[str, Any]]] = [
         ("select user_id, income from trips", {"epsilon": "0.1"}),
         ("select count(*) from trips", {"epsilon": "1"}),
     ]
-    from discreet.cli.conversation import in_options
-
     for question, price in asked:
         _typed(f'ask trips.vault "{question}" --epsilon {price["epsilon"]}')
         try:

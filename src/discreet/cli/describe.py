@@ -13,10 +13,13 @@ import typer
 from discreet.cli import screen
 
 if TYPE_CHECKING:
+    from discreet.ledger import Budget
     from discreet.vault.description import Description
-    from discreet.vault.vault import Vault
 
-Place = Annotated[Path, typer.Argument(metavar="VAULT", help="The directory of a vault, such as people.vault.")]
+Place = Annotated[
+    Path,
+    typer.Argument(metavar="VAULT", file_okay=False, help="The directory of a vault, such as people.vault."),
+]
 
 
 def describe(
@@ -29,24 +32,37 @@ def describe(
 
     [cyan]discreet describe people.vault[/cyan]
     """
-    from discreet.vault.vault import Vault
+    from discreet.vault.description import read
 
-    with Vault(vault) as opened:
-        if as_json:
-            screen.data(opened.description.as_json())
-        else:
-            show(opened)
+    described = read(vault)
+    if as_json:
+        screen.data(described.as_json())
+    else:
+        show(described, _budget(vault))
 
 
-def show(vault: Vault) -> None:
-    """Print the description of a vault, and its budget."""
+def show(described: Description, budget: Budget | None) -> None:
+    """Print a description, and the budget if it is known."""
     from discreet.vault import declared
 
-    described = vault.description
+    promised = [] if budget is None else [f"Budget: {budget}, all answers together."]
     screen.say(f"Table {described.name}, version {described.version}", style="bold")
-    screen.say(*_sentences(described), f"Budget: {vault.ledger.balance().budget}, all answers together.", "")
+    screen.say(*_sentences(described), *promised, "")
     rows = [(name, declared.domain(c), declared.fate(c)) for name, c in described.columns.items()]
     screen.table(("column", "holds", "and other values"), rows)
+
+
+def _budget(vault: Path) -> Budget | None:
+    """What the ledger promises, where whoever asks may read it: a description is public by itself."""
+    from discreet.errors import LedgerUnavailable
+    from discreet.ledger import Ledger
+    from discreet.vault.vault import LEDGER
+
+    try:
+        with Ledger.open(vault / LEDGER) as ledger:
+            return ledger.balance().budget
+    except (LedgerUnavailable, PermissionError):
+        return None
 
 
 def _sentences(described: Description) -> list[str]:

@@ -227,7 +227,7 @@ def _tell(vault: Vault, *, again: bool) -> None:
     place = shlex.quote(str(vault.path))
     version = f" Version {described.version}, under the same ledger." if again else ""
     say(f"Sealed {', '.join(described.sources)} into {vault.path}.{version}", "")
-    show(vault)
+    show(described, vault.ledger.balance().budget)
     say("", "Whoever holds these files can read the rows: give analysts answers, not the vault. Now ask:")
     name = described.name if described.name.isidentifier() else '"' + described.name.replace('"', '""') + '"'
     question = f"select count(*) from {name}"

@@ -32,8 +32,8 @@ class _Gate:
     """Lets any number of threads in, and a fork only when the others are out. Who is in may enter again.
 
     A finaliser that closes connections enters wherever Python happens to collect garbage, in the middle of a line
-    below too, and leaves again before that line goes on. So the lock may be taken twice by its thread, and each line
-    is right although a thread's own count came and went in between.
+    below too, and leaves again before that line goes on. So the lock may be taken twice by its thread, and each
+    line is right although the thread's own count came and went in between.
     """
 
     def __init__(self) -> None:
@@ -77,15 +77,18 @@ class _Process:
         self.gate = _Gate()
         self.sound = sound
 
-    def expect_sound(self) -> None:
-        if not self.sound or self.number != os.getpid():
-            raise LedgerUnavailable(
-                "This process was forked in the middle of a transaction, or without Python's knowledge, while a "
-                "ledger was open. Call ledger.close() before the fork, or start the process afresh (spawn)."
-            )
-
 
 _process = _Process()
+
+
+def _expect_sound() -> None:
+    if _process.number != os.getpid():
+        _in_child()  # by a fork of which Python was not told
+    if not _process.sound:
+        raise LedgerUnavailable(
+            "This process was forked in the middle of a transaction, or without Python's knowledge, while a "
+            "ledger was open. Call ledger.close() before the fork, or start the process afresh (spawn)."
+        )
 
 
 class Connection(sqlite3.Connection):
@@ -93,7 +96,7 @@ class Connection(sqlite3.Connection):
 
     def rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run a statement and return all of its rows."""
-        _process.expect_sound()
+        _expect_sound()
         return self.execute(statement, parameters).fetchall()
 
 
@@ -111,10 +114,10 @@ class Connections:
 
     def take(self) -> Connection:
         """Lend a connection, and enter the gate until it is given back."""
-        _process.expect_sound()
+        _expect_sound()
         _process.gate.enter()
         try:
-            return self._idle.pop() if self._idle else self._opened()
+            return self._any_idle() or self._opened()
         except BaseException:
             _process.gate.leave()
             raise
@@ -135,8 +138,16 @@ class Connections:
 
     def close(self) -> None:
         """Close what is idle."""
-        while self._idle:
-            self._discard(self._idle.pop())
+        _process.gate.enter()
+        try:
+            self.close_inside()
+        finally:
+            _process.gate.leave()
+
+    def close_inside(self) -> None:
+        """Close what is idle, standing inside the gate or before it while it is shut."""
+        while connection := self._any_idle():
+            self._discard(connection)
 
     @property
     def empty(self) -> bool:
@@ -162,6 +173,12 @@ class Connections:
             raise
         return connection
 
+    def _any_idle(self) -> Connection | None:
+        try:
+            return self._idle.pop()  # one step, which no other thread divides
+        except IndexError:
+            return None
+
     def _discard(self, connection: Connection) -> None:
         self._open.discard(connection)
         connection.close()
@@ -173,9 +190,11 @@ _ALL: weakref.WeakSet[Connections] = weakref.WeakSet()
 def _close_all(connections: set[Connection]) -> None:
     if _process.sound and _process.number == os.getpid():
         _process.gate.enter()
-        for connection in connections:
-            connection.close()
-        _process.gate.leave()
+        try:
+            for connection in connections:
+                connection.close()
+        finally:
+            _process.gate.leave()
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -189,7 +208,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 def _before_fork() -> None:
     _process.gate.shut()
     for connections in list(_ALL):
-        connections.close()
+        connections.close_inside()
 
 
 def _in_child() -> None:

@@ -132,7 +132,7 @@ def _toss(x: NDArray[np.integer[Any]], scale: Fraction) -> Booleans:
     _refuse_negative("x", x, "bernoulli_exp(x, over=…)")
     if script := test_script():
         throws = [script(Asked("bernoulli_exp", int(each) / scale)) for each in x.flat]
-        return marked(np.array(throws, np.bool_).reshape(x.shape))
+        return np.array(throws, np.bool_).reshape(x.shape)
     test = test_bits()
     coins, bits = _exponential_coins(scale), test or system_bits()
     tossed = np.empty(x.shape, np.bool_)
@@ -163,7 +163,7 @@ def softmax(gaps: NDArray[np.integer[Any]], *, over: Rational = 1) -> int:
     if not gaps.size or gaps.min() != 0:
         raise ParameterError("One of the gaps must be 0, that of the best: write scores.max() - scores.")
     if script := test_script():
-        return marked(np.array(script(Asked("softmax", tuple(int(gap) / scale for gap in gaps)))))  # type: ignore[return-value]
+        return int(script(Asked("softmax", tuple(int(gap) / scale for gap in gaps))))
     test = test_bits()
     index = pick(gaps.astype(np.int64), scale, test or system_bits())
     return marked(np.array(index)) if test else index  # type: ignore[return-value]
@@ -187,7 +187,7 @@ def uniform_below(n: Rational, size: Size | None = None) -> int | Integers:
     shape, test = _shape(size), test_bits()
     if script := test_script():
         dtype = np.int64 if bound <= 2**63 else object
-        return draw_scripted(script, Asked("uniform_below", bound), shape or (), dtype)
+        return draw_scripted(script, Asked("uniform_below", bound), shape, dtype)  # type: ignore[no-any-return]
     if shape is None:
         drawn: int | Integers = integer_below(int(bound), test or system_bits())
     elif bound <= 2**63:

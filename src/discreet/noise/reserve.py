@@ -84,11 +84,12 @@ class Reserve(Generic[Single]):
 
 
 def draw_scripted(
-    choose: Callable[[Asked], int], asked: Asked, shape: tuple[int, ...], dtype: Any
-) -> NDArray[Any]:
-    """Return an array of draws that a script decides, one by one."""
-    chosen = np.array([choose(asked) for _ in range(math.prod(shape))], dtype)
-    return marked(chosen.reshape(shape))
+    choose: Callable[[Asked], int], asked: Asked, shape: tuple[int, ...] | None, dtype: type[Any]
+) -> Any:
+    """Return draws that a script decides, one by one: of the very types that real draws have."""
+    if shape is None:
+        return bool(choose(asked)) if dtype is np.bool_ else int(choose(asked))
+    return np.array([choose(asked) for _ in range(math.prod(shape))], dtype).reshape(shape)
 
 
 class Family(Generic[Single, Array]):
@@ -118,7 +119,7 @@ class Family(Generic[Single, Array]):
         if shape is None and not test:
             return self._reserve(parameter).take()
         if script := test_script():
-            return cast(Array, draw_scripted(script, Asked(self._name, parameter), shape or (), self._dtype))
+            return cast(Array, draw_scripted(script, Asked(self._name, parameter), shape, self._dtype))
         drawn = draw(self._sampler(parameter), shape or (), test or system_bits())
         return cast(Array, marked(drawn) if test else drawn)
 

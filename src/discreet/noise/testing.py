@@ -10,7 +10,8 @@ arithmetic and refuse to be pickled. The mark is lost where numpy is told to dro
 guards against accidents, not intent. `docs/theory/random-bits.md` lists what keeps it and what does not.
 
 Inside `scripted(choose)` nothing is random at all: whoever wrote the script decides every draw. It is how the
-auditor walks through all that a mechanism might have drawn (`audit.exact`). Results bear the same mark.
+auditor walks through all that a mechanism might have drawn (`audit.exact`). Results have the types of real draws
+and bear no mark, or what is walked through would be other code: they never leave the auditor.
 
 Tested in `tests/noise/test_testing.py`.
 """
@@ -140,12 +141,12 @@ def deterministic(seed: int) -> Iterator[None]:
 
 @contextmanager
 def scripted(choose: Callable[[Asked], int]) -> Iterator[None]:
-    """Let `choose` decide every draw, one by one. For auditors: every result is marked as not for release.
+    """Let `choose` decide every draw, one by one. For auditors: what is made of the draws must not leave them.
 
     >>> from discreet import noise
     >>> with scripted(lambda asked: 3):
     ...     noise.discrete_laplace("1/2", size=2)
-    TestNoise([3, 3], made from deterministic bits: not for release)
+    array([3, 3])
     """
     with _inside(_Block(Generator(_no_bits), threading.get_ident(), choose=choose)):
         yield

@@ -207,7 +207,7 @@ def _weighed(term: Term, at: Callable[[int], int], tree: Callable[[Expression], 
         [
             (trees.is_null(term.code), trees.number(0)),
             (trees.compared("<", term.code, low), _weight(at(term.low))),
-            
+            (trees.compared(">", term.code, high), _weight(at(term.high))),
         ],
         trees.binary(exp.Mul, _weight(), tree(term.code)),
     )

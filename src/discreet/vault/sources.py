@@ -20,6 +20,7 @@ import csv
 import glob
 import gzip
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,11 +122,13 @@ def opened(connection: DuckDBPyConnection, source: Source, wanted: Iterable[str]
     Only the wanted columns are looked at, None for all; if one is missing, the types still list all there are.
     """
     paths = _paths(source.data)
+    old = {new: column for column, new in source.rename.items()}
+    kept = None if wanted is None else {old.get(column, column) for column in wanted}
     if paths is None:
-        reading = _frame(connection, source, None if wanted is None else set(wanted), name)
+        reading = _frame(connection, source, kept, name)
     else:
-        reading = _file(connection, source, _found(paths, source.words), name)
-    return _renamed(reading, source)
+        reading = _file(connection, source, _found(paths, source.words), kept, name)
+    return _renamed(reading, source, kept)
 
 
 def _paths(data: Any) -> list[str] | None:
@@ -148,17 +151,19 @@ def _found(paths: list[str], words: str) -> list[str]:
     return found
 
 
-def _file(connection: DuckDBPyConnection, source: Source, paths: list[str], name: str) -> Reading:
+def _file(
+    connection: DuckDBPyConnection, source: Source, paths: list[str], wanted: set[str] | None, name: str
+) -> Reading:
     suffixes = {_suffix(path) for path in paths}
     if suffixes <= set(_PARQUET):
         several = ", union_by_name = true" if len(paths) > 1 else ""
         return _described(connection, f"read_parquet({_list(paths)}{several})", source)
     if suffixes <= set(_CSV):
-        return _csv(paths, source)
+        return _csv(paths, source, wanted)
     if suffixes <= set(_DUCKDB) and len(paths) == 1:
         return _attached(connection, paths[0], source, name)
     if suffixes <= set(_ARROW):
-        return _frame(connection, Source(_ipc(paths)), None, name)
+        return _frame(connection, Source(_ipc(paths)), wanted, name)
     raise ParameterError(
         f"{source.words} is no file that can be sealed. Take Parquet, CSV, Arrow or DuckDB files "
         f"({', '.join(_PARQUET + _CSV + _ARROW + _DUCKDB)}), all of one kind."
@@ -170,7 +175,7 @@ def _suffix(path: str) -> str:
     return endings[-1] if endings else ""
 
 
-def _csv(paths: list[str], source: Source) -> Reading:
+def _csv(paths: list[str], source: Source, wanted: set[str] | None) -> Reading:
     header, separator = _header(paths[0], source.separator)
     for path in paths[1:]:
         if _header(path, separator)[0] != header:
@@ -185,7 +190,11 @@ def _csv(paths: list[str], source: Source) -> Reading:
         f"columns = {{{columns}}}, auto_detect = false, header = true, delim = {_text(separator)}, quote = '\"', "
         "escape = '\"', strict_mode = false, null_padding = true, ignore_errors = true, parallel = false"
     )
-    return Reading(f"read_csv({_list(paths)}, {options})", dict.fromkeys(header, "VARCHAR"))
+    read = ", ".join(_name(column) for column in header if wanted is None or column in wanted) or "NULL"
+    # Stored as text before anything is made of it. Otherwise DuckDB has the reader itself take the first step, and
+    # the reader leaves out a line whose number is none.
+    rows = f"(WITH text AS MATERIALIZED (SELECT {read} FROM read_csv({_list(paths)}, {options})) FROM text)"
+    return Reading(rows, dict.fromkeys(header, "VARCHAR"))
 
 
 def _header(path: str, separator: str | None) -> tuple[list[str], str]:
@@ -231,8 +240,7 @@ def _frame(connection: DuckDBPyConnection, source: Source, wanted: set[str] | No
     schema: pyarrow.Schema = stream.schema
     unread = dict.fromkeys(schema.names, "other")
     if wanted is not None:
-        old = {new: column for column, new in source.rename.items()}
-        kept = [column for column in schema.names if column in {old.get(name, name) for name in wanted}]
+        kept = [column for column in schema.names if column in wanted]
         if not kept:
             return Reading("", unread)
         stream, schema = _selected(stream, kept), pyarrow.schema([schema.field(column) for column in kept])
@@ -287,10 +295,10 @@ def _from_series(column: Any) -> Any:
 
     objects = getattr(column.dtype, "categories", column).dtype == object
     if not objects:
-        try:
-            return pyarrow.chunked_array([pyarrow.Array.from_pandas(column)])
-        except pyarrow.ArrowException:  # a type that Arrow does not know
-            pass
+        with suppress(pyarrow.ArrowException):  # a type that Arrow does not know
+            array = pyarrow.Array.from_pandas(column)
+            if not isinstance(array, pyarrow.ExtensionArray):  # nor DuckDB
+                return pyarrow.chunked_array([array])
     pairs = zip(column, column.isna(), strict=True)
     return pyarrow.chunked_array(
         [pyarrow.array([None if gone else str(v) for v, gone in pairs], pyarrow.string())]
@@ -309,17 +317,17 @@ def _described(connection: DuckDBPyConnection, rows: str, source: Source) -> Rea
     raise SealingFailed(f"{source.words} cannot be read: {wrong}")
 
 
-def _renamed(reading: Reading, source: Source) -> Reading:
+def _renamed(reading: Reading, source: Source, kept: set[str] | None) -> Reading:
     if not source.rename:
         return reading
     for column in source.rename:
         reading.check(column, source)
-    names = {column: source.rename.get(column, column) for column in reading.types}
-    taken = ", ".join(f"{_name(column)} AS {_name(new)}" for column, new in names.items())
-    types = {names[column]: kind for column, kind in reading.types.items()}
-    if len(types) < len(names):
+    types = {source.rename.get(column, column): kind for column, kind in reading.types.items()}
+    if len(types) < len(reading.types):
         raise ParameterError(f"after renaming, {source.words} has two columns of one name.")
-    return Reading(f"(SELECT {taken} FROM {reading.rows})", types)
+    read = {column: new for column, new in source.rename.items() if kept is None or column in kept}
+    changed = ", ".join(f"{_name(column)} AS {_name(new)}" for column, new in read.items())
+    return Reading(f"(SELECT * RENAME ({changed}) FROM {reading.rows})" if read else reading.rows, types)
 
 
 def _text(value: str) -> str:

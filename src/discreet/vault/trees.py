@@ -83,9 +83,11 @@ def divided(tree: Expression, divisor: int) -> Expression:
     >>> divided(plus(sealed("c0"), 5), 10).sql("duckdb")
     '(c0 + 5) // 10'
     """
+    if divisor == 1:
+        return tree
     if has_difference(tree):
         raise QuestionRefused("a difference is not divided by an engine. Divide what is subtracted first.")
-    return tree if divisor == 1 else binary(exp.IntDiv, tree, number(divisor))
+    return binary(exp.IntDiv, tree, number(divisor))
 
 
 def compared(operator: str, left: Expression, right: Expression) -> Expression:
