@@ -146,6 +146,14 @@ def test_a_filter_holds_for_the_search_too() -> None:
     assert answer.keys == [("Oslo",)]
 
 
+def test_texts_on_rows_that_are_no_spot_are_never_named() -> None:
+    rows = [{"person": i, "c2": text} for i in range(4000) for text in ("first", "second")]
+    with engine_with(rows, rows_per_person=1, c2="VARCHAR") as engine:
+        asked = question(aggregate("count"), keys=[text_key()])
+        answer = execute(plan(asked, Described(1), epsilon=4, budget=BUDGET), engine, "rows")
+    assert answer.keys == [("first",)]
+
+
 def test_no_text_often_enough_gives_an_answer_without_groups() -> None:
     rows = [{"person": i, "c0": 1, "c2": f"rare {i}"} for i in range(300)]
     for table in (rows, []):

@@ -391,6 +391,15 @@ def test_a_table_of_a_duckdb_file_is_named(tmp_path: Path) -> None:
         seal(tmp_path / "store.duckdb", to=tmp_path / "v", person=None, columns={"n": Integer(0, 9)})
 
 
+def test_a_file_that_is_no_database_is_an_error_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "other.db").write_bytes(b"SQLite format 3\0" + bytes(200))
+    with pytest.raises(SealingFailed, match=r"other\.db, table t cannot be read"):
+        seal(
+            Source(tmp_path / "other.db", table="t"), to=tmp_path / "v", person=None, columns={"n": Integer(0, 9)}
+        )
+    assert os.listdir(tmp_path) == ["other.db"]
+
+
 def test_csv_headers_must_agree_and_be_unique(tmp_path: Path) -> None:
     for name, text in (("a.csv", "x,y\n"), ("b.csv", "y,x\n"), ("c.csv", "x,x\n"), ("d.csv", "")):
         (tmp_path / name).write_text(text)

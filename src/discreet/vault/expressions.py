@@ -16,7 +16,7 @@ from sqlglot.expressions import Expression
 
 from discreet.errors import ParameterError, QuestionRefused
 from discreet.rational import rational
-from discreet.vault import choices, dates, functions, predicates, terms, trees
+from discreet.vault import attainable, choices, dates, functions, predicates, terms, trees
 from discreet.vault.predicates import Constant, Operand
 from discreet.vault.question import Term
 from discreet.vault.refusals import not_understood
@@ -49,7 +49,9 @@ def value(node: Expression, scope: Scope) -> Operand:
     if type(node) in _VALUES:
         return _VALUES[type(node)](node, scope)
     if type(node) in functions.CONDITIONS or type(node) in _CONDITIONS:
-        return predicates.as_term(condition(node, scope))
+        said = condition(node, scope)
+        known = settled(said)
+        return predicates.as_term(said) if known is None else Constant(known)
     raise not_understood(node)
 
 
@@ -125,16 +127,32 @@ def _chosen(branches: list[tuple[Expression, Expression]], default: Expression |
     kept: list[choices.Branch] = []
     empty: list[Expression] = []
     for met, outcome in branches:
-        if isinstance(bare(outcome), exp.Null):
+        if settled(met) is False:
+            term(outcome, scope)  # read all the same, so that nonsense is refused
+        elif isinstance(bare(outcome), exp.Null):
             empty.append(met)
         else:
             kept.append((_unless(empty, met), term(outcome, scope)))
+        if settled(met):
+            break
     if not kept:
         raise QuestionRefused("a case needs an outcome that is not null: case when age >= 65 then 1 else 0 end.")
     if len({outcome.kind for _, outcome in kept}) > 1 or kept[0][1].kind == "text":
         raise QuestionRefused("the outcomes of a case are all numbers, or all categories, dates or truth values.")
-    last = None if default is None or empty else kept.pop()[1]
+    last = kept.pop()[1] if settled(kept[-1][0]) else None
     return choices.choose(kept, last) if kept else functions.as_term(last or Constant(None))
+
+
+def settled(said: Expression) -> bool | None:
+    """Return what a condition is if it reads no column, and is the same on every row; None if it does.
+
+    >>> settled(trees.always(False)), settled(trees.is_null(trees.sealed("c0")))
+    (False, None)
+    """
+    if trees.columns_of(said):
+        return None
+    truth, unknown = attainable.evaluated(said, {})
+    return bool(truth & ~unknown)
 
 
 def _unless(empty: list[Expression], met: Expression) -> Expression:

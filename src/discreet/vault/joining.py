@@ -18,6 +18,7 @@ from discreet.vault.description import Description
 from discreet.vault.schema import Column, reading
 from discreet.vault.schema.reading import Family, Step
 from discreet.vault.sources import Reading, Source, opened
+from discreet.vault.workplace import run
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -142,7 +143,7 @@ def _stored(column: Column) -> Step:
 def _settle(connection: DuckDBPyConnection, public: list[Part]) -> None:
     """Store each lookup, and refuse one that gives two answers. It is public: its keys may be named."""
     for i, part in enumerate(public):
-        connection.execute(f"CREATE TEMP TABLE lookup_{i} AS {_stepwise(part)}")
+        run(connection, f"CREATE TEMP TABLE lookup_{i} AS {_stepwise(part)}", "reading lookups", None)
         twice = connection.execute(
             f"SELECT k FROM lookup_{i} WHERE k IS NOT NULL GROUP BY k HAVING count(*) > 1 ORDER BY k LIMIT 1"
         ).fetchone()

@@ -211,7 +211,7 @@ def _header(path: str, separator: str | None) -> tuple[list[str], str]:
 
 
 def _attached(connection: DuckDBPyConnection, path: str, source: Source, name: str) -> Reading:
-    connection.execute(f"ATTACH {_text(str(Path(path).absolute()))} AS {name} (READ_ONLY)")
+    _asked(connection, f"ATTACH {_text(str(Path(path).absolute()))} AS {name} (READ_ONLY, TYPE duckdb)", source)
     found = connection.execute(
         "SELECT table_name FROM information_schema.tables WHERE table_catalog = ? ORDER BY 1", [name]
     ).fetchall()
@@ -306,14 +306,18 @@ def _from_series(column: Any) -> Any:
 
 
 def _described(connection: DuckDBPyConnection, rows: str, source: Source) -> Reading:
+    described = _asked(connection, f"DESCRIBE SELECT * FROM {rows}", source)
+    return Reading(rows, {column: kind for column, kind, *_ in described})
+
+
+def _asked(connection: DuckDBPyConnection, question: str, source: Source) -> list[tuple[Any, ...]]:
+    """Ask what a source declares. No row is read, so what goes wrong may be said."""
     import duckdb
 
     try:
-        described = connection.execute(f"DESCRIBE SELECT * FROM {rows}").fetchall()
+        return connection.execute(question).fetchall()
     except duckdb.Error as error:
         wrong = str(error).splitlines()[0]
-    else:
-        return Reading(rows, {column: kind for column, kind, *_ in described})
     raise SealingFailed(f"{source.words} cannot be read: {wrong}")
 
 
