@@ -24,7 +24,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: $(STAMP) ## A short tour: exact noise, what it costs, and two pictures in out/
+demo: $(STAMP) ## A city sealed and asked, its ledger, and pictures in out/
 	@$(BIN)/python examples/tour.py
 
 test: check ## Format, lint, types, then all tests but the slow ones

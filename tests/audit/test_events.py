@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.audit.blackbox import merged, seen
+from discreet.audit.answers import Outcomes, kind_in_words, merged, seen
 from discreet.audit.confidence import lower, upper
-from discreet.audit.events import Event, Outcomes, Score, choose, finest_bit, kind_in_words, learned, whole
+from discreet.audit.events import Event, choose
+from discreet.audit.features import finest_bit, whole
 from discreet.audit.outcomes import Raised
+from discreet.audit.scores import Score, learned
 
 RNG = np.random.default_rng
 THIRD = 2**53 // 3 / 2**53  # with as many digits as a double drawn at random
@@ -23,8 +25,8 @@ THIRD = 2**53 // 3 / 2**53  # with as many digits as a double drawn at random
 def chosen(P: Any, Q: Any, *, doubt: float = 1e-3) -> Event:
     """The event chosen by one half of each sample, after learning from the other."""
     halves = [(side[::2], side[1::2]) for side in (P, Q)]
-    scores = learned(*(seen(first) for first, _ in halves))
-    second = [seen(rest) for _, rest in halves]
+    scores = learned(*([seen(first)] for first, _ in halves))
+    second = [[seen(rest)] for _, rest in halves]
     return choose(scores, *second, doubt=doubt, deltas=np.zeros(1), claimed=np.zeros(1))
 
 
@@ -215,7 +217,7 @@ def test_a_rare_event_does_not_come_before_a_sure_one() -> None:
 
 def test_a_value_seen_a_few_times_ranks_below_one_that_is_surely_more_likely() -> None:
     P, Q = ["often"] * 3000 + ["rare"] * 10 + ["else"] * 6990, ["often"] * 300 + ["else"] * 9700
-    score = learned(seen(P), seen(Q))[-1]
+    score = learned([seen(P)], [seen(Q)])[-1]
     assert score.words(float(score.thresholds[-1]), True) == "the answer is 'often'"
 
 
@@ -234,7 +236,7 @@ def test_what_promises_much_by_luck_is_not_chosen() -> None:
 
 def test_the_delta_is_chosen_where_the_claim_is_exceeded_most() -> None:
     P, Q = np.repeat([0, 1], [9_000, 1_000]), np.repeat([0, 1], [10_000, 0])
-    sample: list[Outcomes] = [seen(P), seen(Q)]
+    sample: list[list[Outcomes]] = [[seen(P)], [seen(Q)]]
     scores = learned(*sample)
     deltas, claimed = np.array([0.0, 0.01, 0.2]), np.array([math.inf, 2.0, 1.0])
     event = choose(scores, *sample, doubt=1e-6, deltas=deltas, claimed=claimed)

@@ -176,3 +176,16 @@ def test_no_row_overflows_and_every_value_is_within_the_derived_bounds(written: 
     )
     found = duckdb.execute(f"SELECT min({text}), max({text}) FROM {corners}").fetchall()[0]
     assert all(value is None or low <= value <= high for value in found)
+
+
+def test_a_case_without_columns_is_not_taken_for_its_least_branch() -> None:
+    tree = exp.Mul(
+        this=exp.Paren(
+            this=exp.Case()
+            .when(exp.EQ(this=exp.Literal.number(1), expression=exp.Literal.number(0)), exp.Literal.number(0))
+            .else_(exp.Literal.number(1))
+        ),
+        expression=exp.Literal.number(9),
+    )
+    written = emit.sql(tree, limits={})
+    assert duckdb.sql(f"SELECT {written}").fetchall() == [(9,)]

@@ -181,6 +181,26 @@ def test_filter_takes_other_rows_for_missing() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("case when 1 > 2 then age when 2 > 1 then 3 else income end", "0"),
+        ("case when 1 = 2 or 2 = 3 then age end + case when 1 = 1 then age end", None),
+        ("case when 1 > 2 then null when insured then 1 else 0 end", "CASE WHEN c3 = 1 THEN 1 ELSE 0 END"),
+        ("age + cast(1 = 1 as int)", "c0"),
+        ("if(1 < 2, age, 5)", "c0"),
+    ],
+)
+def test_conditions_that_read_no_column_are_settled_beforehand(text: str, tree: str | None) -> None:
+    if tree is None:
+        with pytest.raises(QuestionRefused, match="an outcome that is not null"):
+            ask(f"select sum({text}) from people")
+        return
+    term = ask(f"select sum({text}) from people").aggregates[0].term
+    assert term is not None
+    assert term.code.sql() == tree
+
+
+@pytest.mark.parametrize(
     ("select", "clause", "values", "missing"),
     [
         ("floor(age / 10) * 10", "group by 1", tuple(range(0, 111, 10)), True),

@@ -46,7 +46,7 @@ def unrecorded(first: Trace, second: Trace, place: str) -> Finding | None:
         changed = "an exact value changes"
     elif len(second.tape.calls) < len(first.tape.calls):
         changed = "a call does not happen"
-    elif first.result != second.result:
+    elif not first.ends_as(second):
         changed = "the result changes"
     else:
         return None
@@ -57,7 +57,7 @@ def departures(first: Trace, again: Trace, place: str) -> Iterator[Finding]:
     """Compare what happened: exceptions, then calls, then the result."""
     made, expected = again.tape.calls, first.tape.calls
     call = len(made) + 1
-    if (first.raised or again.raised) and first.result != again.result:
+    if (first.raised or again.raised) and not first.ends_as(again):
         words = f"{place}: {_ending(again)}, and on the table itself {_ending(first)}."
         yield Finding(kind="exception", words=words, call=call)
     elif again.tape.departure:
@@ -65,7 +65,7 @@ def departures(first: Trace, again: Trace, place: str) -> Iterator[Finding]:
     elif len(made) < len(expected):
         missing = f"call {call}, {expected[len(made)].what}, does not happen"
         yield Finding(kind="flow", words=f"{place}: {missing}.", call=call)
-    elif first.result != again.result:
+    elif not first.ends_as(again):
         change = f"{shown(first.result)} becomes {shown(again.result)}"
         words = f"{place}: the result changes although every release is held fixed: {change}."
         yield Finding(kind="result", words=words)

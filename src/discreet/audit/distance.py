@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from discreet.audit.outcomes import outcome
+from discreet.audit.outcomes import glimpse
 from discreet.errors import ParameterError
 from discreet.mechanisms import Sensitivity
 
@@ -87,8 +88,11 @@ def differences(before: Any, after: Any) -> list[Number]:
     [Fraction(1, 2), inf]
     """
     first, second = _array(before), _array(after)
-    with np.errstate(all="ignore"):
-        moved = np.not_equal(first, second)
+    try:
+        with np.errstate(all="ignore"):
+            moved = np.not_equal(first, second)
+    except Exception:  # entries that do not like to be compared
+        moved = np.ones(first.shape, bool)
     pairs = zip(first[moved].tolist(), second[moved].tolist(), strict=True)
     return [d for d in (_difference(a, b) for a, b in pairs) if d != 0]
 
@@ -134,14 +138,35 @@ def _excess_of(declared: Bound, measured: Number) -> Excess:
 
 
 def _difference(before: Any, after: Any) -> Number:
-    if isinstance(before, int | float) and isinstance(after, int | float):
-        if math.isnan(before) or math.isnan(after):
-            return 0 if math.isnan(before) and math.isnan(after) else math.inf
-        if math.isinf(before) or math.isinf(after):
-            return 0 if before == after else math.inf if after > before else -math.inf
-        exact = Fraction(after) - Fraction(before)
-        return exact.numerator if exact.denominator == 1 else exact
-    return 0 if outcome(before) == outcome(after) else math.inf  # no numbers: the same, or as far as can be
+    first, second = exactly(before), exactly(after)
+    if first is None or second is None:
+        return 0 if glimpse(before) == glimpse(after) else math.inf  # no numbers: the same, or as far as can be
+    if math.isnan(first) or math.isnan(second):
+        return 0 if math.isnan(first) and math.isnan(second) else math.inf
+    if math.isinf(first) or math.isinf(second):
+        return 0 if first == second else math.inf if second > first else -math.inf
+    exact = Fraction(second) - Fraction(first)
+    return exact.numerator if exact.denominator == 1 else exact
+
+
+def exactly(number: Any) -> Number | None:
+    """Return a number of any type without rounding it: a fraction, an infinity or NaN; None if it is no number.
+
+    >>> exactly(Decimal("0.1")), exactly(np.longdouble(0.5)), exactly("0.1")
+    (Fraction(1, 10), Fraction(1, 2), None)
+    """
+    if isinstance(number, int | float | Fraction):
+        return number
+    if not isinstance(number, Decimal | np.floating | np.integer | np.bool_):
+        return None
+    try:
+        return (
+            Fraction(*map(int, number.as_integer_ratio())) if hasattr(number, "as_integer_ratio") else int(number)
+        )
+    except OverflowError:  # an infinity
+        return math.inf if number > 0 else -math.inf
+    except ValueError:
+        return math.nan
 
 
 def _array(value: Any) -> np.ndarray[Any, np.dtype[Any]]:

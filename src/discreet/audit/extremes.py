@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.audit.outcomes import outcome
+from discreet.audit.outcomes import glimpse, written
 
 Row: TypeAlias = dict[str, Any]
 Rows: TypeAlias = list[Row]
@@ -37,7 +37,7 @@ def identity(value: Any) -> Hashable:
     """
     if isinstance(value, float) and math.isnan(value):
         return ("NaN",)
-    return value if isinstance(value, Hashable) else outcome(value)
+    return value if isinstance(value, Hashable) else glimpse(value)
 
 
 def columns_of(rows: Rows, person: str | None) -> list[str]:
@@ -135,5 +135,5 @@ def shown(value: Any) -> str:
     >>> shown("a" * 50)
     "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (52 characters)"
     """
-    text = repr(value)
+    text = written(value)
     return text if len(text) <= 40 else f"{text[:30]}… ({len(text)} characters)"

@@ -37,6 +37,7 @@ from discreet.audit.extremes import (
     pattern_rows,
     shown,
 )
+from discreet.audit.outcomes import glimpse, tagged, written
 
 MANY = 1000
 """How many rows a person with very many rows has."""
@@ -71,10 +72,11 @@ def bases(rows: Iterable[Mapping[str, Any]], person: str | None = None) -> Itera
     ['the table as given', 'the empty table', 'a table of 2 people', ..., 'the table with extreme rows']
     """
     given = [dict(row) for row in rows]
-    distinct: set[str] = set()
+    distinct: set[Hashable] = set()
     for table in _bases(given, person):
-        if repr(table.rows) not in distinct:  # as written: 1 and 1.0 are two ways
-            distinct.add(repr(table.rows))
+        kept = tagged(glimpse(table.rows))  # as written: 1 and 1.0 are two ways
+        if kept not in distinct:
+            distinct.add(kept)
             yield table
 
 
@@ -98,7 +100,11 @@ def neighbours(
         yield from _added(table, pattern_table, person)
     for key, removed in _leaving(table, person):
         gone = set(removed)
-        name = f"without row {key}" if person is None else f"without {person} {table[removed[0]].get(person)!r}"
+        name = (
+            f"without row {key}"
+            if person is None
+            else f"without {person} {written(table[removed[0]].get(person))}"
+        )
         yield Neighbour(name, [row for i, row in enumerate(table) if i not in gone], added=False)
 
 

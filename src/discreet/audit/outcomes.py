@@ -1,17 +1,38 @@
 """What an onlooker sees of an answer, as a value that can be compared and counted.
 
-Two answers are the same if nobody could tell them apart: −0.0 is not 0.0, every NaN is the same NaN, the order of
-a dictionary is seen, and an exception is an answer too, with its text. True, 1 and 1.0 are taken for the same.
+Two answers are the same if nobody could tell them apart: −0.0 is not 0.0, every NaN is the same NaN (and not the
+text "NaN"), the order of a dictionary is seen, what a generator yields is seen and not the generator, and an
+exception is an answer too, with its text and its notes, as is `sys.exit`. Three things are taken for the same,
+although code could tell them apart: True, 1 and 1.0 (unless compared by `tagged`), a list and a tuple, and a
+dictionary and the list of its pairs.
+
+Records, and objects that do not show themselves, are seen as what they hold. What has no visible form, a function
+say or a coroutine, is refused: to compare where two of them lie in memory says nothing. Tested in
+tests/audit/test_outcomes.py.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from decimal import Decimal
+from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 import numpy as np
+
+from discreet.errors import ParameterError
+
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
+_ITEMS = 10**6  # items of an iterator: one that has more may have no end
+_OBJECTS = 10**5  # objects that are looked into: a few of them can refer to each other in any number of ways
+
+
+class NotVisible(ParameterError):
+    """An answer of which nothing can be seen."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +43,28 @@ class Raised:
     message: str
 
 
+@dataclass(frozen=True)
+class Double:
+    """One of the three doubles that do not equal just themselves: nan, 0.0 and -0.0."""
+
+    spelling: str
+
+    def __repr__(self) -> str:
+        return self.spelling
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Anything else, as it writes itself; with a double close to it, if it is a number."""
+
+    kind: str
+    text: str
+    near: float | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        return self.text
+
+
 def observed(release: Callable[[Any], Any], data: Any) -> Hashable:
     """Return what is seen of `release(data)`.
 
@@ -30,74 +73,212 @@ def observed(release: Callable[[Any], Any], data: Any) -> Hashable:
     """
     try:
         return outcome(release(data))
-    except Exception as error:
-        return Raised(type(error).__name__, str(error))
+    except BaseException as error:
+        return raised(error)
+
+
+def raised(error: BaseException) -> Raised:
+    """Return an exception as it is seen, or raise it: Ctrl-C, and whatever ends a run of the auditor itself.
+
+    >>> raised(SystemExit(3))
+    Raised(kind='SystemExit', message='3')
+    """
+    if isinstance(error, KeyboardInterrupt | NotVisible) or _is_ours(error):
+        raise error
+    text = _text(error)
+    unsaid = [shown for shown in map(_text, error.args) if shown not in text]
+    notes = getattr(error, "__notes__", None)
+    noted = [_text(note) for note in notes] if isinstance(notes, list) else []
+    return Raised(type(error).__name__, "\n".join([text, *unsaid, *noted]))
 
 
 def outcome(answer: Any) -> Hashable:
     """Return `answer` as a hashable value that equals another one only if nobody can tell the two apart.
 
+    An iterator is used up by this.
+
     >>> outcome([1, np.int64(2)]) == outcome((1, 2))
     True
     >>> outcome(0.0) == outcome(-0.0)
     False
+    >>> outcome(n + 1 for n in [1, 2])
+    (2, 3)
     """
-    match answer:
-        case None | bool() | int() | str() | bytes() | Raised():
-            return answer
-        case float():
-            return _float(answer)
-        case np.ndarray():
-            return outcome(answer.tolist())
-        case np.generic():
-            plain = answer.item()
-            return repr(plain) if isinstance(plain, np.generic) else outcome(plain)  # a long double stays one
-        case Mapping():
-            return tuple((outcome(key), outcome(value)) for key, value in answer.items())
-        case list() | tuple():
-            return tuple(outcome(part) for part in answer)
-        case set() | frozenset():
-            return frozenset(outcome(part) for part in answer)
-    if hasattr(answer, "to_pydict"):  # tables of Arrow
-        return outcome(answer.to_pydict())
-    if hasattr(answer, "to_dict"):  # frames
-        return outcome(answer.to_dict())
-    if is_dataclass(answer) or _shows_nothing(answer):
-        return outcome(opened(answer))
-    return repr(answer)
+    return _Look().at(answer)
 
 
-def opened(answer: Any, inside: tuple[int, ...] = ()) -> Any:
-    """Return an answer with its records, and objects that do not show themselves, as what they hold.
+def glimpse(value: Any) -> Hashable:
+    """Return what is seen of something that must stay as it is: nothing is used up, and nothing is refused.
 
-    Python writes the first as a text that leaves out the middle of a long array, and the second as an address.
+    Where in memory a thing lies is left out.
 
-    >>> opened([Raised("ValueError", "no")])
-    [{'Raised': {'kind': 'ValueError', 'message': 'no'}}]
+    >>> glimpse([1, object(), len]) == glimpse((1, object(), len))
+    True
     """
-    if id(answer) in inside:
-        return "…"
-    inside = (*inside, id(answer))
-    if type(answer) in (list, tuple):
-        return [opened(part, inside) for part in answer]
-    if isinstance(answer, dict):
-        return {key: opened(part, inside) for key, part in answer.items()}
-    kind: Any = type(answer)
-    if is_dataclass(kind):
-        held = {f.name: getattr(answer, f.name, None) for f in fields(kind)}
-    elif kind.__repr__ is object.__repr__:
-        held = dict(getattr(answer, "__dict__", {}))
-    else:
-        return answer
-    return {kind.__name__: {name: opened(part, inside) for name, part in held.items()}}
+    return _Look(gently=True).at(value)
 
 
-def _shows_nothing(answer: Any) -> bool:
-    kind: Any = type(answer)
-    return kind.__repr__ is object.__repr__
+def tagged(seen: Hashable) -> Hashable:
+    """Return an outcome such that True, 1 and 1.0 in it differ.
+
+    >>> tagged((True, 1.0)) == tagged((1, 1.0))
+    False
+    """
+    match seen:
+        case bool() | int() | float():
+            kind = bool if isinstance(seen, bool) else int if isinstance(seen, int) else float
+            return kind.__name__, seen
+        case tuple() | frozenset():
+            return type(seen).__name__, type(seen)(tagged(part) for part in seen)
+    return seen
+
+
+def written(value: object) -> str:
+    """Return the repr if there is one: Python does not print integers of any length, and classes may fail.
+
+    >>> written(10**5000)
+    '(an int that cannot be written)'
+    """
+    try:
+        return repr(value)
+    except Exception:
+        return f"({_a(type(value).__name__)} that cannot be written)"
+
+
+class _Look:
+    """One look at one answer."""
+
+    def __init__(self, *, gently: bool = False):
+        self.gently, self.left = gently, _OBJECTS
+
+    def at(self, answer: Any) -> Hashable:
+        try:
+            return self._seen(answer, ())
+        except RecursionError:
+            return self._hidden(answer, "is nested too deeply")
+
+    def _seen(self, answer: Any, inside: tuple[int, ...]) -> Hashable:
+        match answer:
+            case None | bool() | int() | str() | bytes() | Raised() | Double() | Shown():
+                return answer
+            case float():
+                return _float(answer)
+            case np.generic():
+                plain = answer.item()
+                return _shown(plain) if isinstance(plain, np.generic) else self._seen(plain, inside)
+            case Fraction() | Decimal():
+                return _shown(answer)
+            case bytearray() | memoryview():
+                return bytes(answer)
+        if id(answer) in inside:
+            return Shown("circle", "…")
+        return self._held(answer, (*inside, id(answer)))
+
+    def _held(self, answer: Any, inside: tuple[int, ...]) -> Hashable:
+        match answer:
+            case np.ndarray():
+                return self._seen(answer.tolist(), inside)
+            case Mapping():
+                return tuple((self._seen(k, inside), self._seen(v, inside)) for k, v in answer.items())
+            case list() | tuple():
+                return tuple([self._seen(part, inside) for part in answer])
+            case set() | frozenset():
+                return frozenset(self._seen(part, inside) for part in answer)
+            case Iterator() if not self.gently:
+                items = list(islice(answer, _ITEMS + 1))
+                return self._seen(items, inside) if len(items) <= _ITEMS else self._hidden(answer, "has no end")
+            case Iterator() | Awaitable() | AsyncIterator():
+                return self._hidden(answer, "is still to be waited for")
+        table = None if isinstance(answer, type) else _as_table(answer)
+        return self._thing(answer, inside) if table is None else self._seen(table, inside)
+
+    def _thing(self, answer: Any, inside: tuple[int, ...]) -> Hashable:
+        kind: Any = type(answer)
+        if not is_dataclass(kind) and kind.__repr__ is not object.__repr__:
+            try:
+                text = repr(answer)
+            except Exception:
+                text = None  # then what it holds is all there is to see
+            if text is not None:
+                return self._hidden(answer, "shows nothing") if _ADDRESS.search(text) else _shown(answer)
+        self.left -= 1
+        if self.left < 0:
+            return self._hidden(answer, "holds too many objects")
+        held = {name: self._seen(part, inside) for name, part in _attributes(answer).items()}
+        return ((kind.__name__, tuple(held.items())),)
+
+    def _hidden(self, answer: Any, why: str) -> Hashable:
+        kind = type(answer).__name__
+        if self.gently:
+            return Shown(kind, _ADDRESS.sub("", written(answer)))
+        if isinstance(answer, Awaitable):
+            if hasattr(answer, "close"):
+                answer.close()  # lest Python warn that nobody waited
+            raise NotVisible(
+                f"The answer holds {_a(kind)}, which is still to be waited for. Audit what comes of it: "
+                "lambda data: asyncio.run(mechanism(data))."
+            )
+        raise NotVisible(
+            f"The answer holds {_a(kind)} that {why}, so there is nothing to compare. Return what an onlooker "
+            "gets to see: numbers, texts, lists, records."
+        )
+
+
+def _attributes(answer: Any) -> dict[str, Any]:
+    """What a record or an object holds: its fields, or its slots and its dictionary."""
+    if is_dataclass(answer):
+        return {f.name: getattr(answer, f.name, None) for f in fields(answer)}
+    found: dict[str, Any] = {}
+    for kind in reversed(type(answer).__mro__):
+        slots = vars(kind).get("__slots__", ())
+        for name in [slots] if isinstance(slots, str) else slots:
+            full = f"_{kind.__name__.lstrip('_')}{name}" if name[:2] == "__" != name[-2:] else name
+            if name not in ("__dict__", "__weakref__") and hasattr(answer, full):
+                found[full] = getattr(answer, full)
+    return found | dict(getattr(answer, "__dict__", {}))
+
+
+def _as_table(answer: Any) -> Any:
+    """The columns of a table of Arrow or of a frame, or the entries of a column; None if it is none of these."""
+    for method in ("to_pydict", "to_dict", "to_list"):
+        try:
+            return getattr(answer, method)()
+        except Exception:  # it has none, or one that means something else
+            continue
+    return None
+
+
+def _is_ours(error: BaseException) -> bool:
+    """The auditor ends runs by exceptions that no `except Exception` stops."""
+    return not isinstance(error, Exception) and type(error).__module__.split(".")[0] == "discreet"
+
+
+def _shown(answer: Any) -> Shown:
+    number = isinstance(answer, Fraction | Decimal | np.floating)
+    return Shown(type(answer).__name__, repr(answer), _near(answer) if number else None)
+
+
+def _near(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+    except ValueError:  # a signalling NaN
+        return math.nan
+
+
+def _text(said: object) -> str:
+    try:
+        return _ADDRESS.sub("", str(said))
+    except Exception as error:
+        return f"(its text raises {type(error).__name__})"
 
 
 def _float(x: float) -> Hashable:
     if math.isnan(x):
-        return "NaN"
-    return x if x else f"{x:+}"
+        return Double("nan")
+    return x if x else Double(f"{x:.1f}")
+
+
+def _a(name: str) -> str:
+    return f"{'an' if name[:1] in 'aeiouAEIOU' else 'a'} {name}"

@@ -28,8 +28,9 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 from discreet import noise
-from discreet.audit.distance import Bound, Norm
-from discreet.audit.tape import Call, Tape, copied, running, seen
+from discreet.audit.distance import Bound, Norm, exactly
+from discreet.audit.outcomes import glimpse
+from discreet.audit.tape import Call, Tape, copied, running
 from discreet.errors import DiscreetError
 from discreet.mechanisms import Exact, Mechanism
 from discreet.mechanisms.exact import _open
@@ -155,10 +156,10 @@ def _primitive(function: Callable[..., Any], norm: Norm) -> Callable[..., Any]:
         make, tape = functools.partial(function, value, *given, sensitivity=sensitivity, **named), running.get()
         if tape is None:
             return make()
-        parameters = {f"argument {i}": seen(part) for i, part in enumerate(given, start=2)}
+        parameters = {f"argument {i}": glimpse(part) for i, part in enumerate(given, start=2)}
         call = Call(
             what=function.__name__,
-            parameters=parameters | {name: seen(part) for name, part in named.items()},
+            parameters=parameters | {name: glimpse(part) for name, part in named.items()},
             value=copied(value),
             declared=Bound(_number(sensitivity), norm),
             loss=_pure(named.get("epsilon")),
@@ -180,8 +181,11 @@ def _call(mechanism: Any, method: str, exact: Exact) -> Call:
 
 def _number(sensitivity: Any) -> Any:
     """Return a sensitivity such that it equals itself, as NaN does not."""
-    plain = sensitivity.item() if isinstance(sensitivity, np.generic) else sensitivity
-    return plain if isinstance(plain, int | float | Fraction | Decimal) and plain == plain else seen(plain)
+    single = isinstance(sensitivity, np.ndarray | np.generic) and sensitivity.size == 1
+    plain = sensitivity.item() if single else sensitivity
+    if isinstance(plain, np.generic):  # a long double stays one
+        plain = exactly(plain)
+    return plain if isinstance(plain, int | float | Fraction | Decimal) and plain == plain else glimpse(plain)
 
 
 def _pure(epsilon: Any) -> Loss | None:

@@ -33,6 +33,7 @@ from discreet.audit.traces import again, record
 from discreet.audit.verdict import Verdict
 from discreet.errors import ParameterError
 from discreet.privacy.losses import Losses
+from discreet.rational import whole
 
 
 @dataclass
@@ -121,10 +122,16 @@ def _audited(
     limit: int | None,
     seed: int | None,
 ) -> _Audit:
-    table = [dict(row) for row in rows]
+    table = _table(rows)
     _refuse_without_pattern(table, person)
-    start = secrets.randbits(128) if seed is None else seed
-    audit = _Audit(computation, table, person, loss, limit, start)
+    if not callable(computation):
+        raise ParameterError(
+            f"The computation must be a function of the rows, not {type(computation).__name__}. "
+            "Write replay(lambda rows: …, rows)."
+        )
+    most = None if limit is None else whole(limit, "limit")
+    start = secrets.randbits(128) if seed is None else whole(seed, "seed", least=0)
+    audit = _Audit(computation, table, person, loss, most, start)
     for base in bases(table, person):
         _search(audit, base)
     return audit
@@ -162,6 +169,17 @@ def _some(audit: _Audit, base: Table) -> Iterator[Neighbour]:
     for i, neighbour in enumerate(everyone()):
         if limit is None or total <= limit or i * limit // total != (i - 1) * limit // total:
             yield neighbour
+
+
+def _table(rows: Iterable[Mapping[str, Any]]) -> Rows:
+    listed = list(rows) if isinstance(rows, Iterable) and not isinstance(rows, str | Mapping) else [rows]
+    for i, row in enumerate(listed):
+        if not isinstance(row, Mapping):
+            raise ParameterError(
+                f"rows must be a list of dictionaries, a row each, and row {i} is {type(row).__name__}. Write "
+                'rows=[{"age": 30}], or rows=frame.to_dict("records") for a frame.'
+            )
+    return [dict(row) for row in listed]
 
 
 def _refuse_without_pattern(rows: Rows, person: str | None) -> None:

@@ -10,12 +10,12 @@ import copy
 import datetime as dt
 import sys
 import warnings
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
 from discreet.audit.extremes import Rows
-from discreet.audit.outcomes import Raised, observed, opened
+from discreet.audit.outcomes import Raised, observed, tagged
 from discreet.audit.recorder import recording, replaying
 from discreet.audit.tape import Diverged, Tape, without_addresses
 
@@ -33,6 +33,10 @@ class Trace:
     def raised(self) -> bool:
         """Whether it ended in an exception."""
         return isinstance(self.result, Raised)
+
+    def ends_as(self, other: Trace) -> bool:
+        """Whether nobody can tell the two results apart, by their types either."""
+        return tagged(self.result) == tagged(other.result)
 
 
 def record(computation: Callable[[Rows], Any], rows: Rows, seed: int) -> Trace:
@@ -61,14 +65,10 @@ def again(computation: Callable[[Rows], Any], rows: Rows, source: Tape) -> Trace
 
 
 def _result(computation: Callable[[Rows], Any], rows: Rows) -> Hashable:
-    def whole(rows: Rows) -> Any:
-        answer = computation(rows)
-        return opened(list(answer) if isinstance(answer, Iterator) else answer)  # a generator has done nothing yet
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return without_addresses(observed(whole, _fresh(rows)))
+            return without_addresses(observed(computation, _fresh(rows)))
         except Diverged:
             return None
 

@@ -284,7 +284,9 @@ class _Text:
 
     def operation(self, tree: Expression, kind: str | None) -> str:
         if self.limits is not None and tree.find(exp.Column, exp.Null) is None:
-            return f"({reach(tree, self.limits)[0]})"  # engines give literals types of their own
+            low, high = reach(tree, self.limits)
+            if low == high:  # a constant; a CASE without columns may still be one of several
+                return f"({low})"  # engines give literals types of their own
         left, right = self.number(tree.this, kind), self.number(tree.expression, kind)
         if isinstance(tree, exp.IntDiv):
             template = self.dialect.wide_division if kind == "WIDE" else self.dialect.division

@@ -124,27 +124,27 @@ def _chosen(branches: list[tuple[Expression, Expression]], default: Expression |
     """Outcomes of one kind. Where one is NULL, the later branches have to stand back on its rows."""
     if default is not None:
         branches = [*branches, (trees.always(True), default)]
+    read = [(met, None if isinstance(bare(part), exp.Null) else term(part, scope)) for met, part in branches]
     kept: list[choices.Branch] = []
     empty: list[Expression] = []
-    for met, outcome in branches:
-        if settled(met) is False:
-            term(outcome, scope)  # read all the same, so that nonsense is refused
-        elif isinstance(bare(outcome), exp.Null):
+    for met, outcome in read:
+        known = settled(met)
+        if known is not False and outcome is None:
             empty.append(met)
-        else:
-            kept.append((_unless(empty, met), term(outcome, scope)))
-        if settled(met):
+        elif known is not False and outcome is not None:
+            kept.append((_unless(empty, met), outcome))
+        if known:
             break
     if not kept:
         raise QuestionRefused("a case needs an outcome that is not null: case when age >= 65 then 1 else 0 end.")
     if len({outcome.kind for _, outcome in kept}) > 1 or kept[0][1].kind == "text":
         raise QuestionRefused("the outcomes of a case are all numbers, or all categories, dates or truth values.")
     last = kept.pop()[1] if settled(kept[-1][0]) else None
-    return choices.choose(kept, last) if kept else functions.as_term(last or Constant(None))
+    return choices.choose(kept, last) if kept or last is None else functions.folded(last)
 
 
 def settled(said: Expression) -> bool | None:
-    """Return what a condition is if it reads no column, and is the same on every row; None if it does.
+    """Return what a condition is on every row if it reads no column; None if it does, or if it is NULL.
 
     >>> settled(trees.always(False)), settled(trees.is_null(trees.sealed("c0")))
     (False, None)
@@ -152,7 +152,7 @@ def settled(said: Expression) -> bool | None:
     if trees.columns_of(said):
         return None
     truth, unknown = attainable.evaluated(said, {})
-    return bool(truth & ~unknown)
+    return None if unknown else bool(truth)
 
 
 def _unless(empty: list[Expression], met: Expression) -> Expression:
@@ -193,14 +193,14 @@ def _cast(node: Expression, scope: Scope) -> Operand:
     to, inner = str(node.args["to"].this.value), value(node.this, scope)
     if isinstance(inner, Constant) and isinstance(inner.value, str) and to in ("DATE", *_TIMES):
         return Constant(_typed(inner.value, to))
-    if isinstance(inner, Term) and inner.kind in ("date", "datetime") and to == "DATE":
-        return dates.days(inner)
-    if isinstance(inner, Term) and inner.kind == "boolean" and to in _INTEGERS:
-        return terms.plain(inner)
-    if isinstance(inner, Term) and inner.kind == "number":
-        whole = inner.scale.denominator == 1 and inner.offset.denominator == 1
-        if to in ("DOUBLE", "FLOAT") or (to in _INTEGERS and whole):
-            return inner
+    read = functions.as_term(inner)
+    whole = read.scale.denominator == 1 and read.offset.denominator == 1
+    if read.kind in ("date", "datetime") and to == "DATE":
+        return dates.days(read)
+    if read.kind == "boolean" and to in _INTEGERS:
+        return functions.folded(terms.plain(read))
+    if read.kind == "number" and (to in ("DOUBLE", "FLOAT") or (to in _INTEGERS and whole)):
+        return functions.folded(read)
     raise QuestionRefused(
         f"{node.sql('duckdb')} may change values in ways that engines disagree about. "
         "Use floor(…) or round(…) for numbers, and date '2024-01-31' for dates."

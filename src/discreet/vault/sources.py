@@ -236,7 +236,7 @@ def _ipc(paths: list[str]) -> Any:
 def _frame(connection: DuckDBPyConnection, source: Source, wanted: set[str] | None, name: str) -> Reading:
     import pyarrow
 
-    stream = _arrow(source.data)
+    stream = _arrow(source.data, wanted)
     schema: pyarrow.Schema = stream.schema
     unread = dict.fromkeys(schema.names, "other")
     if wanted is not None:
@@ -258,12 +258,12 @@ def _selected(stream: Any, columns: list[str]) -> Any:
     return pyarrow.RecordBatchReader.from_batches(schema, (batch.select(columns) for batch in stream))
 
 
-def _arrow(data: Any) -> Any:
+def _arrow(data: Any, wanted: set[str] | None) -> Any:
     import pyarrow
 
     library = type(data).__module__.split(".")[0]
     if library == "pandas":
-        return _from_pandas(data)
+        return _from_pandas(data, wanted)
     if library == "polars" and hasattr(data, "collect"):
         data = data.collect()
     if library == "polars":
@@ -281,12 +281,18 @@ def _arrow(data: Any) -> Any:
     )
 
 
-def _from_pandas(data: Any) -> Any:
-    """Turn columns of Python objects into text: what one row holds must not decide how the others are read."""
+def _from_pandas(data: Any, wanted: set[str] | None) -> Any:
+    """Turn columns of Python objects into text: what one row holds must not decide how the others are read.
+
+    Columns that nobody wants keep their names only.
+    """
     import pyarrow
 
     names = [str(name) for name in data.columns]
-    columns = [_from_series(data.iloc[:, position]) for position in range(len(names))]
+    columns = [
+        _from_series(data.iloc[:, position]) if wanted is None or name in wanted else pyarrow.nulls(len(data))
+        for position, name in enumerate(names)
+    ]
     return pyarrow.Table.from_arrays(columns, names)
 
 
