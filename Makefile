@@ -5,12 +5,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 UV := $(BIN)/uv
-NAME ?= noise accounting audit
+NAME ?= noise accounting audit query
 # pytest runs one worker per core; statistical tests are independent of each other.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow check format bench mutants pictures lock clean
+.PHONY: help install demo test test-slow check format bench bench-large mutants pictures lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -44,8 +44,11 @@ format: $(STAMP) ## Format the code and mend what the linter can
 
 bench: $(STAMP) ## Side by side with peers, each in its own environment: make bench NAME=noise
 	@for name in $(NAME); do \
-	  test -f bench/$$name.py || { echo "There is no benchmark '$$name'. There are: noise, accounting, audit."; exit 2; }; \
+	  test -f bench/$$name.py || { echo "There is no benchmark '$$name'. There are: noise, accounting, audit, query."; exit 2; }; \
 	  $(BIN)/python -m bench.$$name; done
+
+bench-large: $(STAMP) ## A hundred million rows sealed and asked within 4 GB (minutes, 4 GB of disk)
+	@$(BIN)/python -m bench.large
 
 mutants: $(STAMP) ## Break the kernel on purpose, one change at a time, and see the tests fail
 	@$(BIN)/python tests/mutants.py

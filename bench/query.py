@@ -160,8 +160,8 @@ def main() -> None:
         ours, raw, on_parquet = ours_and_raw(Path(directory))
         peers = {name: found for name in PEERS if (found := peer(name, file))}
 
-    heads = ("preparing", "asking", "(wall)", "on 3 rows", "| counts", "| bounded", "| bounded sums")
-    print(f"{'seconds, errors':22}" + "".join(f"{head:>{14 if 'sums' in head else 12}}" for head in heads))
+    heads = ("preparing", "asking", "(wall)", "on 3 rows", "counts ±", "bounded ±", "their sums ±")
+    print(f"{'CPU seconds, errors':22}" + "".join(f"{head:>{max(12, len(head) + 2)}}" for head in heads))
     results = {"DuckDB, no privacy": raw, "DuckDB on Parquet": on_parquet, "Discreet": ours, **peers}
     for name, result in results.items():
         print(line(name, result, truth))

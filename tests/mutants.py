@@ -549,7 +549,7 @@ AUDIT = [
     Mutant(
         "outcomes: −0.0 taken for 0.0",
         "audit/outcomes.py",
-        'return x if x else f"{x:+}"',
+        'return x if x else Double(f"{x:.1f}")',
         "return x",
         "src/discreet/audit/outcomes.py",
     ),

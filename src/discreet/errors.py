@@ -8,6 +8,7 @@
     ├── NotComposable (TypeError)        a loss that this kind of composition cannot account for
     ├── LedgerUnavailable                a ledger that cannot be read or written now: missing, locked, disk full
     ├── LedgerTampered                   a ledger whose entries do not follow from each other
+    ├── SealingFailed                    a source that could not be read, or a place that could not be written
     ├── QuestionRefused (ValueError)     a question that a vault does not answer, and the nearest one that it does
     ├── NotEnumerable                    code whose draws the exact attack cannot walk through
     └── NotForRelease (RuntimeError)     a result made from test bits on its way out
@@ -48,6 +49,10 @@ class LedgerUnavailable(DiscreetError):
 
 class LedgerTampered(DiscreetError):
     """A ledger whose entries do not follow from each other."""
+
+
+class SealingFailed(DiscreetError):
+    """A source that could not be read, or a place that could not be written. No value of a row is shown."""
 
 
 class QuestionRefused(DiscreetError, ValueError):

@@ -6,6 +6,7 @@ import copy
 import multiprocessing
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -169,6 +170,48 @@ def test_a_forked_process_asks_too_and_ends_in_peace(tmp_path: Path) -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert ran.stdout.split() == ["0", "14288"]
+
+
+INTERRUPTED = """
+import sys, threading, time
+from sqlglot import exp
+from discreet.engines.duckdb import DuckDB
+engine = DuckDB(sys.argv[1])
+def total(rows):
+    return engine.sums(rows, where=None, keys=[exp.column("c0")], sums=[exp.column("w")]).sums[0, 0]
+def others():
+    return time.process_time() - time.thread_time()
+def tell():
+    begun = others()
+    while others() < begun + 0.3:
+        time.sleep(0.01)
+    print("running", flush=True)
+total("few")
+threading.Thread(target=tell, daemon=True).start()
+try:
+    total("endless")
+except KeyboardInterrupt:
+    print("stopped", total("few"), flush=True)
+"""
+
+
+def test_an_interrupt_stops_a_question_and_the_next_one_is_answered(tmp_path: Path) -> None:
+    path = tmp_path / "rows.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        for name, size in (("few", 10), ("endless", 10**15)):
+            connection.execute(
+                f"CREATE VIEW {name} AS SELECT 4096::SMALLINT AS w, (range % 1)::TINYINT AS c0 FROM range({size})"
+            )
+    command = [sys.executable, "-c", INTERRUPTED, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "running\n"
+            process.send_signal(signal.SIGINT)
+            assert process.communicate(timeout=30)[0] == "stopped 40960\n"
+        finally:
+            process.kill()
+    assert process.returncode == 0
 
 
 def test_the_file_is_not_changed_and_no_other_file_is_opened(engine: DuckDB, tmp_path: Path) -> None:

@@ -188,4 +188,4 @@ def test_a_case_without_columns_is_not_taken_for_its_least_branch() -> None:
         expression=exp.Literal.number(9),
     )
     written = emit.sql(tree, limits={})
-    assert duckdb.sql(f"SELECT {written}").fetchall() == [(9,)]
+    assert duckdb.connect().execute(f"SELECT {written}").fetchall() == [(9,)]

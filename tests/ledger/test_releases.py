@@ -124,6 +124,6 @@ def test_balances_read_as_sentences(ledger: Ledger) -> None:
         "the whole vault: ε = 0.1 of 1 spent on 1 question, 0.9 left.",
         'analyst "ana": ρ = 0.00499584 spent on 1 question, no budget of its own.',
         'purpose "report": ρ = 0.00499584 of 0.0144075 spent on 1 question, 0.00941174 left, '
-        "enough for a question of ε = 0.137306 (budget: ε = 1 at δ = 1e-9).",
+        "enough for a question of ε = 0.137198 (budget: ε = 1 at δ = 1e-9).",
     ]
     assert repr(ledger).startswith("Ledger('")

@@ -1,20 +1,22 @@
 """No account ever spends more than its budget, equality is allowed, and what is refused changes nothing."""
 
+import re
 import tempfile
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from discreet import privacy
 from discreet.errors import BudgetExceeded, NotComposable, ParameterError
-from discreet.ledger import Account, Budget, Charge, Cost, Ledger, cost
+from discreet.ledger import Account, Balance, Budget, Charge, Cost, Ledger, cost
 from discreet.ledger.connections import Connection
 from discreet.ledger.sqlite import SQLiteStore
+from discreet.ledger.words import decimal
 
 NAMES = st.sampled_from([None, "ana", "Ренé 李", "x'; DROP TABLE entries; --"])
 SIZES = st.fractions(Fraction(1, 60), Fraction(1, 2), max_denominator=60)
@@ -174,6 +176,32 @@ def test_what_is_offered_with_a_delta_fits(tmp_path: Path) -> None:
         assert not ledger.can_afford(privacy.Approximate(0, "1e-15"))
         with pytest.raises(BudgetExceeded, match="Ask with given keys"):
             ledger.reserve(privacy.Approximate(0, "1e-15"), question="?")
+
+
+@pytest.mark.parametrize("spent", ["0", "0.01", "0.0413", "0.054"])
+def test_the_epsilon_that_is_offered_with_a_delta_fits_a_question_with_gaussian_noise(
+    tmp_path: Path, spent: str
+) -> None:
+    with Ledger.create(tmp_path / "people", Budget(2, "1e-9")) as ledger:
+        ledger.reserve(privacy.ZeroConcentrated(spent), question="?")
+        with pytest.raises(BudgetExceeded) as refused:
+            ledger.reserve(privacy.ZeroConcentrated(1), question="?")
+        offered = re.search(r'epsilon="([^"]+)" still fits', str(refused.value))
+        assert offered is not None
+        assert f"ε ≤ {offered[1]}" in str(ledger)
+        assert f"a question of ε = {offered[1]} (" in str(ledger.balance())
+        ledger.reserve(privacy.ZeroConcentrated(Fraction(offered[1]) ** 2 / 2), question="?")
+
+
+@given(st.fractions(0, 1, max_denominator=10**6), st.integers(-1, 1))
+def test_an_offer_is_the_largest_that_fits_to_its_last_digit(epsilon: Fraction, nudge: int) -> None:
+    wanted = Fraction(decimal(epsilon))
+    rho = max(Fraction(0), wanted**2 / 2 + Fraction(nudge, 10**60))
+    room = Balance(Account(), Budget(2, "1e-9"), rho=rho).room
+    assert room is not None
+    assert room.epsilon**2 / 2 <= rho
+    assert (room.epsilon * (1 + Fraction(1, 10**5)) + Fraction(1, 10**29)) ** 2 / 2 > rho
+    assert (room.epsilon == wanted) == (nudge == 0 or (nudge > 0 and wanted > 0) or (nudge < 0 and wanted == 0))
 
 
 def test_an_account_without_delta_takes_no_gaussian_noise(ledger: Ledger) -> None:

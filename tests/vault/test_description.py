@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from pathlib import Path
 from typing import Any
@@ -76,12 +77,36 @@ def test_a_description_that_means_nothing_is_refused(change: dict[str, Any], say
 def test_a_place_without_a_vault_is_refused_in_words(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="no vault at"):
         descriptions.read(tmp_path)
-    (tmp_path / "description.json").write_text("{")
-    with pytest.raises(ParameterError, match="damaged"):
-        descriptions.read(tmp_path)
+    for damaged in (b"{", b"[1]", b"7", b"\xff", b'{"format": 1, "columns": [], "sources": [], "joins": []}'):
+        (tmp_path / "description.json").write_bytes(damaged)
+        with pytest.raises(ParameterError, match="damaged"):
+            descriptions.read(tmp_path)
     (tmp_path / "description.json").write_text(json.dumps({**PEOPLE.as_json(), "format": 9}))
     with pytest.raises(ParameterError, match="format 9, and this discreet reads format 1"):
         descriptions.read(tmp_path)
     (tmp_path / "description.json").write_text(json.dumps({"format": 1}))
     with pytest.raises(ParameterError, match="damaged"):
         descriptions.read(tmp_path)
+
+
+def test_a_file_in_the_place_of_a_vault_is_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "people.parquet").touch()
+    with pytest.raises(ParameterError, match=r"people\.parquet is a file, and a vault is a directory"):
+        descriptions.read(tmp_path / "people.parquet")
+    (tmp_path / "description.json").mkdir()
+    with pytest.raises(ParameterError, match=r"description\.json cannot be read"):
+        descriptions.read(tmp_path)
+
+
+def test_a_vault_of_somebody_else_is_refused_in_words(tmp_path: Path) -> None:
+    descriptions.write(PEOPLE, tmp_path)
+    tmp_path.chmod(0)
+    own = os.geteuid()
+    try:
+        if own == 0:  # root may read everything
+            os.seteuid(65534)
+        with pytest.raises(ParameterError, match="may not be read by whoever runs this"):
+            descriptions.read(tmp_path)
+    finally:
+        os.seteuid(own)
+        tmp_path.chmod(0o700)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 from itertools import product
 
@@ -142,7 +143,15 @@ def test_a_plan_says_in_words_what_it_does() -> None:
     assert "in a group of 1,000 rows" in words
     assert "Gaussian" in planned(KINDS["count"], budget=WITH_DELTA).words
     giant = planned(aggregate("sum", term(high=2**40)))
-    assert "each value rounded to the nearest 65536 first" in giant.words
+    assert "each value rounded to the nearest 65,536 first" in giant.words
+
+
+def test_numbers_of_a_plan_are_written_as_people_read_them() -> None:
+    pay = term(high=10**7)
+    words = planned(aggregate("sum", pay), aggregate("avg", pay), aggregate("quantile", pay, "1/2")).words
+    assert re.search(r"about ± \d{1,3}(,\d{3})+ in a group", words)
+    assert re.search(r"noise of scale \d{1,3}(,\d{3})+\.", words)
+    assert not re.search(r"\de[+-]\d", words)
 
 
 def test_quantiles_are_chosen_by_what_the_ledger_adds_up() -> None:

@@ -95,6 +95,7 @@ def test_whole_questions_are_private_on_every_neighbour_that_is_tried(text: str)
     assert not verdict.caught, verdict.words
 
 
+@pytest.mark.slow
 def test_the_auditor_would_see_it() -> None:
     """A computation that seals honestly and then tells how many rows it sealed."""
     honest = asked("select count(*) from people", Budget(10))

@@ -22,12 +22,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, SealingFailed
 from discreet.vault import description as descriptions
 from discreet.vault.description import UNIT
 from discreet.vault.schema import Boolean, Category, Column, Date, Datetime, Integer, Real, Text
 from discreet.vault.sealing import reseal, seal
-from discreet.vault.sources import SealingFailed, Source
+from discreet.vault.sources import Source
 from tests.vault.sealed_tables import SOURCES, Bag, by_person, column, scratch, sealed, types
 
 COLUMNS: dict[str, Column] = {
@@ -627,3 +627,28 @@ def test_one_vault_is_resealed_by_one_at_a_time(tmp_path: Path) -> None:
 def test_there_is_nothing_to_reseal_where_no_vault_is(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="no vault at"):
         reseal(table([]), to=tmp_path / "v")
+
+
+WITHOUT_PANDAS = """
+import sys, pyarrow
+from discreet.vault.schema import Integer
+from discreet.vault.sealing import seal
+people = pyarrow.ipc.open_stream(sys.argv[1]).read_all()  # pyarrow itself imports pandas to read a list
+seal(people, to=sys.argv[2], name="people", person=None, columns={"age": Integer(0, 110)})
+print("pandas" in sys.modules)
+"""
+
+
+def test_a_table_is_sealed_without_pandas(tmp_path: Path) -> None:
+    people = pa.table({"age": [20, 30, None], "colour": ["red", "blue", None]})
+    with pa.ipc.new_stream(tmp_path / "people.arrows", people.schema) as stream:
+        stream.write_table(people)
+    command = [
+        sys.executable,
+        "-c",
+        WITHOUT_PANDAS,
+        str(tmp_path / "people.arrows"),
+        str(tmp_path / "people.vault"),
+    ]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "False\n"
+    assert sorted(row["c0"] or 0 for row in sealed(tmp_path / "people.vault")) == [0, 20, 30]

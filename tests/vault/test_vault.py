@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -125,6 +126,57 @@ def test_a_relative_width_is_found_step_by_step_and_is_free_again(tmp_path: Path
     spent = vault.ledger.balance().spent
     assert vault.ask("select count(*) from people", within="20%").value == first.value
     assert vault.ledger.balance().spent == spent
+
+
+def test_the_epsilon_that_a_refusal_offers_is_answered(tmp_path: Path) -> None:
+    vault = sealed(tmp_path, Budget(2, "1e-9"))
+    vault.ask("select count(*) from people", epsilon="0.25")
+    with pytest.raises(BudgetExceeded) as refused:
+        vault.ask("select avg(pay) from people", epsilon=1)
+    offered = re.search(r'epsilon="([^"]+)" still fits', str(refused.value))
+    assert offered is not None
+    vault.ask("select avg(pay), count(*) from people", epsilon=offered[1])
+
+
+def test_a_budget_that_ends_before_a_relative_width_leaves_the_last_answer(tmp_path: Path) -> None:
+    vault = sealed(tmp_path, Budget(3))  # 0.001 + … + 1.024, and then 2.048 does not fit
+    first = vault.ask("select count(*) as n, sum(age) from people", within="3%")
+    spent = vault.ledger.balance().spent.epsilon
+    assert spent == Fraction(2047, 1000)
+    assert first.cost.cost.epsilon == Fraction(1024, 1000)
+    note = re.compile(r"n: ± [\d.]+ % reached, not ± 3 %: the budget does not reach further\.")
+    assert all(
+        note.search(words) for words in (" ".join(first.label.notes), first.plan, " ".join(str(first).split()))
+    )
+    again = vault.ask("select count(*) as n, sum(age) from people", within="3%")
+    assert (again["n"].values, again.label.notes, again.plan) == (first["n"].values, first.label.notes, first.plan)
+    assert again.free
+    assert vault.ledger.balance().spent.epsilon == spent
+    vault.ledger.amend(Budget(100))
+    further = vault.ask("select count(*) as n, sum(age) from people", within="3%")
+    assert further.cost.cost.epsilon is not None
+    assert further.cost.cost.epsilon > Fraction(1024, 1000)
+    assert not further.label.notes
+
+
+def test_a_budget_that_ends_while_nothing_is_known_says_so(tmp_path: Path) -> None:
+    """False alarm: once in 10⁹ runs."""
+    vault = sealed(tmp_path, Budget("0.01"))
+    release = vault.ask("select count(*) from people where age > 105", within="50%", confidence="0.999999999")
+    assert "its interval still holds 0, not ± 50 %: the budget does not reach further" in release.label.notes[0]
+
+
+def test_a_budget_that_does_not_reach_the_first_step_is_said_to_be_too_small(tmp_path: Path) -> None:
+    vault = sealed(tmp_path, Budget("0.0005"))
+    with pytest.raises(BudgetExceeded, match=r"0\.0005 of 0\.0005 is left"):
+        vault.ask("select count(*) from people", within="5%")
+    assert vault.ledger.balance().spent.epsilon == 0
+
+
+def test_a_relative_width_cannot_be_previewed_and_is_told_so_in_words(vault: Vault) -> None:
+    with pytest.raises(QuestionRefused, match=r'vault\.ask\(…, within="5%"\), and cannot be previewed') as refused:
+        vault.preview("select count(*) from people", within="5%")
+    assert "doubling" not in str(refused.value)
 
 
 def test_a_preview_touches_neither_rows_nor_budget(vault: Vault) -> None:

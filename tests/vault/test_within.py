@@ -67,5 +67,10 @@ def test_what_cannot_be_had_is_refused() -> None:
             share(wrong)
 
 
+def test_a_confidence_that_later_steps_cannot_give_is_refused_before_the_first() -> None:
+    with pytest.raises(ParameterError, match="among steps"):
+        doubling(*_asked("count"), within="5%", confidence=1 - Fraction(1, 10**15), budget=Budget(1))
+
+
 def _asked(kind: str) -> tuple[Question, Described]:
     return question(aggregate(kind, term())), Described()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def seen(answers: Any) -> Outcomes:
         items = listed.tolist() if isinstance(listed, np.ndarray) else listed
         return _sorted_by_kind(map(outcome, items))
     group = counted(Group(numbers.reshape(len(listed), -1), np.broadcast_to(np.int64(1), len(listed))))
-    return {_kind_of_rows(np.asarray(array)): group}
+    return {_kind_of_rows(np.asarray(array).shape[1:], np.asarray(array).dtype.kind): group}
 
 
 def merged(parts: Iterable[Outcomes]) -> Outcomes:
@@ -140,9 +141,10 @@ def _stacked(answers: list[Any]) -> NDArray[Any] | None:
         return None
 
 
-def _kind_of_rows(array: NDArray[Any]) -> Hashable:
-    zero: Any = {"b": False, "f": 0.0}.get(array.dtype.kind, 0)
-    return _taken_apart(outcome(np.full(array.shape[1:], zero)), [])
+@lru_cache(maxsize=16)  # wide answers come in many parts
+def _kind_of_rows(shape: tuple[int, ...], dtype: str) -> Hashable:
+    zero: Any = {"b": False, "f": 0.0}.get(dtype, 0)
+    return _taken_apart(outcome(np.full(shape, zero)), [])
 
 
 # -- anything else ----------------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def atoms(pair: Pair, code: Code, show: Show, name: str) -> Table:
     place[often] = np.arange(len(often))
     ratios, seen = pair.ratios(place[cells], len(often) + 1)
     ratios[seen == 0] = np.nan  # if there are no others yet, those that may come are in no event
-    keys, examples = codes[often], pair.rows.at(first[often])
+    keys, examples = codes[often], first[often]
 
     def rule(group: Group) -> Floats:
         found = code(group)
@@ -101,7 +101,7 @@ def atoms(pair: Pair, code: Code, show: Show, name: str) -> Table:
 
     def words(threshold: float, above: bool) -> str:
         inside = ratios >= threshold if above else ratios < threshold
-        labels = [show(examples, row, int(keys[row])) for row in np.flatnonzero(inside[:-1]).tolist()]
+        labels = [show(pair.rows, int(examples[i]), int(keys[i])) for i in np.flatnonzero(inside[:-1]).tolist()]
         return f"{name} is {listed(labels + ['any that was rarely seen'] * bool(inside[-1]))}"
 
     return Table(rule, words)

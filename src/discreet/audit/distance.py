@@ -3,7 +3,7 @@
 The distance is computed in whole numbers and fractions, so an excess of one unit in the last place is an excess
 and not a slip of the auditor. Let d = v′ − v. What is compared are the norms of `Sensitivity` (‖d‖₀, ‖d‖∞, ‖d‖₁,
 ‖d‖₂²) with the sign that a direction promises, or one norm of a `Bound`. NaN equals NaN and an infinity equals
-itself; between one of them and anything else the distance is infinite. Tested in tests/audit/test_replay.py.
+itself; between one of them and anything else the distance is infinite. Tested in tests/audit/test_distance.py.
 """
 
 from __future__ import annotations
@@ -159,10 +159,10 @@ def exactly(number: Any) -> Number | None:
         return number
     if not isinstance(number, Decimal | np.floating | np.integer | np.bool_):
         return None
+    if isinstance(number, np.integer | np.bool_):
+        return int(number)
     try:
-        return (
-            Fraction(*map(int, number.as_integer_ratio())) if hasattr(number, "as_integer_ratio") else int(number)
-        )
+        return Fraction(*map(int, number.as_integer_ratio()))
     except OverflowError:  # an infinity
         return math.inf if number > 0 else -math.inf
     except ValueError:

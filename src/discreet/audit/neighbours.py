@@ -100,12 +100,8 @@ def neighbours(
         yield from _added(table, pattern_table, person)
     for key, removed in _leaving(table, person):
         gone = set(removed)
-        name = (
-            f"without row {key}"
-            if person is None
-            else f"without {person} {written(table[removed[0]].get(person))}"
-        )
-        yield Neighbour(name, [row for i, row in enumerate(table) if i not in gone], added=False)
+        who = f"row {key}" if person is None else f"{person} {written(table[removed[0]].get(person))}"
+        yield Neighbour(f"without {who}", [row for i, row in enumerate(table) if i not in gone], added=False)
 
 
 # -- tables to start from ---------------------------------------------------------------------------------------

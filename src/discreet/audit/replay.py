@@ -172,7 +172,8 @@ def _some(audit: _Audit, base: Table) -> Iterator[Neighbour]:
 
 
 def _table(rows: Iterable[Mapping[str, Any]]) -> Rows:
-    listed = list(rows) if isinstance(rows, Iterable) and not isinstance(rows, str | Mapping) else [rows]
+    given: Any = rows
+    listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str | Mapping) else [given]
     for i, row in enumerate(listed):
         if not isinstance(row, Mapping):
             raise ParameterError(

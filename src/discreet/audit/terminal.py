@@ -1,10 +1,13 @@
 """The auditor's findings in a terminal: one table, and below it, in full, what was caught.
 
-Below 140 columns a subject and its claim are a heading over its rows, from there on they have columns. Text from
-outside is never read as markup. Tested in tests/audit/test_terminal.py.
+Below 140 columns a subject and its claim are a heading over its rows, from there on they have columns. In a narrow
+terminal the last columns are left out: what is there can be read. Text from outside is never read as markup.
+Tested in tests/audit/test_terminal.py.
 """
 
 from __future__ import annotations
+
+from itertools import accumulate
 
 from rich import box
 from rich.console import Console
@@ -51,12 +54,13 @@ def _reports(reports: tuple[Report, ...], console: Console) -> None:
         console.print(_wide(reports, console.width))
         console.print()
         return
-    console.print(_with_columns(_table()))
+    fitting = _fitting(console.width)
+    console.print(_with_columns(_table(), fitting))
     for report in reports:
         console.print(Text.assemble((report.subject, "bold"), (f" claims {report.claim}", "dim")))
-        table = _with_columns(_table(headed=False))
+        table = _with_columns(_table(headed=False), fitting)
         for cells in _rows(report):
-            table.add_row(*cells)
+            table.add_row(*cells[:fitting])
         console.print(table)
         console.print()
 
@@ -77,8 +81,14 @@ def _wide(reports: tuple[Report, ...], width: int) -> Table:
     return table
 
 
-def _with_columns(table: Table) -> Table:
-    for heading, width in zip(_HEADINGS, _WIDTHS, strict=True):
+def _fitting(width: int) -> int:
+    """How many columns there is room for: one at least, or rich has nothing to draw."""
+    ends = accumulate(_GAP + column for column in _WIDTHS)
+    return max(1, sum(end - _GAP <= width for end in ends))
+
+
+def _with_columns(table: Table, most: int = len(_WIDTHS)) -> Table:
+    for heading, width in list(zip(_HEADINGS, _WIDTHS, strict=True))[:most]:
         table.add_column(heading, width=width, justify="left" if heading in ("attack", "verdict") else "right")
     return table
 

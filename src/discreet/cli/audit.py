@@ -63,7 +63,7 @@ def audit(
       any function, on one pair of neighbours
 
     Exit status: 0 nothing caught, 1 something caught (in the museum: not caught), 2 bad input, 70 a crash,
-    130 stopped.
+    130 stopped, 141 nobody read on.
     """
     _check_confidence(confidence)
     if html is not None:
@@ -135,7 +135,10 @@ def _visited(names: Sequence[str], quiet: bool) -> Findings:
     rooms = {exhibit.name: exhibit for exhibit in exhibits()}
     for name in names:
         if name not in rooms:
-            raise DiscreetError(f"The museum has no {name!r}.{guess(name, rooms)}")
+            meant = guess(name, rooms, few=len(rooms))
+            raise DiscreetError(
+                f"The museum has no {name!r}.{meant} And discreet audit --museum, without a name, visits all."
+            )
     jobs = [
         (name, lambda _, e=rooms[name]: Visit(exhibit=e, broken=e.broken(), mended=e.mended()))
         for name in names or rooms

@@ -8,6 +8,7 @@
     70    the command itself failed (EX_SOFTWARE of sysexits.h): the traceback follows, and nothing was shown
     75    the ledger cannot be reached now (EX_TEMPFAIL): try again
     130   stopped with Ctrl-C
+    141   whoever read the output went away (128 + SIGPIPE), as `| head` does
 
 Python would end with 1 after a traceback, and a pipeline could not tell a crash from a finding. What the library
 says it says in Python; here it is said in options. Tested in tests/test_cli.py and tests/cli/test_conversation.py.
@@ -15,7 +16,10 @@ says it says in Python; here it is said in options. Tested in tests/test_cli.py 
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import sys
 import traceback
 from collections.abc import Callable
 from functools import wraps
@@ -25,7 +29,7 @@ import typer
 
 from discreet.errors import BudgetExceeded, DiscreetError, LedgerTampered, LedgerUnavailable, QuestionRefused
 
-CAUGHT, BAD_INPUT, OVERSPENT, REFUSED, CRASHED, UNAVAILABLE, STOPPED = 1, 2, 3, 4, 70, 75, 130
+CAUGHT, BAD_INPUT, OVERSPENT, REFUSED, CRASHED, UNAVAILABLE, STOPPED, UNREAD = 1, 2, 3, 4, 70, 75, 130, 141
 
 _CODES: dict[type[DiscreetError], int] = {
     BudgetExceeded: OVERSPENT,
@@ -63,8 +67,15 @@ def conversing(command: Callable[Parameters, None]) -> Callable[Parameters, None
     def conversed(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
         try:
             command(*args, **kwargs)
-        except (typer.Exit, typer.Abort, BrokenPipeError):
+        except (typer.Exit, typer.Abort):
             raise
+        except BrokenPipeError:
+            raise _unread() from None
+        except SystemExit as end:  # no command ends itself so: rich does if nobody reads, and code under audit may
+            if isinstance(end.__context__, BrokenPipeError):
+                raise _unread() from None
+            typer.echo(f"discreet: the code that was run ended Python (SystemExit: {end.code}).", err=True)
+            raise typer.Exit(CRASHED) from end
         except DiscreetError as error:
             typer.echo(f"discreet: {in_options(str(error))}", err=True)
             code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), BAD_INPUT)
@@ -80,6 +91,13 @@ def conversing(command: Callable[Parameters, None]) -> Callable[Parameters, None
             raise typer.Exit(CRASHED) from error
 
     return conversed
+
+
+def _unread() -> typer.Exit:
+    """Say nothing more, not even when Python closes what it had open."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return typer.Exit(UNREAD)
 
 
 def in_options(words: str) -> str:

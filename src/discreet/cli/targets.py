@@ -8,6 +8,7 @@ tests/test_cli.py.
 from __future__ import annotations
 
 import ast
+import copy
 import difflib
 import importlib
 import inspect
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.audit.check import Filter
-from discreet.audit.outcomes import Raised
+from discreet.audit.outcomes import Raised, outcome, tagged
 from discreet.audit.subject import Subject
 from discreet.errors import DiscreetError
 from discreet.mechanisms.contract import Mechanism
@@ -125,6 +126,11 @@ def claimed(target: str, thing: Any, claim: Claim) -> Subject:
         )
     loss = Pure(claim.epsilon) if claim.delta is None else Approximate(claim.epsilon, claim.delta)
     pair = (_literal("--on", claim.on), _literal("--and", claim.other))
+    if tagged(outcome(pair[0])) == tagged(outcome(pair[1])):
+        raise DiscreetError(
+            f"--on {claim.on} and --and {claim.other} are the same data, which nothing can tell apart: write two "
+            "that differ in one person, --on '[1, 2]' --and '[1]'"
+        )
     subject = Subject(name=target, release=thing, loss=loss, pairs=[pair])
     _refuse_if_always_raising(subject)
     return subject
@@ -148,17 +154,17 @@ def _module(name: str) -> Any:
             f"There is no module {error.name!r}. The current directory, {here}, was searched first.{meant}"
             f"\nRun discreet from the folder that holds {error.name}.py, or install the package that has it."
         ) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise DiscreetError(f"{name!r} cannot be imported: {type(error).__name__}: {error}") from error
 
 
-def guess(written: str, names: Iterable[str]) -> str:
+def guess(written: str, names: Iterable[str], few: int = 20) -> str:
     """Return the names that were probably meant, as a sentence, or all of them if they are few."""
     public = [name for name in names if not name.startswith("_")]
     close = difflib.get_close_matches(written, public, n=3)
     if close:
         return f" Did you mean {' or '.join(map(repr, close))}?"
-    return f" There are: {', '.join(sorted(public))}." if 0 < len(public) <= 20 else ""
+    return f" There are: {', '.join(sorted(public))}." if 0 < len(public) <= few else ""
 
 
 # -- callables --------------------------------------------------------------------------------------------------
@@ -181,7 +187,7 @@ def _called(target: str, thing: Any) -> Any:
         return thing()
     except DiscreetError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise DiscreetError(f"{target!r} cannot be made: {type(error).__name__}: {error}") from error
 
 
@@ -198,7 +204,7 @@ def _literal(option: str, text: str) -> Any:
 def _refuse_if_always_raising(subject: Subject) -> None:
     """An exception is an answer too; but one that always comes says that the data do not fit, and hides all."""
     (pair,) = subject.pairs
-    answers = [subject.run(data) for data in pair for _ in range(_TRIALS)]
+    answers = [subject.run(copy.deepcopy(data)) for data in pair for _ in range(_TRIALS)]
     raised = [answer for answer in answers if isinstance(answer, Raised)]
     if len(raised) == len(answers):
         raise DiscreetError(

@@ -4,6 +4,7 @@ The file is attached, read only, to an in-memory instance of our own: nothing el
 once the file is attached the instance opens no other. Threads have a connection each. A process that was forked
 gets an instance of its own, since that of the parent has lost its threads. Codes are stored in the narrowest
 integer type; that type bounds them, and so decides in which type arithmetic is safe (`discreet.engines.emit`).
+The main thread has its questions asked by another and waits, so that an interrupt (Ctrl-C) stops them at once.
 
 A sum of BIGINTs is a HUGEINT, which DuckDB hands to numpy as a float. So every sum is cast down, with NULL for
 what does not fit; only if there is such a sum is the question run again for Python integers. Either way the
@@ -15,19 +16,22 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engines.contract import GroupKey, Groups
+from discreet.engines.waiting import waited_for
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
     from sqlglot.expressions import Expression
+
+Found = TypeVar("Found")
 
 _LIMITS = {"TINYINT": 2**7 - 1, "SMALLINT": 2**15 - 1, "INTEGER": 2**31 - 1, "BIGINT": 2**62}
 
@@ -95,7 +99,7 @@ class DuckDB:
         columns = self._columns(_select(source, keys, narrow))
         read, added = columns[: len(keys)], columns[len(keys) :]
         if any(np.ma.is_masked(column) for column in added):  # more than 64 bits
-            return _wide(self._cursor().execute(_select(source, keys, totals)).fetchall(), len(keys))
+            return _wide(self._asked(_select(source, keys, totals), lambda found: found.fetchall()), len(keys))
         size = len(columns[0]) if columns else 0
         sums = np.empty((size, len(totals)), np.int64)
         for j, column in enumerate(added):
@@ -106,7 +110,13 @@ class DuckDB:
         return Groups(found, sums)
 
     def _columns(self, query: str) -> list[NDArray[Any]]:
-        return list(self._cursor().execute(query).fetchnumpy().values())
+        return list(self._asked(query, lambda found: found.fetchnumpy()).values())
+
+    def _asked(self, query: str, fetch: Callable[[DuckDBPyConnection], Found]) -> Found:
+        cursor = self._cursor()
+        if threading.current_thread() is not threading.main_thread():  # interrupts go to the main thread only
+            return fetch(cursor.execute(query))
+        return waited_for(lambda: fetch(cursor.execute(query)), stop=cursor.interrupt)
 
     def _limits_of(self, rows: str) -> dict[str, int]:
         """How large the codes of each column can be: its type says it, and no weight exceeds one unit."""

@@ -1,26 +1,28 @@
 """What an account may spend, has spent, and has left.
 
-An account without a budget counts what it spent. Balances are written into the entries of the ledger, amounts as
-text "p/q". Tested in tests/ledger/test_accounts.py and test_spending.py.
+An account without a budget counts what it spent. Where ρ adds up, a question of ε costs ε²/2 at most, whatever its
+noise: what is left is enough for ε = √(2ρ), rounded down. Balances are written into the entries of the ledger,
+amounts as text "p/q". Tested in tests/ledger/test_accounts.py and test_spending.py.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from discreet.ledger import words
 from discreet.ledger.account import Account
-from discreet.ledger.budget import Budget, largest
+from discreet.ledger.budget import Budget
 from discreet.ledger.costs import NOTHING, Cost
-from discreet.privacy.losses import Pure
-from discreet.privacy.views import zcdp_rho
+
+_PLACES = 320  # behind the point, of a root: those of a budget are 300 at most
 
 
 @dataclass(frozen=True)
 class Room:
-    """What one more charge may cost at most: a pure ε, or a ρ for noise that has no ε, and a δ for keys.
+    """What one more charge may cost at most: the ε of a question, with its ρ where that adds up, and a δ for keys.
 
     >>> Balance(Account(), Budget(2)).room
     Room(epsilon=Fraction(2, 1), rho=Fraction(0, 1), delta=Fraction(0, 1))
@@ -79,9 +81,7 @@ class Balance:
             return None
         if self.budget.pure:
             return Room(self.remaining, Fraction(0), Fraction(0))
-        left = self.remaining
-        epsilon = largest(lambda e: (zcdp_rho(Pure(e)) or Fraction(0)) <= left)
-        return Room(epsilon, left, self.budget.key_delta - self.spent.delta)
+        return Room(_question(self.remaining), self.remaining, self.budget.key_delta - self.spent.delta)
 
     def fits(self, cost: Cost) -> bool:
         """Return whether the account can pay this; equality is allowed.
@@ -144,6 +144,13 @@ def read_cost(value: dict[str, str | None]) -> Cost:
     if min(cost.epsilon or 0, cost.rho, cost.delta) < 0:
         raise ValueError("an amount below zero")
     return cost
+
+
+def _question(rho: Fraction) -> Fraction:
+    """The largest ε of six digits with ε²/2 ≤ ρ."""
+    square = max(2 * rho, Fraction(0))
+    root = math.isqrt(square.numerator * 10 ** (2 * _PLACES) // square.denominator)
+    return Fraction(words.decimal(Fraction(root, 10**_PLACES)))
 
 
 def _text(value: Fraction | None) -> str | None:

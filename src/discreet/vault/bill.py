@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -128,12 +127,7 @@ def largest_question(balance: Balance) -> Fraction | None:
     >>> words.left(largest_question(Balance(Account(), Budget(2, "1e-9")).granted(Budget(2, "1e-9"))))
     '0.329033'
     """
-    left = balance.remaining
-    if left is None or balance.unit == "ε":
-        return left
-    down = Context(prec=40, rounding=ROUND_FLOOR)
-    root = down.sqrt(down.divide(Decimal(2 * max(left, Fraction(0)).numerator), Decimal(left.denominator)))
-    return Fraction(words.decimal(Fraction(root), digits=6))
+    return None if balance.room is None else balance.room.epsilon
 
 
 def _left(balance: Balance) -> str:

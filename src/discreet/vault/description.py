@@ -125,7 +125,21 @@ def read(vault: str | Path) -> Description:
         raise ParameterError(
             f"there is no vault at {vault}. Make one with Vault.seal(…, to={str(vault)!r})."
         ) from None
-    except (json.JSONDecodeError, KeyError, TypeError) as wrong:
+    except NotADirectoryError:
+        raise ParameterError(
+            f"{vault} is a file, and a vault is a directory. Give the one that holds {FILE}, or make one with "
+            f'Vault.seal(…, to="people.vault").'
+        ) from None
+    except PermissionError:
+        raise ParameterError(
+            f"{path} may not be read by whoever runs this. Ask for it as the owner of the vault, or let them give "
+            "you access to its directory."
+        ) from None
+    except OSError as wrong:
+        raise ParameterError(f"{path} cannot be read: {wrong.strerror}.") from None
+    except ParameterError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError) as wrong:
         raise ParameterError(f"{path} is damaged ({type(wrong).__name__}). Restore it from a copy.") from None
 
 

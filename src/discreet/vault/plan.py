@@ -39,7 +39,9 @@ from discreet.vault.quantiles import Ranking, ranking
 from discreet.vault.question import Question
 from discreet.vault.wording import Expected
 
-_LEAST_DOUBT = Fraction(1, 10**20)
+LEAST_DOUBT = Fraction(1, 10**20)
+"""The least that an interval may be wrong with."""
+
 _NAMES_FORESEEN = (
     1000  # texts that a plan with quantiles reckons with; more of them take longer, and cost the same
 )
@@ -129,8 +131,8 @@ def plan(
         )
     if isinstance(within, str) and within.strip().endswith("%"):
         raise QuestionRefused(
-            f'within="{within}" is relative to an answer that nobody has seen yet. It is found step by step: '
-            f'for plan in within.doubling(question, description, within="{within}", budget=budget): …'
+            f'within="{within}" is relative to an answer that nobody has seen yet. It is found step by step, by '
+            f'vault.ask(…, within="{within}"), and cannot be previewed. Preview with epsilon="0.1" instead.'
         )
     grid = cells.Cells(question.keys)
     setting = Setting(
@@ -168,7 +170,7 @@ def plan(
 
 def _doubt(confidence: Rational) -> Fraction:
     doubt = tails.doubt(confidence)
-    if doubt < _LEAST_DOUBT:  # it is divided among noises, and each part must still be one that tails can tell
+    if doubt < LEAST_DOUBT:  # it is divided among noises, and each part must still be one that tails can tell
         raise ParameterError(f'confidence leaves a doubt of 1e-20 at least: "0.95", not {confidence!r}.')
     return doubt
 

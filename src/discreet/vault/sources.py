@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import DiscreetError, ParameterError
+from discreet.errors import ParameterError, SealingFailed
 from discreet.vault.schema import Family
 
 if TYPE_CHECKING:
@@ -35,10 +35,6 @@ _PARQUET, _CSV = (".parquet", ".pq"), (".csv", ".tsv", ".txt")
 _DUCKDB, _ARROW = (".duckdb", ".db", ".ddb"), (".arrow", ".feather")
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
 _SEPARATORS = ",;\t|"
-
-
-class SealingFailed(DiscreetError):
-    """A source that could not be read, or a place that could not be written. No value of a row is shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,7 +240,8 @@ def _frame(connection: DuckDBPyConnection, source: Source, wanted: set[str] | No
         if not kept:
             return Reading("", unread)
         stream, schema = _selected(stream, kept), pyarrow.schema([schema.field(column) for column in kept])
-    connection.register(f"{name}_empty", schema.empty_table())
+    empty = pyarrow.Table.from_batches([], schema)  # schema.empty_table() would import pandas
+    connection.register(f"{name}_empty", empty)
     connection.register(name, stream)
     return Reading(name, {**unread, **_described(connection, f"{name}_empty", source).types})
 

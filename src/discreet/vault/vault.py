@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import ParameterError
+from discreet.errors import BudgetExceeded, ParameterError
 from discreet.ledger import Balance, Budget, Cost, Ledger, cost
 from discreet.ledger.costs import described
 from discreet.mechanisms import tails
@@ -155,7 +155,10 @@ class Vault:
         """Answer a question in SQL, or one made with `dp.select`, and charge it.
 
         Say what to spend (`epsilon="0.1"`) or how wide the answer may be: `within=200`, or `within="5%"`, which is
-        found step by step.
+        found step by step; where the budget ends first, the last step is the answer, and notes how far it came.
+
+        The same question is free once its answer is recorded. Two who ask it at the same moment, before either
+        has an answer, may both pay, and then have an answer each; the charge of both is counted.
         """
         asked = self._parsed(question)
         if isinstance(within, str) and within.strip().endswith("%"):
@@ -216,18 +219,25 @@ class Vault:
         )
 
     def _step_by_step(self, asked: Question, within: str, confidence: Rational) -> Release:
-        """Spend a little, look, and spend twice as much until the answer is good enough."""
+        """Spend a little, look, and spend twice as much until the answer is good enough or the budget ends."""
         price = _price(asked, None, within, confidence, None)
         steps = widths.doubling(
             asked, self._description, within=within, confidence=confidence, budget=self._budget()
         )
+        release, why = None, "no larger epsilon is tried"
         for step, made in enumerate(steps):
-            release = self._released(made, f"{price} step {step}")
+            try:
+                release = self._released(made, f"{price} step {step}")
+            except BudgetExceeded:
+                if release is None:
+                    raise
+                why = "the budget does not reach further"
+                break
             if widths.reached(_estimates(release), within):
                 return self._presented(asked, release)
-        raise ParameterError(
-            f'within="{within}" was not reached by the largest budget there is. Ask with epsilon=… instead.'
-        )
+        if release is None:
+            raise AssertionError("there is a first step")
+        return widths.short(self._presented(asked, release), _estimates(release), within, why)
 
     def _released(self, made: Plan, price: str) -> Release:
         """Charge, ask the engine, record: the one path of a number."""

@@ -17,12 +17,15 @@ value is within 5 % of the truth.
         if reached(answer, "5%"):
             break
 
+Where the budget ends first, the last answer is worth what it is, and says how far it came (`short`).
+
 Tested in tests/vault/test_within.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -32,8 +35,10 @@ from discreet.ledger.budget import Budget
 from discreet.mechanisms import tails
 from discreet.rational import Rational, positive, rational
 from discreet.vault.estimates import Estimates
-from discreet.vault.plan import Described, Plan, plan
+from discreet.vault.plan import LEAST_DOUBT, Described, Plan, plan
 from discreet.vault.question import Question
+from discreet.vault.release import Release
+from discreet.vault.wording import number
 
 _STEPS = 24  # the last ε is eight million times the first
 
@@ -55,6 +60,11 @@ def doubling(
             'Ask with epsilon="0.1", or with within=200 for counts and sums.'
         )
     doubt, first = tails.doubt(confidence), positive(start, "start")
+    if doubt / 2**_STEPS < LEAST_DOUBT:  # said now, not when half of the steps are paid for
+        raise ParameterError(
+            f'within="{within}" divides its doubt among steps, and confidence leaves 1e-12 of it at least: '
+            f'"0.95", not {confidence!r}.'
+        )
     return (
         plan(question, description, epsilon=first * 2**i, confidence=1 - doubt / 2 ** (i + 1), budget=budget)
         for i in range(_STEPS)
@@ -71,12 +81,42 @@ def reached(answer: Estimates, within: str) -> bool:
     (True, False)
     """
     most = float(share(within))
+    return all(width <= most for width in _shares(answer))
+
+
+def short(release: Release, answer: Estimates, within: str, why: str) -> Release:
+    """Return a release that has not reached its width, with a note on how far it came, and why no further."""
+    said = [_said(width, within, why) for width in _shares(answer)]
+    noted = tuple(
+        replace(column, note=" ".join(filter(None, (column.note, words))))
+        for column, words in zip(release.aggregates, said, strict=True)
+    )
+    lines = [f"{column.name}: {words}" for column, words in zip(release.aggregates, said, strict=True) if words]
+    return replace(
+        release,
+        aggregates=noted,
+        label=replace(release.label, notes=(*release.label.notes, *lines)),
+        plan="\n".join([release.plan, *lines]),
+    )
+
+
+def _shares(answer: Estimates) -> list[float]:
+    """How far off each number may be, as a share of the least that it may be; ∞ where that is 0."""
+    found = []
     for column in answer.columns:
         least = np.where(column.low > 0, column.low, np.where(column.high < 0, -column.high, 0.0))
         off = np.maximum(column.high - column.value, column.value - column.low)
-        if not np.all((off <= most * least) & (least > 0)):
-            return False
-    return True
+        with np.errstate(all="ignore"):
+            widths = np.where(least > 0, off / least, np.inf)
+        found.append(float(np.max(np.nan_to_num(widths, nan=np.inf, posinf=np.inf), initial=0.0)))
+    return found
+
+
+def _said(width: float, within: str, why: str) -> str:
+    if width <= float(share(within)):
+        return ""
+    came = "its interval still holds 0" if width == np.inf else f"± {number(100 * width, 3)} % reached"
+    return f"{came}, not ± {str(within).strip().removesuffix('%').strip()} %: {why}."
 
 
 def share(within: str) -> Fraction:

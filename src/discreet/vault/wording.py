@@ -6,8 +6,10 @@ how many rows there are) it is told for a thousand rows, or as a rank.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 from discreet.mechanisms import Laplace
@@ -21,6 +23,7 @@ from discreet.vault.quantiles import Ranking
 from discreet.vault.question import Aggregate
 
 _ROWS = 1000
+_FULL = 15  # digits before the point, and places behind it, up to which a number is written in full
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ def expected(formula: Linear | Mean | Spread, noises: Mapping[Measure, Noise], c
     name, sure = formula.aggregate.name, f"{float(100 * confidence):.6g} %"
     if isinstance(formula, Linear):
         width = radius([(c, noises[measure]) for c, measure in formula.parts], 1 - confidence)
-        return Expected(name, width, f"{name}: ± {width:.4g} at {sure}{_rounding(formula.measures)}.")
+        return Expected(name, width, f"{name}: ± {number(width)} at {sure}{_rounding(formula.measures)}.")
     middle = formula if isinstance(formula, Mean) else formula.mean
     if middle.deviation is None:
         return Expected(name, 0.0, f"{name}: known, for there is one value only.")
@@ -56,17 +59,17 @@ def expected(formula: Linear | Mean | Spread, noises: Mapping[Measure, Noise], c
     ratio = "" if count < 1 else " (more than there is to say about so few)"
     tail = f"; with more rows less in proportion{_rounding(formula.measures)}"
     return Expected(
-        name, None, f"{name}: about ± {about:.3g} in a group of {_ROWS:,} rows{ratio}, at {sure}{tail}."
+        name, None, f"{name}: about ± {number(about, 3)} in a group of {_ROWS:,} rows{ratio}, at {sure}{tail}."
     )
 
 
 def expected_rank(aggregate: Aggregate, ranking: Ranking, confidence: Fraction) -> Expected:
     """Return what is known about the width of a quantile beforehand: how far off in rank its ends are."""
-    cell = "" if not ranking.shift else f", told to steps of {float(ranking.term.scale * 2**ranking.shift):g}"
+    cell = "" if not ranking.shift else f", told to steps of {number(ranking.term.scale * 2**ranking.shift, 6)}"
     return Expected(
         aggregate.name,
         None,
-        f"{aggregate.name}: between values whose rank is off by at most {ranking.rank_error:.4g} rows, "
+        f"{aggregate.name}: between values whose rank is off by at most {number(ranking.rank_error)} rows, "
         f"at {float(100 * confidence):.6g} %{cell}.",
     )
 
@@ -80,11 +83,10 @@ def measured(measure: Measure, noise: Noise, needing: Sequence[str]) -> str:
     """
     unit = measure.unit / UNIT
     if isinstance(noise, Laplace):
-        law = f"discrete Laplace noise of scale {float(noise.scale * abs(unit)):.4g}"
+        law = f"discrete Laplace noise of scale {number(noise.scale * abs(unit))}"
     else:
-        law = (
-            f"discrete Gaussian noise of standard deviation {float(noise.variance) ** 0.5 * float(abs(unit)):.4g}"
-        )
+        deviation = float(noise.variance) ** 0.5 * float(abs(unit))
+        law = f"discrete Gaussian noise of standard deviation {number(deviation)}"
     return f"For {', '.join(needing)}: the {measure.words} of every group, with {law}."
 
 
@@ -102,11 +104,23 @@ def texts(selection: Selection | None, cells: Cells) -> list[str]:
         return []
     names = ", ".join(key.name for key in cells.open)
     return [
-        f"The values of {names} that about {selection.needs:.4g} persons or more share are found first, with "
+        f"The values of {names} that about {number(selection.needs)} persons or more share are found first, with "
         f"discrete Gaussian noise at δ = {float(selection.delta):.3g}; rarer ones are left out."
     ]
 
 
+def number(value: float | Fraction, digits: int = 4) -> str:
+    """Return a number of so many digits as people read it.
+
+    >>> number(21600.4, 3), number(5.9914), number(0.0000123), number(1e30), number(math.inf)
+    ('21,600', '5.991', '0.0000123', '1e+30', '∞')
+    """
+    if not math.isfinite(value):
+        return str(float(value)).replace("inf", "∞")
+    rounded = Decimal(f"{float(value):.{digits}g}")
+    return f"{rounded:,f}" if -_FULL <= rounded.adjusted() < _FULL else f"{float(value):.{digits}g}"
+
+
 def _rounding(measures: tuple[Measure, ...]) -> str:
     slack = max((measure.slack for measure in measures), default=Fraction(0))
-    return f", each value rounded to the nearest {float(2 * slack):g} first" if slack else ""
+    return f", each value rounded to the nearest {number(2 * slack, 6)} first" if slack else ""

@@ -12,14 +12,13 @@ import fcntl
 import os
 import shutil
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from discreet.errors import ParameterError
-from discreet.vault.sources import SealingFailed
+from discreet.engines.waiting import waited_for
+from discreet.errors import ParameterError, SealingFailed
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -83,18 +82,11 @@ def run(connection: DuckDBPyConnection, query: str, stage: str, progress: Progre
     tell = progress or _untold
     connection.execute(f"SET enable_progress_bar = {progress is not None}; SET enable_progress_bar_print = false")
     tell(stage, 0.0)
-    failures: list[BaseException] = []
-    ended = threading.Event()  # an interrupt in Thread.join would have Python 3.11 take the thread for dead
-    threading.Thread(target=_recorded, args=(connection, query, failures, ended), daemon=True).start()
-    try:
-        while not ended.wait(0.1):
-            tell(stage, min(1.0, max(0.0, connection.query_progress() / 100)))
-    except BaseException:
-        while not ended.wait(0.1):  # it may not have begun when it is first told to stop
-            connection.interrupt()
-        raise
-    if failures:
-        raise failures[0]
+    waited_for(
+        lambda: _execute(connection, query),
+        stop=connection.interrupt,
+        meanwhile=lambda: tell(stage, min(1.0, max(0.0, connection.query_progress() / 100))),
+    )
     tell(stage, 1.0)
 
 
@@ -124,17 +116,6 @@ def _execute(connection: DuckDBPyConnection, query: str) -> None:
         failure = _told(error)
     if failure:  # raised here, so that nothing hangs on it that quotes a row
         raise SealingFailed(failure)
-
-
-def _recorded(
-    connection: DuckDBPyConnection, query: str, failures: list[BaseException], ended: threading.Event
-) -> None:
-    try:
-        _execute(connection, query)
-    except BaseException as error:
-        failures.append(error)
-    finally:
-        ended.set()
 
 
 def _told(error: Exception) -> str:

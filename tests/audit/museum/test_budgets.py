@@ -9,7 +9,6 @@ import pytest
 from discreet.audit.museum.budgets import (
     DELTA,
     E_TO_EPSILON,
-    EXHIBITS,
     FIRST,
     NATURAL_FILTER,
     RATE,
@@ -25,15 +24,8 @@ from discreet.audit.museum.budgets import (
     response,
     transcripts,
 )
-from discreet.audit.museum.exhibit import Exhibit
 from discreet.errors import BudgetExceeded
 from discreet.privacy import Pure
-
-
-@pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
-def test_what_is_broken_is_caught_and_what_is_mended_is_not(exhibit: Exhibit) -> None:
-    assert exhibit.broken().caught
-    assert not exhibit.mended().caught
 
 
 def by_all_events(atoms: list[Atom]) -> Fraction:

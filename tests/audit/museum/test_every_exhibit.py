@@ -41,6 +41,8 @@ def test_the_broken_one_is_caught_and_the_mended_one_is_not(exhibit: Exhibit) ->
     assert not mended.caught, mended.words
     assert broken.attack == mended.attack, "an attack that only the broken one is put to shows nothing"
     assert broken.words != mended.words
+    if broken.claimed is not None and broken.found is not None:
+        assert broken.found > broken.claimed
 
 
 @every_exhibit

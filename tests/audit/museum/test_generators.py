@@ -4,20 +4,12 @@ import math
 
 import pytest
 
-from discreet.audit.museum.exhibit import Exhibit
 from discreet.audit.museum.generators import (
-    EXHIBITS,
     FORKED_GENERATOR,
     MEMOISED_REDRAWN,
     SEEDED_GENERATOR,
     seeded_run,
 )
-
-
-@pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
-def test_what_is_broken_is_caught_and_what_is_mended_is_not(exhibit: Exhibit) -> None:
-    assert exhibit.broken().caught
-    assert not exhibit.mended().caught
 
 
 def test_the_forked_generator_is_caught_by_the_fork_and_by_its_copies() -> None:

@@ -20,15 +20,6 @@ NO_BOUND = [
 
 
 @pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
-def test_what_is_broken_is_caught_and_what_is_mended_is_not(exhibit: Exhibit) -> None:
-    broken, mended = exhibit.broken(), exhibit.mended()
-    assert broken.claimed is not None
-    assert broken.found is not None
-    assert broken.found > broken.claimed
-    assert (broken.caught, mended.caught) == (True, False)
-
-
-@pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
 def test_the_mended_one_loses_all_that_it_claims(exhibit: Exhibit) -> None:
     """So the attack looks hard: a claim a little smaller would be refuted."""
     mended = exhibit.mended()

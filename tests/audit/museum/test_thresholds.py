@@ -4,14 +4,6 @@ import pytest
 
 from discreet.audit import exact
 from discreet.audit.museum import thresholds
-from discreet.audit.museum.exhibit import Exhibit
-
-
-@pytest.mark.parametrize("exhibit", thresholds.EXHIBITS, ids=lambda exhibit: exhibit.name)
-def test_the_broken_one_is_caught_and_the_mended_one_is_not(exhibit: Exhibit) -> None:
-    broken, mended = exhibit.broken(), exhibit.mended()
-    assert broken.caught, broken.words
-    assert not mended.caught, mended.words
 
 
 def test_the_hermit_gives_it_away() -> None:

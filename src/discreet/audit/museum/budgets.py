@@ -245,9 +245,10 @@ SPENT_TWICE = Exhibit(
         "are each handed the whole ε, and one figure is reported for both."
     ),
     sources=(
-        "w3c/attribution #371 and PR #309: checks and deductions must be atomic",
+        "a precaution: w3c/attribution#309 marks where a lock around check and deduction has to begin",
+        "w3c/attribution#371, of a neighbouring fault: of several budgets, all are charged or none is",
         "arXiv 2602.17454 (Re:cord-play) on MOSTLY AI: two queries for the budget of one",
-        "PySyft #6914 and #6917: what is spent falls with the noise, and depends on the order of the queries",
+        "OpenMined/PySyft#6914 and #6917: what is spent falls with the noise, and depends on the order of queries",
         "mbi #11: the whole ε for the second stage, after the first has had half",
     ),
     broken=lambda: budget.attack(CheckThenAct, name="check-then-act"),
@@ -269,9 +270,9 @@ ROUNDED_TO_ZERO = Exhibit(
         "0.1 + 0.2 is above 0.3, and a filter refuses the last charge of a budget that was divided exactly."
     ),
     sources=(
-        "openmed PR #2457: a positive subnormal spend was lost once the budget was exhausted",
-        "w3c/attribution #77: no floating point for a privacy budget",
-        "opendp #2789 and #2131: the opposite, an exact spend is refused",
+        "maziyarpanahi/openmed#2457: a positive subnormal spend was lost once the budget was exhausted",
+        "w3c/attribution#77: no floating point for a privacy budget",
+        "opendp/opendp#2789 and #2131: the opposite, an exact spend is refused",
     ),
     broken=lambda: budget.attack(SumOfFloats, name="a sum of floats"),
     mended=lambda: budget.attack(Session, name="privacy.Session"),
@@ -319,8 +320,8 @@ REUSED_SAMPLE = Exhibit(
         "sample' as a fact about one release, and lets the results be composed, invites it."
     ),
     sources=(
-        "opendp #2933: amplified measurements on the same sample cannot be composed",
-        "opendp #2932: with and without replacement are not the same",
+        "opendp/opendp#2933: amplified measurements on the same sample cannot be composed",
+        "opendp/opendp#2932: with and without replacement are not the same",
     ),
     broken=lambda: exact.attack(_sampled("two counts of one sample", reused)),
     mended=lambda: exact.attack(_sampled("two counts of two samples", afresh)),

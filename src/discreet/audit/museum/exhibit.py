@@ -19,7 +19,7 @@ class Exhibit:
     story: str
     """What happened and why it leaks, in a paragraph."""
     sources: tuple[str, ...]
-    """Papers and issues: `Lyu, Su and Li 2017, algorithm 3`, `opendp #2911`."""
+    """Papers and issues: `Lyu, Su and Li 2017, algorithm 3`, `opendp/opendp#2911`."""
     broken: Callable[[], Verdict]
     """Attack the broken one: must be caught."""
     mended: Callable[[], Verdict]

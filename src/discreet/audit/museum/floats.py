@@ -116,9 +116,9 @@ FLOAT_LAPLACE = Exhibit(
     ),
     sources=(
         "Mironov 2012, On significance of the least significant bits for differential privacy",
-        "smartnoise-core #242",
-        "diffprivlib #19",
-        "PySyft #1953",
+        "opendp/smartnoise-core#242",
+        "IBM/differential-privacy-library#19",
+        "OpenMined/PySyft#1953",
     ),
     broken=_porous,
     mended=_without_holes,
@@ -165,9 +165,9 @@ PRECISION_ATTACK = Exhibit(
     ),
     sources=(
         "Haney, Desfontaines, Hartman, Shrestha and Hay 2022, Precision-based attacks and interval refining",
-        "diffprivlib #94",
-        "opendp #414",
-        "Opacus #616",
+        "IBM/differential-privacy-library#94",
+        "opendp/opendp#414",
+        "meta-pytorch/opacus#616",
     ),
     broken=_added_in_floats,
     mended=_added_on_a_grid,
@@ -209,7 +209,10 @@ SCALED_AFTER_ROUNDING = Exhibit(
         "multiple of four: its remainder is the value's remainder, without any noise at all. With doubles the "
         "grid is too fine to see and the same thing happens in the last bits."
     ),
-    sources=("opendp #345, mended in PR #346 by adding before scaling", "opendp #414, why that did not suffice"),
+    sources=(
+        "opendp/opendp#345, mended in PR #346 by adding before scaling",
+        "opendp/opendp#414, why that did not suffice",
+    ),
     broken=_multiplied,
     mended=_drawn_to_scale,
     ours=(

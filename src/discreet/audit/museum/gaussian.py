@@ -154,7 +154,7 @@ LAMBDA_INVERTED = Exhibit(
         "that value would notice; at λ = ½ there is a quarter of the noise, and the smaller the λ, the better the "
         "privacy on paper and the worse in fact."
     ),
-    sources=("mlforhealthlabpub #36", "Ganev, Annamalai and De Cristofaro 2024, arXiv 2406.13985"),
+    sources=("vanderschaarlab/mlforhealthlabpub#36", "Ganev, Annamalai and De Cristofaro 2024, arXiv 2406.13985"),
     broken=lambda: _attacked(
         "noisy votes, scale λ",
         lambda votes: winner(votes, LAMBDA),
@@ -194,7 +194,7 @@ CHARGED_FOR_ONE = Exhibit(
         "twice. Accounting that looks at one number at a time charges for one. Independent noise does not make "
         "independent answers: what adds up is what a person moves."
     ),
-    sources=("google/differential-privacy #428",),
+    sources=("google/differential-privacy#428",),
     broken=lambda: _attacked("two answers, charged as one", both, privacy.DiscreteGaussian(1), (0, 1)),
     mended=lambda: _attacked("two answers, charged as two", both, privacy.DiscreteGaussian(1) * 2, (0, 1)),
     ours=(

@@ -42,8 +42,8 @@ FORKED_GENERATOR = Exhibit(
         "checkpoint, is shared in the same way."
     ),
     sources=(
-        "numpy #9650: child processes share their parent's random state",
-        "dask/distributed PR #835: the state travels with a pickled method",
+        "numpy/numpy#9650: child processes share their parent's random state",
+        "dask/distributed#835: the state travels with a pickled method",
     ),
     broken=lambda: randomness.attack(
         Congruential.noise, generator=Congruential(int.from_bytes(os.urandom(8), "big")), name="a forked generator"

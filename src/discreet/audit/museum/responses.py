@@ -46,7 +46,7 @@ LIE_MAY_BE_TRUTH = Exhibit(
         "the truth came out not ¾ of the time but ⅞, and the odds were not 3 to 1 but 7 to 1. Either version is "
         "fine; what is not is the code of one with the formula of the other."
     ),
-    sources=("opendp #480",),
+    sources=("opendp/opendp#480",),
     broken=lambda: _attacked("truth or anything", truth_or_anything, LN_3, (0, 1)),
     mended=lambda: _attacked("truth or lie", truth_or_lie, LN_3, (0, 1)),
     ours=(
@@ -108,7 +108,7 @@ TRUE_BIT_SET_TWICE = Exhibit(
         "says so, and also when the first one did: 13 times in 16 instead of 12. One missing line, a loss of ln "
         "13 instead of ln 9, and nothing in the estimates that would look wrong."
     ),
-    sources=("pure-LDP #11", "Arcolezi and Gambs 2023, arXiv 2309.01597"),
+    sources=("Samuel-Maddock/pure-LDP#11", "Arcolezi and Gambs 2023, arXiv 2309.01597"),
     broken=lambda: _attacked("unary encoding, true bit set twice", set_twice, LN_9, (0, 1)),
     mended=lambda: _attacked("unary encoding", symmetric, LN_9, (0, 1)),
     ours=(
@@ -181,7 +181,7 @@ LENGTH_LEAKS = Exhibit(
         "nothing said how long a vector is. One person's answer may be one bit long and another's two, and the "
         "report is as long as the answer. No noise was ever added to the length."
     ),
-    sources=("opendp #2930",),
+    sources=("opendp/opendp#2930",),
     broken=lambda: _attacked("a vector of any length", each_flipped, LN_9, ((1,), (0, 1))),
     mended=lambda: _attacked("a vector of declared length", padded, LN_9, ((1,), (0, 1))),
     ours=(
@@ -204,7 +204,7 @@ LAST_BIT_BARE = Exhibit(
         "short vector does not complain: it fills up with zeros. All bits but the last were flipped as they "
         "should be, and tests of averages over the whole vector saw nothing."
     ),
-    sources=("opendp #2707",),
+    sources=("opendp/opendp#2707",),
     broken=lambda: _attacked("one coin too few", all_but_the_last, LN_3, ((1, 0), (1, 1))),
     mended=lambda: _attacked("one coin for every bit", each_flipped, LN_3, ((1, 0), (1, 1))),
     ours=(

@@ -90,7 +90,7 @@ FLIP_AS_EXPONENTIAL = Exhibit(
         "other worse, lose ε when the worse one comes out and −ε/2 when the better one does (for ε = 1): a range "
         "half as wide again."
     ),
-    sources=("opendp #2911", "McKenna and Sheldon 2020", "Dong, Durfee and Rogers 2020, on bounded range"),
+    sources=("opendp/opendp#2911", "McKenna and Sheldon 2020", "Dong, Durfee and Rogers 2020, on bounded range"),
     broken=lambda: _attacked(
         "permute-and-flip, charged as exponential",
         lambda scores: repeatedly(scores, PermuteAndFlip(epsilon=1)),
@@ -139,7 +139,7 @@ EXACT_SCORE_SELECTION = Exhibit(
         "measured is itself an answer about the data: where two candidates are close, one person decides which of "
         "them is named, and the name has no noise."
     ),
-    sources=("google/dpsynth #35",),
+    sources=("google/dpsynth#35",),
     broken=lambda: _attacked("best by exact score", best_then_noise, privacy.Pure(EPSILON), _CLOSE),
     mended=lambda: _attacked("best by permute-and-flip", half_and_half, privacy.Pure(EPSILON), _CLOSE),
     ours=(

@@ -221,7 +221,7 @@ PASSED_WITHOUT_NOISE = Exhibit(
         "as they were. A release should be built up from what may be shown, never from the secret by overwriting "
         "it."
     ),
-    sources=("NVFlare #343",),
+    sources=("NVIDIA/NVFlare#343",),
     broken=lambda: _attacked("weights filtered in place", overwritten, _UPDATES, unexplored="4e-3"),
     mended=lambda: _attacked("numeric sparse vector", numeric, _UPDATES, unexplored="4e-3"),
     ours=(

@@ -58,7 +58,7 @@ LABELS = Exhibit(
         "its classes in the labels does the same: the shape of the model says that somebody in the training data "
         "had that label. No noise on the numbers can hide how many numbers there are."
     ),
-    sources=("diffprivlib #106", "reprosyn #38"),
+    sources=("IBM/differential-privacy-library#106", "alan-turing-institute/reprosyn#38"),
     broken=lambda: replay(histogram_of_what_occurs, _DIAGNOSES, name="a histogram of what occurs"),
     mended=lambda: replay(histogram_of_what_was_listed, _DIAGNOSES, name="a histogram of what was listed"),
     ours=(
@@ -105,7 +105,7 @@ RAISES = Exhibit(
         "that there is such a row, with certainty and often with its number. Whoever may add a row of their own, "
         "or knows that one person's record is garbled, needs to ask only once."
     ),
-    sources=("opendp #2942", "opendp #2580", "diffprivlib #107"),
+    sources=("opendp/opendp#2942", "opendp/opendp#2580", "IBM/differential-privacy-library#107"),
     broken=lambda: _counted("years, read strictly", years_read_strictly),
     mended=lambda: _counted("years, read kindly", years_read_kindly),
     ours=(
@@ -172,7 +172,7 @@ REWRITTEN_KEY = Exhibit(
         "In OpenDP a hundred groups were merged into one: ρ = 0.5 was claimed where the truth was 5,000. Whoever "
         "rewrites a key must forget what was known about it."
     ),
-    sources=("opendp #2949",),
+    sources=("opendp/opendp#2949",),
     broken=lambda: replay(bounded_then_rewritten, _VISITS, person="person", name="bounded, then rewritten"),
     mended=lambda: replay(rewritten_then_bounded, _VISITS, person="person", name="rewritten, then bounded"),
     ours=(
@@ -208,7 +208,7 @@ CODES = Exhibit(
         "row has another number. A sum of codes between 0 and 1, with noise for one step, moves by the size of "
         "the table."
     ),
-    sources=("opendp #2944",),
+    sources=("opendp/opendp#2944",),
     broken=lambda: replay(sum_of_codes_by_appearance, _SIZES, name="codes by appearance"),
     mended=lambda: replay(sum_of_listed_codes, _SIZES, name="codes listed beforehand"),
     ours=(
@@ -250,7 +250,7 @@ NORMALISER = Exhibit(
         "common: with a few people, or with many coordinates that were all divided by the same number, the size "
         "shows."
     ),
-    sources=("Opacus #571", "Opacus #819"),
+    sources=("meta-pytorch/opacus#571", "meta-pytorch/opacus#819"),
     broken=lambda: replay(step_over_the_rows_there_are, _GRADIENTS, name="a step over the rows there are"),
     mended=lambda: replay(step_over_the_stated_batch, _GRADIENTS, name="a step over the stated batch"),
     ours=(

@@ -78,7 +78,7 @@ NAN = Exhibit(
         "it went in. The sum is then NaN, and so is the answer, whatever the noise. One person with an empty "
         "field is seen with certainty."
     ),
-    sources=("google/differential-privacy PR #405", "opendp #2935", "np.clip lets NaN through"),
+    sources=("google/differential-privacy#405", "opendp/opendp#2935", "np.clip lets NaN through"),
     broken=lambda: replay(clipped_sum, _HOURS, name="a clipped sum"),
     mended=lambda: replay(filled_sum, _HOURS, name="a clipped sum, NaN counted as 0"),
     ours=(
@@ -126,8 +126,8 @@ FLOAT_ORDER = Exhibit(
     ),
     sources=(
         "Casacuberta, Shoemate, Vadhan and Wagaman 2022, Widespread underestimation of sensitivity",
-        "google/differential-privacy #126",
-        "opendp #2923",
+        "google/differential-privacy#126",
+        "opendp/opendp#2923",
     ),
     broken=lambda: replay(sum_then_shift, _TIMES, name="a sum in single precision"),
     mended=lambda: replay(shift_then_sum, _TIMES, name="a sum of integers"),
@@ -169,9 +169,9 @@ OVERFLOW = Exhibit(
         "everything happens on a circle.)"
     ),
     sources=(
-        "opendp #178",
-        "opendp #2925, claimed 2 and moved by 4,294,967,296",
-        "google/differential-privacy #40",
+        "opendp/opendp#178",
+        "opendp/opendp#2925, claimed 2 and moved by 4,294,967,296",
+        "google/differential-privacy#40",
     ),
     broken=lambda: replay(sum_in_32_bits, _PENCE, name="a sum in 32 bits"),
     mended=lambda: replay(saturated_sum, _PENCE, name="a sum that saturates"),
@@ -217,7 +217,7 @@ DENOMINATOR = Exhibit(
         "size of the table” have looked at the neighbours of one table, not at all pairs of neighbours."
     ),
     sources=(
-        "smartnoise-core #356, taken up in #355",
+        "opendp/smartnoise-core#356, taken up in #355",
         "diffprivlib's tools.mean, with noise for (upper − lower)/n",
     ),
     broken=lambda: replay(mean_over_the_number_of_rows, _AGES, name="a mean over n"),
@@ -259,7 +259,7 @@ BOUNDS = Exhibit(
         "nothing is wrong, and no test notices. For ages between 0 and 100 the sensitivity comes out as 0: the "
         "sum is released as it is, to the last digit, under the name of differential privacy."
     ),
-    sources=("diffprivlib #104 and #105, PR #110",),
+    sources=("IBM/differential-privacy-library#104 and #105, PR #110",),
     broken=lambda: replay(squares_by_the_lower_bound_twice, _AGES, name="squares, by the lower bound twice"),
     mended=lambda: replay(squares_by_both_bounds, _AGES, name="squares, by both bounds"),
     ours=(
@@ -297,7 +297,7 @@ CONTRIBUTION = Exhibit(
         "person are bounded, no sensitivity is true."
     ),
     sources=(
-        "google/differential-privacy PR #84, a bound that outliers got past",
+        "google/differential-privacy#84, a bound that outliers got past",
         "Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo and Gipson 2020, Differentially private "
         "SQL with bounded user contribution",
     ),

@@ -69,7 +69,7 @@ BOUNDARY = Exhibit(
         "itself is hit quite often: at scale 1 and threshold 5 the hermit is shown in 1.3 % of all releases where "
         "0.5 % was promised."
     ),
-    sources=("opendp #2922",),
+    sources=("opendp/opendp#2922",),
     broken=_above,
     mended=_at_least,
     ours=(
