@@ -20,6 +20,8 @@ from discreet.cli import app
 from discreet.cli.targets import chosen
 
 MECHANISMS = """
+import sys
+
 from discreet import noise, privacy
 from discreet.audit.subject import Subject
 from discreet.mechanisms import Laplace
@@ -59,6 +61,26 @@ def noisy_sum(numbers):
 
 def nothing(numbers):
     return sum(numbers)
+
+
+def consuming(numbers):
+    return noisy_sum([numbers.pop() for _ in [*numbers]])
+
+
+async def awaited(numbers):
+    return sum(numbers)
+
+
+def leaving(numbers):
+    sys.exit(0)
+
+
+def left():
+    sys.exit(0)
+
+
+def leaving_on_two(numbers):
+    return sys.exit(0) if 2 in numbers else 7
 
 
 forty_two = 42
@@ -223,6 +245,13 @@ PAIR = ("--epsilon", "1", "--on", "[1]", "--and", "[2]")
         (["workshop:honest", "--html", "nowhere/page.html"], "a folder that exists"),
         (["--museum", *PAIR], "bring their own claims"),
         (["--museum", "sparse-vectr"], "The museum has no 'sparse-vectr'. Did you mean"),
+        (["--museum", "nothing"], "The museum has no 'nothing'. There are: boundary-missing-from-delta, "),
+        (["--museum", "nothing"], "And discreet audit --museum, without a name, visits all."),
+        (["workshop:noisy_sum", "--epsilon", "1", "--on", "[1]", "--and", "[ 1 ]"], "are the same data"),
+        (["workshop:consuming", *PAIR], "changes its data"),
+        (["workshop:awaited", *PAIR], "a coroutine, which is still to be waited for"),
+        (["workshop:leaving", *PAIR], "only raises on these data, so there is nothing to audit: SystemExit: 0"),
+        (["workshop:left"], "cannot be made: SystemExit: 0"),
     ],
 )
 def test_bad_input_ends_with_a_sentence_and_exit_code_2(workshop: Path, arguments: list[str], words: str) -> None:
@@ -245,6 +274,31 @@ def test_a_module_that_fails_is_named_with_its_error(workshop: Path) -> None:
     result = audit("failing:thing")
     assert result.exit_code == 2
     assert "'failing' cannot be imported: ZeroDivisionError: division by zero" in result.stderr
+
+
+def test_a_module_that_ends_python_does_not_end_the_audit_in_silence(workshop: Path) -> None:
+    (workshop / "quitting.py").write_text("import sys\nsys.exit(0)\n")
+    result = audit("quitting:thing")
+    assert result.exit_code == 2
+    assert "'quitting' cannot be imported: SystemExit: 0" in result.stderr
+
+
+def test_a_mechanism_that_ends_python_on_one_table_is_caught(workshop: Path) -> None:
+    result = audit("workshop:leaving_on_two", *PAIR)
+    assert result.exit_code == 1
+    assert "CAUGHT" in result.stdout
+
+
+def test_code_that_ends_python_where_nobody_expects_it_is_a_crash(workshop: Path) -> None:
+    (workshop / "quitter.py").write_text(
+        "import sys\nfrom discreet import privacy\nfrom discreet.audit.subject import Subject\n"
+        "class Pairs(list):\n    def __len__(self): sys.exit(0)\n"
+        "odd = Subject(name='odd', release=abs, loss=privacy.Pure(1), pairs=Pairs([(0, 1)]))\n"
+    )
+    result = audit("quitter:odd")
+    assert result.exit_code == 70
+    assert "ended Python (SystemExit: 0)" in result.stderr
+    assert result.stdout == ""
 
 
 def test_a_crash_is_not_taken_for_a_finding(workshop: Path) -> None:
@@ -302,6 +356,18 @@ def test_a_terminal_that_knows_no_greek_does_not_end_the_work(workshop: Path) ->
     )
     assert done.returncode == 1
     assert b"CAUGHT" in done.stdout
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_reader_that_went_away_is_not_taken_for_a_finding(workshop: Path, options: tuple[str, ...]) -> None:
+    command = [sys.executable, "-m", "discreet", "audit", "workshop:boastful", "--samples", "5000", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        said = process.stderr.read()
+    assert process.returncode == 141
+    assert said == "a module that talks\n"
 
 
 def test_control_c_ends_with_one_line(workshop: Path) -> None:

@@ -6,8 +6,14 @@ Attacks run at a confidence of 1 − 1e-7 or more where a verdict is asserted: t
 
 from __future__ import annotations
 
+import copy
+import itertools
 import math
-from collections.abc import Callable
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -288,6 +294,136 @@ def test_batches_of_every_type_are_taken_and_equal_laws_not_told_apart(answers: 
         abs, 0, 1, batch=lambda _, n: answers[noise.uniform_below(len(answers), n)], samples=2_000, confidence=SURE
     )
     assert found.epsilon == 0
+
+
+class Unwritten:
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
+
+
+def test_data_that_cannot_be_written_is_no_obstacle() -> None:
+    found = attack(
+        subject(privacy.Pure(1), None, [(Unwritten(), Unwritten())], release=lambda data: 1), samples=400
+    )
+    assert "on (an Unwritten that cannot be written)" in found.words
+
+
+def exits(bit: int) -> int:
+    return sys.exit(0) if bit else 7
+
+
+def yields(bit: int) -> Iterator[int]:
+    yield bit
+
+
+@pytest.mark.parametrize(
+    "release",
+    [exits, yields, lambda bit: (Fraction(bit), "x"), lambda bit: {"all": yields(bit)}],
+    ids=["an end", "a generator", "a fraction", "a generator inside"],
+)
+def test_ends_and_generators_are_answers(release: Callable[[int], Any]) -> None:
+    assert lower_bound(release, 0, 1, samples=400).epsilon > 2
+
+
+def test_long_doubles_are_told_apart_beyond_double_precision() -> None:
+    last = np.finfo(np.longdouble).eps
+    assert lower_bound(lambda bit: 1 + bit * last, 0, 1, samples=400).epsilon > 2
+    assert lower_bound(abs, 0, 1, batch=lambda bit, n: np.full(n, 1 + bit * last), samples=400).epsilon > 2
+
+
+@pytest.mark.parametrize("kept", [np.zeros(2), [0, 0], {"n": 0}], ids=["array", "list", "dict"])
+def test_an_answer_that_the_mechanism_overwrites_later_counts_as_it_was(kept: Any) -> None:
+    place = "n" if isinstance(kept, dict) else 0
+
+    def alternating(bit: int) -> Any:
+        kept[place] = 1 if bit else 1 - kept[place]
+        return kept
+
+    assert lower_bound(alternating, 0, 1, samples=400).rates == (0.5, 0.0)  # as seen later, all would be alike
+
+
+def test_wide_answers_take_little_memory_and_time() -> None:
+    """20,000 doubles in each answer, of which one tells: a leak that is found among them all."""
+
+    def wide(bit: int) -> Any:
+        answer = drawn[int(noise.uniform_below(len(drawn)))].copy()
+        answer[12_345] += 3 * bit
+        return answer
+
+    drawn = np.random.default_rng(1).normal(size=(64, 20_000))
+    tracemalloc.start()
+    found = lower_bound(wide, 0, 1, samples=400)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.epsilon > 1
+    assert "entry 12345" in found.event
+    assert most < 1e9
+
+
+# -- data that stays as it is -----------------------------------------------------------------------------------
+
+
+@dataclass
+class Held:
+    rows: list[int]
+
+
+def emptied(rows: Any) -> int:
+    total = int(sum(rows))
+    rows.clear()
+    return total
+
+
+def reversed_in_place(rows: Any) -> Any:
+    rows[:] = rows[::-1].copy()
+    return rows[0]
+
+
+@pytest.mark.parametrize(
+    ("release", "pair"),
+    [
+        (emptied, ([5, 1], [5])),
+        (lambda data: emptied(data["rows"]), ({"rows": [5]}, {"rows": []})),
+        (lambda data: emptied(data.rows), (Held([5]), Held([]))),
+        (lambda data: emptied(data[0]), (([5],), ([],))),
+        (reversed_in_place, (np.arange(3), np.arange(4))),
+    ],
+)
+@pytest.mark.parametrize("many", [False, True], ids=["one by one", "in batches"])
+def test_a_mechanism_that_changes_its_data_is_refused(release: Any, pair: Any, many: bool) -> None:
+    batch = (lambda data, n: [release(data) for _ in range(n)]) if many else None
+    fresh = copy.deepcopy(pair)
+    with pytest.raises(ParameterError, match=r"changes its data.*copy.deepcopy"):
+        lower_bound(release, *fresh, samples=400, batch=batch)
+
+
+def test_a_change_that_comes_late_is_refused_too() -> None:
+    calls = itertools.count()
+
+    def late(rows: list[int]) -> int:
+        if next(calls) == 700:
+            rows.pop()
+        return 1
+
+    with pytest.raises(ParameterError, match="changes its data"):
+        lower_bound(late, [1], [2], samples=400)
+
+
+def test_data_that_is_used_up_by_reading_is_refused() -> None:
+    with pytest.raises(
+        ParameterError, match=r"'list_iterator', which the first release uses up. Write list\(data\)"
+    ):
+        lower_bound(sum, iter([1]), iter([2]), samples=400)
+
+
+def test_data_that_stays_as_it_is_is_taken_whatever_it_is() -> None:
+    for data in ([1, math.nan], {"a": {1, 2}}, np.array(["x"], dtype=object), Unwritten(), len, itself([])):
+        assert lower_bound(lambda _: 1, data, data, samples=400).epsilon == 0
+
+
+def itself(ring: list[Any]) -> list[Any]:
+    ring.append(ring)
+    return ring
 
 
 # -- the record -------------------------------------------------------------------------------------------------

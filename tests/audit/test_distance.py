@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -79,6 +81,35 @@ def test_distances_are_exact() -> None:
     last_place = list(excesses(Bound(1.0), differences(0.0, 1.0000000000000002), joins=True))
     assert str(last_place[0]) == "moves by 1 + 2.22045e-16 (l1), and 1 was declared"
     assert not list(excesses(Bound(1.0), differences(0.0, 1.0), joins=True))
+
+
+@primitive
+def silent(value: Any, *, sensitivity: Any) -> None:
+    """A mechanism that releases nothing, whatever it is given."""
+
+
+@pytest.mark.parametrize(
+    "exactly",
+    [Fraction, Decimal, np.longdouble, np.float32, np.int8, np.uint64, lambda n: np.array([n, Fraction(1, 3)])],
+    ids=["Fraction", "Decimal", "longdouble", "float32", "int8", "uint64", "object"],
+)
+def test_numbers_of_every_type_move_by_what_they_move(exactly: Callable[[int], Any]) -> None:
+    passes(lambda rows: silent(exactly(len(rows)), sensitivity=1), limit=3)
+    words = caught(lambda rows: silent(exactly(len(rows)), sensitivity=0.5), limit=3)
+    assert "moves by 1 (l1), and 0.5 was declared" in words
+
+
+def test_distances_between_numbers_of_any_type_are_exact() -> None:
+    assert differences(Decimal("0.1"), Decimal("0.3")) == [Fraction(1, 5)]
+    assert differences(Decimal("NaN"), Decimal("NaN")) == differences([Decimal("Infinity")], [math.inf]) == []
+    assert differences([Decimal("sNaN"), Fraction(1, 3)], [Decimal(1), 1]) == [math.inf, Fraction(2, 3)]
+    assert differences(np.longdouble(1), np.longdouble(1) + np.finfo(np.longdouble).eps) == [Fraction(1, 2**63)]
+    assert differences(np.array([1, 2.5], dtype=object), [Fraction(1), 2]) == [Fraction(-1, 2)]
+
+
+@pytest.mark.parametrize("one", [np.array([1.0]), np.array(1), np.array([[1]]), np.longdouble(1), np.int8(1)])
+def test_a_sensitivity_may_be_an_array_of_one_number(one: Any) -> None:
+    passes(lambda rows: silent(len(rows), sensitivity=one), limit=3)
 
 
 @pytest.mark.parametrize(

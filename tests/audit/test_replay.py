@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -10,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from discreet.audit.neighbours import bases
@@ -228,6 +231,77 @@ def test_an_unnoised_value_inside_a_result_is_caught(hidden: Callable[[Rows], An
     assert "the result changes" in caught(hidden, limit=3)
 
 
+class Slotted:
+    __slots__ = ("number",)
+
+    def __init__(self, number: int):
+        self.number = number
+
+
+class Unwritten(Silent):
+    """A result that cannot be written."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        lambda rows: Slotted(len(rows)),
+        lambda rows: Unwritten(len(rows)),
+        lambda rows: {"all": (row["age"] for row in rows)},
+        lambda rows: True if len(rows) % 2 else 1,
+        lambda rows: float(2) if len(rows) % 2 else 2,
+        lambda rows: math.nan if len(rows) % 2 else "NaN",
+    ],
+    ids=["in slots", "in what cannot be written", "in a generator", "in True or 1", "in 2 or 2.0", "in NaN"],
+)
+def test_what_only_a_close_look_shows_is_caught(hidden: Callable[[Rows], Any]) -> None:
+    assert "the result changes" in caught(lambda rows: (count_in_bath(rows), hidden(rows)), limit=3)
+
+
+def test_results_that_show_nothing_are_refused() -> None:
+    async def later(rows: Rows) -> int:
+        return len(rows)
+
+    with pytest.raises(ParameterError, match="a coroutine, which is still to be waited for"):
+        replay(later, PEOPLE)
+    with pytest.raises(ParameterError, match="a function that shows nothing"):
+        replay(lambda rows: (count_in_bath(rows), lambda: rows), PEOPLE)
+
+
+def test_a_way_out_that_depends_on_the_data_is_caught() -> None:
+    def leaves(rows: Rows) -> Any:
+        if any(row["weight"] != row["weight"] for row in rows):
+            sys.exit(3)
+        return count_in_bath(rows)
+
+    assert "it raises SystemExit: 3, and on the table itself it gives" in caught(leaves, limit=None)
+
+
+def test_a_primitive_that_ends_python_is_recorded_as_any_other_that_raises() -> None:
+    @primitive
+    def out(value: Any, *, sensitivity: int) -> None:
+        sys.exit(3)
+
+    def caught_out(rows: Rows) -> str:
+        with pytest.raises(SystemExit):
+            out(len(rows), sensitivity=1)
+        return "out"
+
+    assert not replay(caught_out, PEOPLE, limit=3).caught
+
+
+def test_a_note_that_an_exception_carries_is_caught() -> None:
+    def noted(rows: Rows) -> None:
+        error = ValueError("bad")
+        error.add_note(f"of {len(rows)} rows")
+        raise error
+
+    assert "ValueError: bad\nof 5 rows" in caught(noted, limit=3)
+
+
 def test_an_honest_result_may_be_an_object() -> None:
     passes(lambda rows: Silent(count_in_bath(rows)), limit=10)
 
@@ -328,6 +402,37 @@ def test_rows_that_say_nothing_are_refused() -> None:
         replay(count_in_bath, [])
     with pytest.raises(ParameterError, match=r"No row has a column 'name'.*\['age', 'weight', 'city'\]"):
         replay(count_in_bath, PEOPLE, person="name")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"computation": 3}, "must be a function of the rows, not int"),
+        ({"rows": [1, 2]}, "a list of dictionaries, a row each, and row 0 is int"),
+        ({"rows": [{"age": 1}, None]}, "row 1 is NoneType"),
+        ({"rows": "age"}, "row 0 is str"),
+        ({"rows": 7}, "row 0 is int"),
+        ({"rows": pd.DataFrame({"age": [1]})}, r'row 0 is str.*frame.to_dict\("records"\)'),
+        ({"limit": 0}, "limit must be a whole number, 1 or more, not 0"),
+        ({"limit": -1}, "limit must be a whole number, 1 or more, not -1"),
+        ({"seed": 1.5}, "seed must be a whole number, 0 or more, not 1.5"),
+        ({"seed": -1}, "seed must be a whole number"),
+    ],
+)
+def test_what_has_no_meaning_is_refused_in_words(options: dict[str, Any], says: str) -> None:
+    given: dict[str, Any] = {"computation": count_in_bath, "rows": PEOPLE} | options
+    with pytest.raises(ParameterError, match=says):
+        replay(given.pop("computation"), given.pop("rows"), **given)
+
+
+def test_cells_of_any_kind_are_taken() -> None:
+    cells = [object(), [1, [2]], {"a": 1}, np.array([1, 2]), Unwritten(1), len]
+    passes(number_of_rows, [{"cell": cell} for cell in cells], limit=5)
+    passes(number_of_rows, [{"id": cell} for cell in cells], limit=5, person="id")
+
+
+def number_of_rows(rows: Rows) -> Any:
+    return Laplace(scale=1, sensitivity=1000).release(Exact(len(rows), sensitivity=1000))
 
 
 def test_a_computation_that_releases_nothing_is_told_so() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 
 import pytest
 from rich.console import Console
@@ -59,6 +60,23 @@ def test_nothing_is_cut_off(width: int) -> None:
         assert part in text
     for part in ("Laplace(scale=10)", "0.9876", "certain", "0.3", "CAUGHT", "∞", "1e-06", "0.999999", "12.5"):
         assert part in text
+
+
+@pytest.mark.parametrize(
+    ("width", "headings"),
+    [
+        (71, ["attack", "verdict", "claimed ε", "found ε ≥", "δ", "confidence", "seconds"]),
+        (60, ["attack", "verdict", "claimed ε", "found ε ≥", "δ"]),
+        (40, ["attack", "verdict", "claimed ε"]),
+        (5, ["attac"]),
+    ],
+)
+def test_a_narrow_terminal_shows_fewer_columns_and_cuts_none(width: int, headings: list[str]) -> None:
+    text = shown(Findings(reports=(HONEST,)), width)
+    assert re.split(r"\s{2,}", text.splitlines()[0].strip()) == headings or width == 5
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text or width == 5
+    assert ("holds" in text) == (width > 5)
 
 
 @pytest.mark.parametrize("width", [80, 140])

@@ -12,12 +12,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow
 import pytest
 
-from discreet.errors import BudgetExceeded, QuestionRefused
+from discreet.errors import BudgetExceeded, ParameterError, QuestionRefused
 from discreet.ledger import Budget
 from discreet.vault.schema import Category, Column, Integer, Real, Text
+from discreet.vault.sources import Source
 from discreet.vault.vault import Vault
 
 ROWS: dict[str, list[Any]] = {
@@ -232,8 +234,8 @@ def test_the_charge_is_on_the_disk_before_the_engine_is_asked(
         def close(self) -> None:
             self.engine.close()
 
-    engine = Watching(vault._engine())
-    monkeypatch.setattr(vault, "_engine", lambda: engine)
+    engine = Watching(vault._engine(vault.description))
+    monkeypatch.setattr(vault, "_engine", lambda _: engine)
     vault.ask("select count(*) from people", epsilon=1)
     assert seen == [1]
 
@@ -299,3 +301,62 @@ def test_a_release_is_worth_what_its_label_says(vault: Vault) -> None:
     assert set(release.label.columns) == {"age", "city", "pay"}
     assert "who" in facts["Privacy"]["Unit"]
     assert release.cost.cost.epsilon == 1
+
+
+def test_a_person_column_is_not_mistaken_for_one_that_differs_in_capitals(tmp_path: Path) -> None:
+    table = pyarrow.table({"a": [1] * 60, "User": [7] * 60, "user": [str(i) for i in range(60)]})
+    options: dict[str, Any] = {"person": "User", "budget": Budget(1)}
+    with pytest.raises(ParameterError, match="User"):
+        Vault.seal(table, to=tmp_path / "a.vault", columns={"a": Integer(0, 9), "user": Text()}, **options)
+    with pytest.raises(ParameterError, match="capitals"):
+        Vault.seal(
+            table.rename_columns(["a", "User", "A"]),
+            to=tmp_path / "b.vault",
+            columns={"a": Integer(0, 9), "A": Integer(0, 9)},
+            **options,
+        )
+
+
+@pytest.mark.parametrize(("collation", "spelling"), [("NOCASE", "OSLO"), ("NOACCENT", "ósló")])
+def test_nobodys_spelling_stands_for_that_of_all(tmp_path: Path, collation: str, spelling: str) -> None:
+    """A collation of the source would merge the two, and show whichever comes first."""
+    with duckdb.connect(tmp_path / "source.duckdb") as source:
+        source.execute(f"CREATE TABLE t (who INTEGER, city VARCHAR COLLATE {collation})")
+        source.execute(f"INSERT INTO t SELECT 0, '{spelling}' UNION ALL SELECT i, 'oslo' FROM range(1, 400) r(i)")
+    vault = Vault.seal(
+        Source(str(tmp_path / "source.duckdb"), table="t"),
+        to=tmp_path / "t.vault",
+        person="who",
+        columns={"city": Text()},
+        budget=Budget(20, "1e-6"),
+    )
+    assert vault.ask("select city, count(*) from t group by city", epsilon=2).keys["city"] == ("oslo",)
+
+
+def test_a_question_keeps_to_the_version_it_was_planned_for(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = vault._planned
+
+    def then_sealed_anew(*call: Any) -> Any:
+        made = planned(*call)
+        vault.reseal(pyarrow.table(ROWS), rows_per_person=50)
+        return made
+
+    monkeypatch.setattr(vault, "_planned", then_sealed_anew)
+    release = vault.ask("select count(*) from people", epsilon=1)
+    assert release.label.version == 1
+    assert vault.description.version == 2
+    assert "people version 1:" in next(e for e in vault.ledger.entries() if e.kind == "charge").content["question"]
+
+
+def test_a_name_that_is_there_twice_is_refused_before_anything_is_paid(vault: Vault) -> None:
+    with pytest.raises(QuestionRefused, match="two columns"):
+        vault.ask("select city, count(*) as city from people group by city", epsilon=1)
+    assert vault.ledger.balance().spent.epsilon == 0
+
+
+def test_widths_belong_to_aggregates_and_not_to_their_names(vault: Vault) -> None:
+    first = vault.ask("select count(*) as p, sum(age) as q from people", within={"p": 5, "q": 900})
+    other = vault.ask("select count(*) as q, sum(age) as p from people", within={"p": 900, "q": 5})
+    assert other.free
+    assert not vault.preview("select count(*) as q, sum(age) as p from people", within={"p": 5, "q": 900}).recorded
+    assert first["p"].values == other["q"].values

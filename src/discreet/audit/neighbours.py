@@ -198,8 +198,8 @@ def _stranger(table: Rows, person: str | None) -> Row:
     numbers = [value for value in ids if isinstance(value, int | float | np.number) and -(2**52) < value < 2**52]
     if numbers or not ids:
         return {person: max(numbers, default=0) + 1}
-    unseen = "nobody"
-    while unseen in ids:
+    unseen, taken = "nobody", {value for value in ids if isinstance(value, str)}
+    while unseen in taken:
         unseen += "'"
     return {person: unseen}
 

@@ -20,7 +20,7 @@ Mechanism = Callable[[Any], Any]
 Batch = Callable[[Any, int], Any]
 Progress = Callable[[int, int], object]
 
-_FIRST = 64  # answers of the first part, which shows how large they are
+_FIRST = 61  # answers of the first part, which shows how large they are; prime, lest changes undo themselves
 _ROWS, _NUMBERS = 2**20, 2**22  # most answers, and most numbers in them, of a later part
 _SINGLE = 2**14  # most answers of a part that is made one by one
 _PLAIN = {type(None), bool, int, float, str, bytes} | {np.dtype(code).type for code in "?bhilqBHILQefdg"}

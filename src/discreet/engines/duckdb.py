@@ -28,6 +28,8 @@ from discreet.engines.waiting import waited_for
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from duckdb import DuckDBPyConnection
     from sqlglot.expressions import Expression
 
@@ -49,6 +51,7 @@ class DuckDB:
             raise ParameterError(f"there are no sealed rows at {self._path}.")
         self._limits: dict[str, dict[str, int]] = {}
         self._instance: DuckDBPyConnection | None = None
+        self._worker: ThreadPoolExecutor | None = None
         self._process, self._local, self._lock = os.getpid(), threading.local(), threading.Lock()
 
     def __repr__(self) -> str:
@@ -90,7 +93,10 @@ class DuckDB:
         """Let go of the file. The next question opens it again."""
         with self._lock:
             instance, self._instance = self._instance, None
+            worker, self._worker = self._worker, None
             self._local = threading.local()
+        if worker is not None:
+            worker.shutdown(wait=False)
         if instance is not None and self._process == os.getpid():
             instance.close()
 
@@ -116,7 +122,11 @@ class DuckDB:
         cursor = self._cursor()
         if threading.current_thread() is not threading.main_thread():  # interrupts go to the main thread only
             return fetch(cursor.execute(query))
-        return waited_for(lambda: fetch(cursor.execute(query)), stop=cursor.interrupt)
+        if self._worker is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._worker = ThreadPoolExecutor(1)  # kept: the first query of a new thread takes twice as long
+        return waited_for(lambda: fetch(cursor.execute(query)), stop=cursor.interrupt, begin=self._worker.submit)
 
     def _limits_of(self, rows: str) -> dict[str, int]:
         """How large the codes of each column can be: its type says it, and no weight exceeds one unit."""
@@ -134,7 +144,7 @@ class DuckDB:
             if self._instance is not None:
                 # Taken over by a fork: its threads are gone, and to destroy it would wait for them.
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._instance))
-            self._instance = None
+            self._instance = self._worker = None
             self._process, self._local, self._lock = os.getpid(), threading.local(), threading.Lock()
         cursor: DuckDBPyConnection | None = getattr(self._local, "cursor", None)
         if cursor is None:

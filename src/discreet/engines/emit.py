@@ -66,6 +66,7 @@ DIALECTS = {
         functions={
             "TRY": "TRY_CAST({0} AS {1})",
             "IS_NAN": "ISNAN({0})",
+            "BINARY": '({0} COLLATE "binary")',
             "DICTIONARY": "ENUM_CODE(TRY_CAST({0} AS ENUM ({rest})))",
             "DAYS_SINCE": "({0} - {1})",
             "MICROSECONDS": "EPOCH_US({0})",
@@ -90,6 +91,7 @@ DIALECTS = {
         like_escapes=True,
         functions={
             "IS_NAN": "({0} = 'NaN')",
+            "BINARY": '({0} COLLATE "C")',
             "DICTIONARY": "(ARRAY_POSITION(ARRAY[{rest}]::TEXT[], {0}) - 1)",
             "DAYS_SINCE": "({0} - {1})",
             "MICROSECONDS": "(EXTRACT(EPOCH FROM {0}) * 1000000)::BIGINT",
@@ -115,6 +117,7 @@ DIALECTS = {
         functions={
             "TRY": "TRY_CAST({0} AS {1})",
             "IS_NAN": "ISNAN({0})",
+            "BINARY": "({0} COLLATE UTF8_BINARY)",
             "DICTIONARY": "(ARRAY_POSITION(ARRAY({rest}), {0}) - 1)",
             "DAYS_SINCE": "DATEDIFF({0}, {1})",
             "MICROSECONDS": "UNIX_MICROS({0})",
@@ -251,6 +254,18 @@ def _branches(tree: Expression) -> list[Expression]:
     return [*(branch.args["true"] for branch in tree.args["ifs"]), *([default] if default is not None else [])]
 
 
+def _made_of_literals(tree: Expression) -> bool:
+    """Whether no column gives the value its type, whatever columns decide which one it is."""
+    match tree:
+        case exp.Paren() | exp.Neg():
+            return _made_of_literals(tree.this)
+        case exp.Case():
+            return all(map(_made_of_literals, _branches(tree)))
+        case exp.Add() | exp.Sub() | exp.Mul() | exp.IntDiv():
+            return _made_of_literals(tree.this) and _made_of_literals(tree.expression)
+    return isinstance(tree, exp.Literal | exp.Null)
+
+
 def _refused(tree: Expression, wanted: str) -> ParameterError:
     return ParameterError(f"no engine is asked for {type(tree).__name__} where {wanted} is wanted.")
 
@@ -283,11 +298,11 @@ class _Text:
         return f"CAST({self.of(tree)} AS {self.dialect.types[kind]})"
 
     def operation(self, tree: Expression, kind: str | None) -> str:
-        if self.limits is not None and tree.find(exp.Column, exp.Null) is None:
-            low, high = reach(tree, self.limits)
-            if low == high:  # a constant; a CASE without columns may still be one of several
-                return f"({low})"  # engines give literals types of their own
         left, right = self.number(tree.this, kind), self.number(tree.expression, kind)
+        if self.limits is not None and tree.find(exp.Column, exp.Null, exp.Case) is None:
+            return f"({reach(tree, self.limits)[0]})"
+        if kind is not None and _made_of_literals(tree):  # to which engines give types of their own
+            left, right = (f"CAST({side} AS {self.dialect.types[kind]})" for side in (left, right))
         if isinstance(tree, exp.IntDiv):
             template = self.dialect.wide_division if kind == "WIDE" else self.dialect.division
             if template is None:

@@ -17,12 +17,21 @@ Done = TypeVar("Done")
 _PAUSE = 0.1  # seconds
 
 
+def started(work: Callable[[], None]) -> None:
+    """Begin some work in a thread of its own."""
+    threading.Thread(target=work, daemon=True).start()
+
+
 def waited_for(
-    work: Callable[[], Done], *, stop: Callable[[], None], meanwhile: Callable[[], None] | None = None
+    work: Callable[[], Done],
+    *,
+    stop: Callable[[], None],
+    meanwhile: Callable[[], None] | None = None,
+    begin: Callable[[Callable[[], None]], object] = started,
 ) -> Done:
     """Return what some work returns, or raise what it raises. An interrupt calls `stop` until the work has ended.
 
-    `meanwhile` is called ten times a second while it lasts.
+    `meanwhile` is called ten times a second while it lasts. `begin` hands the work to another thread.
 
     >>> waited_for(lambda: 6 * 7, stop=lambda: None)
     42
@@ -43,7 +52,7 @@ def waited_for(
             ended.set()
 
     try:
-        threading.Thread(target=worker, daemon=True).start()
+        begin(worker)
         while not ended.wait(None if meanwhile is None else _PAUSE):
             if meanwhile is not None:
                 meanwhile()

@@ -67,7 +67,7 @@ class Description:
                 "without a person column every row is a person, and rows_per_person is 1. "
                 f'Name the column: person="user_id", rows_per_person={self.rows_per_person}.'
             )
-        if self.person in self.columns:
+        if self.person is not None and self.person.casefold() in {name.casefold() for name in self.columns}:
             raise ParameterError(
                 f"{self.person!r} says who a row is about, and nothing may be asked about it. "
                 "Leave it out of the columns."

@@ -87,7 +87,7 @@ def _take_persons(people: list[Part], person: str | None) -> None:
 def _person(family: Family, *, several: bool) -> Step:
     """Who a row is about: NaN is nobody, as NULL is. Several tables may have different types for one person."""
     if several or family in ("float", "other"):
-        return lambda value: reading.as_text(value, family)
+        return lambda value: reading.as_text(value, family, binary=False)  # a collation may merge, never divide
     return lambda value: value
 
 

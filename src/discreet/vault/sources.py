@@ -243,7 +243,13 @@ def _frame(connection: DuckDBPyConnection, source: Source, wanted: set[str] | No
     empty = pyarrow.Table.from_batches([], schema)  # schema.empty_table() would import pandas
     connection.register(f"{name}_empty", empty)
     connection.register(name, stream)
-    return Reading(name, {**unread, **_described(connection, f"{name}_empty", source).types})
+    described = _described(connection, f"{name}_empty", source).types
+    if list(described) != schema.names:  # DuckDB's names ignore capitals, and it renames what it cannot tell apart
+        raise ParameterError(
+            f"{source.words} has columns whose names differ in capitals only, or not at all: "
+            f"{', '.join(map(repr, schema.names))}. Rename them before sealing."
+        )
+    return Reading(name, {**unread, **described})
 
 
 def _selected(stream: Any, columns: list[str]) -> Any:

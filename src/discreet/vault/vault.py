@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import BudgetExceeded, ParameterError
+from discreet.errors import BudgetExceeded, ParameterError, QuestionRefused
 from discreet.ledger import Balance, Budget, Cost, Ledger, cost
 from discreet.ledger.costs import described
 from discreet.mechanisms import tails
@@ -92,7 +92,7 @@ class Vault:
     def __init__(self, path: str | Path, *, analyst: str | None = None, purpose: str | None = None):
         """Open a vault, as an analyst and for a purpose if these have accounts of their own."""
         self._path = Path(path)
-        self._description = descriptions.read(self._path)
+        descriptions.read(self._path)  # refuses in words what is no vault
         self._ledger = Ledger.open(self._path / LEDGER)
         self._analyst, self._purpose = analyst, purpose
         self._engines: dict[int, Engine] = {}
@@ -139,7 +139,7 @@ class Vault:
         """Give the vault a new version of its rows, under the same ledger."""
         from discreet.vault import sealing
 
-        self._description = sealing.reseal(source, to=self._path, **changes)
+        sealing.reseal(source, to=self._path, **changes)
 
     # -- asking -----------------------------------------------------------------------------------------------
 
@@ -160,11 +160,16 @@ class Vault:
         The same question is free once its answer is recorded. Two who ask it at the same moment, before either
         has an answer, may both pay, and then have an answer each; the charge of both is counted.
         """
-        asked = self._parsed(question)
+        # Read once for the whole question: what is planned for one version must not run on the rows of another.
+        description = descriptions.read(self._path)
+        asked = _parsed(question, description)
         if isinstance(within, str) and within.strip().endswith("%"):
-            return self._step_by_step(asked, within, confidence)
-        made = self._planned(asked, epsilon, within, confidence, delta)
-        return self._presented(asked, self._released(made, _price(asked, epsilon, within, confidence, delta)))
+            if epsilon is not None or delta is not None:
+                raise ParameterError(f'within="{within}" finds its own epsilon: say one or the other.')
+            return self._step_by_step(asked, description, within, confidence)
+        made = self._planned(asked, description, epsilon, within, confidence, delta)
+        price = _price(asked, epsilon, within, confidence, delta)
+        return self._presented(asked, self._released(made, description, price))
 
     def preview(
         self,
@@ -176,9 +181,10 @@ class Vault:
         delta: Rational | None = None,
     ) -> Preview:
         """Say what a question would cost and how wide its answer would be. Nothing is asked of the rows."""
-        asked = self._parsed(question)
-        made = self._planned(asked, epsilon, within, confidence, delta)
-        text = self._text(_price(asked, epsilon, within, confidence, delta))
+        description = descriptions.read(self._path)
+        asked = _parsed(question, description)
+        made = self._planned(asked, description, epsilon, within, confidence, delta)
+        text = _text(description, _price(asked, epsilon, within, confidence, delta))
         return Preview(
             question=asked.text,
             expected=made.expected,
@@ -188,21 +194,10 @@ class Vault:
             recorded=self._ledger.find(text) is not None,
         )
 
-    def _parsed(self, question: Any) -> Question:
-        from discreet.vault.builder import Ask
-        from discreet.vault.sql import parse
-
-        self._description = descriptions.read(self._path)  # it may have been sealed anew meanwhile
-        text = question.sql(self._description.name) if isinstance(question, Ask) else question
-        if not isinstance(text, str):
-            raise ParameterError(
-                f'A question is SQL text or made with dp.select("count(*)"), not {type(question).__name__}.'
-            )
-        return parse(text, self._description)
-
     def _planned(
         self,
         asked: Question,
+        description: Description,
         epsilon: Rational | None,
         within: Widths | None,
         confidence: Rational,
@@ -210,7 +205,7 @@ class Vault:
     ) -> Plan:
         return plan(
             asked,
-            self._description,
+            description,
             epsilon=epsilon,
             within=within,
             confidence=confidence,
@@ -218,16 +213,16 @@ class Vault:
             delta=delta,
         )
 
-    def _step_by_step(self, asked: Question, within: str, confidence: Rational) -> Release:
+    def _step_by_step(
+        self, asked: Question, description: Description, within: str, confidence: Rational
+    ) -> Release:
         """Spend a little, look, and spend twice as much until the answer is good enough or the budget ends."""
         price = _price(asked, None, within, confidence, None)
-        steps = widths.doubling(
-            asked, self._description, within=within, confidence=confidence, budget=self._budget()
-        )
+        steps = widths.doubling(asked, description, within=within, confidence=confidence, budget=self._budget())
         release, why = None, "no larger epsilon is tried"
         for step, made in enumerate(steps):
             try:
-                release = self._released(made, f"{price} step {step}")
+                release = self._released(made, description, f"{price} step {step}")
             except BudgetExceeded:
                 if release is None:
                     raise
@@ -239,16 +234,15 @@ class Vault:
             raise AssertionError("there is a first step")
         return widths.short(self._presented(asked, release), _estimates(release), within, why)
 
-    def _released(self, made: Plan, price: str) -> Release:
+    def _released(self, made: Plan, description: Description, price: str) -> Release:
         """Charge, ask the engine, record: the one path of a number."""
-        if found := self._recorded(price):
+        text = _text(description, price)
+        if found := self._recorded(text):
             return found
         from discreet.vault.execute import execute
 
-        engine = self._engine()
-        charge = self._ledger.reserve(
-            made.losses, question=self._text(price), analyst=self._analyst, purpose=self._purpose
-        )
+        engine = self._engine(description)
+        charge = self._ledger.reserve(made.losses, question=text, analyst=self._analyst, purpose=self._purpose)
         estimates = execute(made, engine, ROWS)
         bill = Bill(cost=charge.cost, losses=tuple(described(made.losses)), balances=self._balances())
         keys, answers = columns(made.question, estimates)
@@ -256,7 +250,7 @@ class Vault:
             question=made.question.text,
             keys=keys,
             aggregates=tuple(answers),
-            label=label(made, self._description, bill),
+            label=label(made, description, bill),
             confidence=made.confidence,
             plan=made.words,
         )
@@ -264,8 +258,8 @@ class Vault:
             self._ledger.record(charge, json.dumps(release.as_json(), ensure_ascii=False))
         return release
 
-    def _recorded(self, price: str) -> Release | None:
-        found = self._ledger.find(self._text(price))
+    def _recorded(self, text: str) -> Release | None:
+        found = self._ledger.find(text)
         return None if found is None else Release.from_json(json.loads(found)).again(*self._balances())
 
     def _presented(self, asked: Question, release: Release) -> Release:
@@ -294,16 +288,12 @@ class Vault:
         keys = {key.name: chosen(table[key.name]) for key in asked.keys}
         return replace(release, keys=keys, aggregates=answers, columns=asked.columns)
 
-    def _text(self, price: str) -> str:
-        """What the ledger knows a question by: it is another one when the rows are."""
-        return f"{self._description.name} version {self._description.version}: {price}"
-
     # -- what anyone may look at ------------------------------------------------------------------------------
 
     @property
     def description(self) -> Description:
         """What is public about the table."""
-        return self._description
+        return descriptions.read(self._path)
 
     @property
     def ledger(self) -> Ledger:
@@ -332,7 +322,7 @@ class Vault:
         return f"Vault({str(self._path)!r})"
 
     def __str__(self) -> str:
-        return f"{self._description}\n\n{self._ledger}"
+        return f"{self.description}\n\n{self._ledger}"
 
     def _repr_html_(self) -> str:
         return self._ledger._repr_html_()
@@ -347,13 +337,34 @@ class Vault:
         named = [{}, {"analyst": self._analyst}, {"purpose": self._purpose}]
         return tuple(self._ledger.balance(**who) for who in named if not who or all(who.values()))
 
-    def _engine(self) -> Engine:
+    def _engine(self, description: Description) -> Engine:
         from discreet.engines.duckdb import DuckDB
 
-        version = self._description.version
+        version = description.version
         if version not in self._engines:
-            self._engines[version] = DuckDB(self._path / self._description.rows_file)
+            self._engines[version] = DuckDB(self._path / description.rows_file)
         return self._engines[version]
+
+
+def _parsed(question: Any, description: Description) -> Question:
+    from discreet.vault.builder import Ask
+    from discreet.vault.sql import parse
+
+    text = question.sql(description.name) if isinstance(question, Ask) else question
+    if not isinstance(text, str):
+        raise ParameterError(
+            f'A question is SQL text or made with dp.select("count(*)"), not {type(question).__name__}.'
+        )
+    asked = parse(text, description)
+    names = [*(key.name for key in asked.keys), *(aggregate.name for aggregate in asked.aggregates)]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise QuestionRefused(f"{', '.join(twice)} is the name of two columns. Rename one: … as another.")
+    return asked
+
+
+def _text(description: Description, price: str) -> str:
+    """What the ledger knows a question by: it is another one when the rows are."""
+    return f"{description.name} version {description.version}: {price}"
 
 
 def _estimates(release: Release) -> Estimates:
@@ -375,12 +386,13 @@ def _price(
     delta: Rational | None,
 ) -> str:
     """A question with what was to be paid for it: asked for more, it is another one."""
-    paid = f"epsilon {positive(epsilon, 'epsilon')}" if epsilon is not None else f"within {_plain(within)}"
+    paid = f"epsilon {positive(epsilon, 'epsilon')}" if epsilon is not None else f"within {_plain(asked, within)}"
     extra = "" if delta is None else f", delta {Fraction(str(delta)) if isinstance(delta, float) else delta}"
     return f"{asked.text} [{paid}, confidence {1 - tails.doubt(confidence)}{extra}]"
 
 
-def _plain(within: Any) -> str:
+def _plain(asked: Question, within: Any) -> str:
+    """Widths in the order of the aggregates: their names are no part of a question's text."""
     if isinstance(within, Mapping):
-        return json.dumps({name: str(width) for name, width in sorted(within.items())}, ensure_ascii=False)
+        return json.dumps([str(within.get(aggregate.name)) for aggregate in asked.aggregates])
     return str(within).replace(" ", "")

@@ -145,14 +145,18 @@ def rounded_exactly(source: Expression, family: Family) -> Expression:
     return choose([(emit.function("IS_NAN", double), exp.Null()), (small, rounded(double))], exact)
 
 
-def as_text(source: Expression, family: Family) -> Expression:
-    """Return the value as text; a float that is a whole number is written like one, and NaN is NULL."""
+def as_text(source: Expression, family: Family, *, binary: bool = True) -> Expression:
+    """Return the value as text; a float that is a whole number is written like one, and NaN is NULL.
+
+    Texts of a database may be compared by a collation, under which one person's spelling would stand for that of
+    all. They are compared by their characters here, unless `binary` is False.
+    """
     from sqlglot import exp
 
     from discreet.engines import emit
 
     if family == "text":
-        return source.copy()
+        return emit.function("BINARY", source) if binary else source.copy()
     written = emit.cast(source, "TEXT", gently=True)
     if family != "float":
         return written
