@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.audit.answers import Outcomes, kind_in_words, merged, seen
+from discreet.audit.answers import Group, Outcomes, kind_in_words, merged, seen
 from discreet.audit.confidence import lower, upper
 from discreet.audit.events import Event, choose
 from discreet.audit.features import finest_bit, whole
 from discreet.audit.outcomes import Raised
 from discreet.audit.scores import Score, learned
+from discreet.audit.thinning import gathered
 
 RNG = np.random.default_rng
 THIRD = 2**53 // 3 / 2**53  # with as many digits as a double drawn at random
@@ -118,6 +119,16 @@ def test_a_batch_is_seen_just_like_its_answers_one_by_one(array: Any) -> None:
             for code, count in zip(whole(side).tolist(), side.counts.tolist(), strict=True):
                 counts[code] = counts.get(code, 0) + count
         assert counted[0] == counted[1]
+
+
+def test_of_many_wide_answers_some_are_kept_from_everywhere_and_all_are_counted() -> None:
+    def part(number: int) -> Outcomes:
+        return {"wide": Group(np.full((50, 2**14), number), np.ones(50, np.int64))}
+
+    sample, totals = gathered(map(part, range(40)))
+    assert totals == {"wide": 2_000}
+    assert 128 <= len(sample["wide"]) <= 256  # of 2^14 numbers each: 2^22 at most, and half of that at least
+    assert len(set(sample["wide"].numbers[:, 0].tolist())) == 40
 
 
 def test_kinds_have_names() -> None:

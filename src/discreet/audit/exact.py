@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from discreet import privacy
 from discreet.audit.laws import ONE, PRECISION, options
-from discreet.audit.outcomes import Raised, observed
+from discreet.audit.outcomes import Raised, observed, outcome, written
 from discreet.audit.subject import Subject
 from discreet.audit.verdict import Verdict
 from discreet.errors import NotEnumerable, ParameterError
@@ -70,7 +70,7 @@ class Law:
 
     def chance(self, seen: Hashable) -> tuple[float, float]:
         """Return bounds of the probability of one outcome, as far as it was explored."""
-        low, high = self.chances.get(seen, (0, 0))
+        low, high = self.chances.get(outcome(seen), (0, 0))
         return math.ldexp(low, -PRECISION), math.ldexp(high, -PRECISION)
 
 
@@ -321,5 +321,5 @@ def _tests(p: NDArray[np.float64], q: NDArray[np.float64]) -> tuple[tuple[float,
 
 
 def _short(value: object) -> str:
-    text = repr(value)
+    text = written(value)
     return text if len(text) <= 60 else text[:57] + "…"
