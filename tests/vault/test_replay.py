@@ -47,13 +47,23 @@ TYPES = {
 }
 
 
+def _written(name: str, value: Any) -> str | None:
+    """As text. Ids that Python takes for one person (1 and 1.0) stay one, and others (1 and "1") stay two."""
+    if value is None or name != "who":
+        return None if value is None else str(value)
+    whole = (
+        isinstance(value, int | float) and value == value and abs(value) != float("inf") and value == int(value)
+    )
+    return str(int(value)) if whole else repr(value)
+
+
 def asked(text: str, budget: Budget) -> Any:
     """A computation on rows: seal them, ask, and return all that is seen."""
 
     def computation(rows: list[dict[str, Any]]) -> Any:
         # Text is what a CSV has: every value of a hostile table can be written down in it.
         columns = {
-            name: pyarrow.array([None if row.get(name) is None else str(row.get(name)) for row in rows], kind)
+            name: pyarrow.array([_written(name, row.get(name)) for row in rows], kind)
             for name, kind in TYPES.items()
         }
         with tempfile.TemporaryDirectory() as folder:
