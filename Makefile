@@ -59,7 +59,7 @@ pictures: $(STAMP) ## Draw the pictures of the documentation again (docs/images)
 lock: ## Resolve the newest versions into requirements.lock and bench/*.lock
 	@test -x $(UV) || { $(PYTHON) -m venv .venv && $(BIN)/pip install --quiet uv; }
 	@$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-emit-index-url --no-emit-find-links --extra plots --group dev pyproject.toml -o requirements.lock
+	  --no-emit-index-url --no-emit-find-links --all-extras --group dev pyproject.toml -o requirements.lock
 	@for peer in bench/peers/*.in; do $(UV) pip compile --quiet --upgrade --python-version 3.11 --generate-hashes \
 	  --no-header --no-emit-index-url --no-emit-find-links $$peer -o $${peer%.in}.lock; done
 
