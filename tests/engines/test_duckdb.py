@@ -36,6 +36,9 @@ ROWS: list[Row] = [
 ]
 
 
+LIMITS = {"w": 4096, "c0": 127, "c1": 2**62}
+
+
 def stored(path: Path, rows: list[Row]) -> Path:
     with duckdb.connect(str(path)) as connection:
         connection.execute(
@@ -48,7 +51,7 @@ def stored(path: Path, rows: list[Row]) -> Path:
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[DuckDB]:
-    opened = DuckDB(stored(tmp_path / "rows.duckdb", ROWS))
+    opened = DuckDB(stored(tmp_path / "rows.duckdb", ROWS), limits=LIMITS)
     yield opened
     opened.close()
 
@@ -64,45 +67,47 @@ def found(groups: Groups) -> dict[Any, list[int]]:
 
 
 def test_sums_by_group_with_the_missing_group_among_them(engine: DuckDB) -> None:
-    groups = engine.sums("rows", where=None, keys=[tree("c0")], sums=[tree("w"), tree("w * (c0 - 4)")])
+    groups = engine.run(engine.rows.sums(where=None, keys=[tree("c0")], sums=[tree("w"), tree("w * (c0 - 4)")]))
     assert found(groups) == {(3,): [12288, -12288], (None,): [1000, 0], (5,): [1000, 1000]}
     assert groups.sums.dtype == np.int64
 
 
 def test_without_keys_there_is_one_group_even_if_no_row_takes_part(engine: DuckDB) -> None:
-    assert found(engine.sums("rows", where=None, keys=[], sums=[tree("w")])) == {(): [14288]}
-    assert found(engine.sums("rows", where=tree("c0 = 99"), keys=[], sums=[tree("w"), tree("c1")])) == {(): [0, 0]}
-    assert found(engine.persons("rows", where=tree("c0 = 99"), keys=[], cap=4096)) == {(): [0]}
+    assert found(engine.run(engine.rows.sums(where=None, keys=[], sums=[tree("w")]))) == {(): [14288]}
+    assert found(engine.run(engine.rows.sums(where=tree("c0 = 99"), keys=[], sums=[tree("w"), tree("c1")]))) == {
+        (): [0, 0]
+    }
+    assert found(engine.run(engine.rows.persons(where=tree("c0 = 99"), keys=[], cap=4096))) == {(): [0]}
 
 
 def test_absent_groups_are_absent(engine: DuckDB) -> None:
-    assert found(engine.sums("rows", where=tree("c0 = 99"), keys=[tree("c0")], sums=[tree("w")])) == {}
+    assert found(engine.run(engine.rows.sums(where=tree("c0 = 99"), keys=[tree("c0")], sums=[tree("w")]))) == {}
 
 
 def test_rows_on_which_the_filter_is_null_are_out(engine: DuckDB) -> None:
-    assert found(engine.sums("rows", where=tree("NOT c0 = 3"), keys=[], sums=[tree("w")])) == {(): [1000]}
+    assert found(engine.run(engine.rows.sums(where=tree("NOT c0 = 3"), keys=[], sums=[tree("w")]))) == {(): [1000]}
 
 
 def test_sums_beyond_64_bits_are_exact_python_integers(engine: DuckDB) -> None:
-    groups = engine.sums("rows", where=None, keys=[tree("c2")], sums=[tree("w * c1"), tree("w")])
+    groups = engine.run(engine.rows.sums(where=None, keys=[tree("c2")], sums=[tree("w * c1"), tree("w")]))
     assert groups.sums.dtype == object
     assert found(groups) == {("a",): [2 * 4096 * 2**61, 9192], ("b",): [0, 4096], (None,): [1000 * 2**61, 1000]}
 
 
 def test_sums_beyond_2_to_the_53_lose_no_digit(engine: DuckDB) -> None:
-    groups = engine.sums("rows", where=tree("c2 = 'a'"), keys=[], sums=[tree("c1 + 1")])
+    groups = engine.run(engine.rows.sums(where=tree("c2 = 'a'"), keys=[], sums=[tree("c1 + 1")]))
     assert found(groups) == {(): [2 * (2**61 + 1)]}
     assert groups.sums.dtype == np.int64
 
 
 def test_spot_takes_spot_rows_only(engine: DuckDB) -> None:
-    groups = engine.sums("rows", where=None, keys=[tree("c2")], sums=[tree("w")], spot=True)
+    groups = engine.run(engine.rows.sums(where=None, keys=[tree("c2")], sums=[tree("w")], spot=True))
     assert found(groups) == {("a",): [9192], ("b",): [4096]}
 
 
 def test_persons_count_each_person_once_up_to_the_cap(engine: DuckDB) -> None:
-    assert found(engine.persons("rows", where=None, keys=[], cap=4096)) == {(): [4096 + 2000 + 4096]}
-    assert found(engine.persons("rows", where=None, keys=[tree("c2")], cap=4096)) == {
+    assert found(engine.run(engine.rows.persons(where=None, keys=[], cap=4096))) == {(): [4096 + 2000 + 4096]}
+    assert found(engine.run(engine.rows.persons(where=None, keys=[tree("c2")], cap=4096))) == {
         ("a",): [9192],
         ("b",): [4096],
         (None,): [1000],
@@ -111,12 +116,12 @@ def test_persons_count_each_person_once_up_to_the_cap(engine: DuckDB) -> None:
 
 def test_several_keys_and_expressions_as_keys(engine: DuckDB) -> None:
     key = tree("CASE WHEN c0 < 4 THEN 0 ELSE 1 END")
-    groups = engine.sums("rows", where=None, keys=[key, tree("c2")], sums=[tree("w")])
+    groups = engine.run(engine.rows.sums(where=None, keys=[key, tree("c2")], sums=[tree("w")]))
     assert found(groups) == {(0, "a"): [8192], (0, "b"): [4096], (1, None): [1000], (1, "a"): [1000]}
 
 
 def test_groups_show_nothing_and_are_not_pickled_or_copied(engine: DuckDB) -> None:
-    groups = engine.sums("rows", where=None, keys=[], sums=[tree("w")])
+    groups = engine.run(engine.rows.sums(where=None, keys=[], sums=[tree("w")]))
     assert "14288" not in repr(groups) + str(groups) + f"{groups}"
     for away in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match="sealed"):
@@ -127,7 +132,9 @@ def test_threads_ask_at_the_same_time(engine: DuckDB) -> None:
     answers: list[dict[Any, list[int]]] = []
 
     def ask() -> None:
-        answers.extend(found(engine.sums("rows", where=None, keys=[], sums=[tree("w")])) for _ in range(10))
+        answers.extend(
+            found(engine.run(engine.rows.sums(where=None, keys=[], sums=[tree("w")]))) for _ in range(10)
+        )
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:
@@ -140,17 +147,17 @@ def test_threads_ask_at_the_same_time(engine: DuckDB) -> None:
 def test_it_opens_again_after_it_was_closed(engine: DuckDB) -> None:
     engine.close()
     engine.close()
-    assert found(engine.sums("rows", where=None, keys=[], sums=[tree("w")])) == {(): [14288]}
+    assert found(engine.run(engine.rows.sums(where=None, keys=[], sums=[tree("w")]))) == {(): [14288]}
 
 
 def test_an_engine_goes_to_other_processes(engine: DuckDB) -> None:
-    engine.sums("rows", where=None, keys=[], sums=[tree("w")])
+    engine.run(engine.rows.sums(where=None, keys=[], sums=[tree("w")]))
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert pool.apply(total, (engine,)) == 14288
 
 
 def total(engine: DuckDB) -> int:
-    return int(engine.sums("rows", where=None, keys=[], sums=[exp.column("w")]).sums[0, 0])
+    return int(engine.run(engine.rows.sums(where=None, keys=[], sums=[exp.column("w")])).sums[0, 0])
 
 
 def test_a_forked_process_asks_too_and_ends_in_peace(tmp_path: Path) -> None:
@@ -161,7 +168,8 @@ def test_a_forked_process_asks_too_and_ends_in_peace(tmp_path: Path) -> None:
         "from sqlglot import exp\n"
         "from discreet.engines.duckdb import DuckDB\n"
         f"engine = DuckDB({str(path)!r})\n"
-        "def total(): return engine.sums('rows', where=None, keys=[], sums=[exp.column('w')]).sums[0, 0]\n"
+        "asked = engine.rows.sums(where=None, keys=[], sums=[exp.column('w')])\n"
+        "def total(): return engine.run(asked).sums[0, 0]\n"
         "total()\n"
         "child = os.fork()\n"
         "if child == 0:\n"
@@ -173,12 +181,13 @@ def test_a_forked_process_asks_too_and_ends_in_peace(tmp_path: Path) -> None:
 
 
 INTERRUPTED = """
-import sys, threading, time
+import dataclasses, sys, threading, time
 from sqlglot import exp
 from discreet.engines.duckdb import DuckDB
 engine = DuckDB(sys.argv[1])
-def total(rows):
-    return engine.sums(rows, where=None, keys=[exp.column("c0")], sums=[exp.column("w")]).sums[0, 0]
+def total(table):
+    rows = dataclasses.replace(engine.rows, name="sealed." + table)
+    return engine.run(rows.sums(where=None, keys=[exp.column("c0")], sums=[exp.column("w")])).sums[0, 0]
 def others():
     return time.process_time() - time.thread_time()
 def tell():
@@ -259,12 +268,13 @@ ROW = st.tuples(
 def test_every_sum_is_what_python_integers_add_up_to(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Row]
 ) -> None:
-    engine = DuckDB(stored(tmp_path_factory.mktemp("law") / "rows.duckdb", rows))
-    groups = engine.sums(
-        "rows",
-        where=tree("c0 > 0 OR c2 IS NULL"),
-        keys=[tree("c2")],
-        sums=[tree("w * (c0 - 64) * (c0 - 64)"), tree("w * c1")],
+    engine = DuckDB(stored(tmp_path_factory.mktemp("law") / "rows.duckdb", rows), limits=LIMITS)
+    groups = engine.run(
+        engine.rows.sums(
+            where=tree("c0 > 0 OR c2 IS NULL"),
+            keys=[tree("c2")],
+            sums=[tree("w * (c0 - 64) * (c0 - 64)"), tree("w * c1")],
+        )
     )
     expected: dict[Any, list[int]] = {}
     for _, w, c0, c1, c2, _ in rows:
@@ -278,5 +288,5 @@ def test_every_sum_is_what_python_integers_add_up_to(
         persons.setdefault((c0,), {}).setdefault(person, 0)
         persons[c0,][person] += w
     capped = {key: [sum(min(4096, weight) for weight in each.values())] for key, each in persons.items()}
-    assert found(engine.persons("rows", where=None, keys=[tree("c0")], cap=4096)) == capped
+    assert found(engine.run(engine.rows.persons(where=None, keys=[tree("c0")], cap=4096))) == capped
     engine.close()

@@ -59,7 +59,8 @@ def engine_with(rows: Sequence[Row], rows_per_person: int = 1, **types: str) -> 
                 read = pa.table({name: [row[i] for row in values] for i, name in enumerate(columns)})
                 connection.register("given", read)
                 connection.execute(f"INSERT INTO rows SELECT {', '.join(columns)} FROM given")
-        engine = DuckDB(path, threads=1)
+        limits = {name: 2**62 if kind == "BIGINT" else 2**31 - 1 for name, kind in columns.items()}
+        engine = DuckDB(path, limits={**limits, "w": UNIT}, threads=1)
         try:
             yield engine
         finally:

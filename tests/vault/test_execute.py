@@ -16,7 +16,7 @@ from discreet import noise
 from discreet.engines.duckdb import DuckDB
 from discreet.ledger import Budget
 from discreet.vault import trees
-from discreet.vault.execute import execute
+from discreet.vault.execute import execute, prepare
 from discreet.vault.plan import plan
 from tests.vault.sealed_rows import Described, aggregate, engine_with, key, question, term
 
@@ -85,7 +85,9 @@ TRUTH = [truth(group) for group in range(GROUPS)]
 def test_intervals_hold_the_truth_as_often_as_they_say(engine: DuckDB, budget: Budget, epsilon: str) -> None:
     """False alarm: below 1e-6 for all of them, if every interval holds with probability 0.9 at least."""
     asked = question(*EVERYTHING, keys=[key("c1", GROUPS)])
-    answer = execute(plan(asked, Described(), epsilon=epsilon, confidence="0.9", budget=budget), engine, "rows")
+    answer = execute(
+        prepare(plan(asked, Described(), epsilon=epsilon, confidence="0.9", budget=budget), engine.rows), engine
+    )
     assert answer.keys == [(group,) for group in range(GROUPS)]
     most = stats.binom.isf(1e-8, GROUPS, 0.1)
     for column in answer.columns:
@@ -102,7 +104,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(engine: DuckDB, budget: B
 @pytest.mark.parametrize("budget", [PURE, WITH_DELTA], ids=["pure", "with delta"])
 def test_bounded_numbers_stay_within_their_bounds_however_little_is_spent(engine: DuckDB, budget: Budget) -> None:
     asked = question(*EVERYTHING, keys=[key("c1", GROUPS)])
-    answer = execute(plan(asked, Described(), epsilon="0.01", budget=budget), engine, "rows")
+    answer = execute(prepare(plan(asked, Described(), epsilon="0.01", budget=budget), engine.rows), engine)
     least, most = -3.0, -3 + (LEVELS - 1) / 4
     half = (most - least) / 2
     for name, low, high in (
@@ -120,7 +122,7 @@ def test_bounded_numbers_stay_within_their_bounds_however_little_is_spent(engine
 
 def test_with_a_large_budget_answers_are_close(engine: DuckDB) -> None:
     asked = question(*EVERYTHING, keys=[key("c1", GROUPS)])
-    answer = execute(plan(asked, Described(), epsilon="10000", budget=Budget(20000)), engine, "rows")
+    answer = execute(prepare(plan(asked, Described(), epsilon="10000", budget=Budget(20000)), engine.rows), engine)
     for column in answer.columns:
         right = np.array([row[column.name] for row in TRUTH])
         off = np.maximum(right[:, 0] - column.value, column.value - right[:, 1])
@@ -129,7 +131,7 @@ def test_with_a_large_budget_answers_are_close(engine: DuckDB) -> None:
 
 def test_groups_that_nobody_is_in_are_in_the_answer(engine: DuckDB) -> None:
     asked = question(*EVERYTHING, keys=[key("c1", GROUPS + 5, missing=True)])
-    answer = execute(plan(asked, Described(), epsilon=1000, budget=Budget(2000)), engine, "rows")
+    answer = execute(prepare(plan(asked, Described(), epsilon=1000, budget=Budget(2000)), engine.rows), engine)
     assert answer.keys[-1] == (None,)
     assert len(answer.keys) == GROUPS + 6
     assert abs(answer["count"].value[-1]) < 1
@@ -150,7 +152,7 @@ def test_without_values_the_intervals_of_averages_and_quantiles_are_all_that_is_
     with engine_with(rows) as empty:
         asked = question(*EVERYTHING)
         made = plan(asked, Described(), epsilon=1, confidence=1 - Fraction(1, 10**9), budget=budget)
-        answer = execute(made, empty, "rows")
+        answer = execute(prepare(made, empty.rows), empty)
     assert answer.keys == [()]
     for name in ("median", "p90"):
         assert (answer[name].low[0], answer[name].high[0]) == (least, most)
@@ -164,7 +166,7 @@ def test_filters_and_several_keys_are_those_of_the_question() -> None:
     where = trees.compared(">", trees.sealed("c0"), trees.number(0))
     with engine_with(rows) as engine:
         asked = question(aggregate("count"), keys=[key("c2", 3, missing=True), key("c1", 2)], where=where)
-        answer = execute(plan(asked, Described(), epsilon=1000, budget=Budget(2000)), engine, "rows")
+        answer = execute(prepare(plan(asked, Described(), epsilon=1000, budget=Budget(2000)), engine.rows), engine)
     assert answer.keys == [(a, b) for a in (0, 1, 2, None) for b in (0, 1)]
     found = dict(zip(answer.keys, answer["count"].value.round().tolist(), strict=True))
     for group in answer.keys:
@@ -176,7 +178,9 @@ def test_a_person_with_too_many_rows_is_scaled_down() -> None:
     rows = [{"person": 0, "c0": 1, "c1": 0}] * 1000 + [{"person": 1 + i, "c0": 0, "c1": 0} for i in range(10)]
     with engine_with(rows, rows_per_person=2) as engine:
         asked = question(aggregate("count"), aggregate("persons"), aggregate("sum", term(high=1)))
-        answer = execute(plan(asked, Described(2), epsilon=10000, budget=Budget(20000)), engine, "rows")
+        answer = execute(
+            prepare(plan(asked, Described(2), epsilon=10000, budget=Budget(20000)), engine.rows), engine
+        )
     assert answer["count"].value[0] == pytest.approx(12, abs=0.1)
     assert answer["persons"].value[0] == pytest.approx(11, abs=0.1)
     assert answer["sum"].value[0] == pytest.approx(2, abs=0.1)
@@ -191,7 +195,7 @@ def test_single_levels_and_giant_bounds_are_answered() -> None:
         ranks = [aggregate("quantile", over, "1/2", name=f"median{i}") for i, over in enumerate((one, giant))]
         sure = 1 - Fraction(1, 10**9)  # false alarm: below 1e-6 for all of them
         made = plan(question(*asked, *ranks), Described(), epsilon=1000, confidence=sure, budget=Budget(2000))
-        answer = execute(made, engine, "rows")
+        answer = execute(prepare(made, engine.rows), engine)
     exact = [Fraction(2**40 + i, 1000) for i in range(2000)]
     mean = float(sum(exact) / 2000)
     assert answer["avg0"].value[0] == 10
@@ -207,7 +211,7 @@ def test_the_mark_of_test_bits_stays_on_every_number(engine: DuckDB) -> None:
     asked = question(*EVERYTHING, keys=[key("c1", 3)])
     made = plan(asked, Described(), epsilon=1, budget=PURE)
     with noise.deterministic(5):
-        answer = execute(made, engine, "rows")
+        answer = execute(prepare(made, engine.rows), engine)
     for column in answer.columns:
         for array in (column.value, column.low, column.high):
             assert noise.is_test_noise(array), column.name
@@ -219,7 +223,9 @@ def test_negative_scales_turn_ends_and_ranks_around() -> None:
     with engine_with(rows) as engine:
         asked = [aggregate(kind, down) for kind in ("sum", "avg", "stddev")]
         rank = aggregate("quantile", down, "9/10", name="p90")
-        answer = execute(plan(question(*asked, rank), Described(), epsilon=100, budget=PURE), engine, "rows")
+        answer = execute(
+            prepare(plan(question(*asked, rank), Described(), epsilon=100, budget=PURE), engine.rows), engine
+        )
     assert answer["avg"].value[0] == pytest.approx(7 - 99, abs=1)
     assert answer["sum"].value[0] == pytest.approx(10_000 * (7 - 99), rel=0.01)
     assert answer["p90"].value[0] == pytest.approx(7 - 2 * 9.5, abs=4)

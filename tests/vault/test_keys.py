@@ -16,7 +16,7 @@ from discreet.ledger import Budget
 from discreet.privacy import Approximate
 from discreet.vault import trees
 from discreet.vault.description import UNIT
-from discreet.vault.execute import execute
+from discreet.vault.execute import execute, prepare
 from discreet.vault.keys import Selection, select, selection, spot
 from discreet.vault.plan import plan
 from tests.vault.sealed_rows import Described, aggregate, engine_with, key, question, term, text_key
@@ -87,7 +87,7 @@ def test_a_selection_charges_its_noise_and_its_delta_once() -> None:
 def test_one_person_alone_in_a_thousand_texts_touches_as_many_as_they_may() -> None:
     rows = [{"person": 0, "c2": f"secret {i}"} for i in range(1000)]
     with engine_with(rows, rows_per_person=2, c2="VARCHAR") as engine:
-        found = engine.persons("rows", where=spot(None), keys=[trees.sealed("c2")], cap=UNIT)
+        found = engine.run(engine.rows.persons(where=spot(None), keys=[trees.sealed("c2")], cap=UNIT))
     presence = [int(x) for x in found.sums[:, 0]]
     assert len(presence) == 2
     assert all(0 < x <= UNIT for x in presence)
@@ -102,7 +102,7 @@ def test_a_filter_does_not_let_a_person_touch_more_texts() -> None:
     rows = [{"person": 0, "c0": 1, "c2": f"secret {i}"} for i in range(1000)]
     where = trees.compared("=", trees.sealed("c0"), trees.number(1))
     with engine_with(rows, rows_per_person=2, c2="VARCHAR") as engine:
-        found = engine.persons("rows", where=spot(where), keys=[trees.sealed("c2")], cap=UNIT)
+        found = engine.run(engine.rows.persons(where=spot(where), keys=[trees.sealed("c2")], cap=UNIT))
     assert len(found.keys) == 2
     assert spot(where).sql() == "(c0 = 1) AND spot"
 
@@ -130,7 +130,7 @@ def test_frequent_texts_are_named_and_their_numbers_measured_afresh() -> None:
     with engine_with(ROWS, c2="VARCHAR") as engine:
         asked = question(aggregate("count"), aggregate("persons"), keys=[key("c1", 2), text_key()])
         made = plan(asked, Described(), epsilon=4, budget=BUDGET)
-        answer = execute(made, engine, "rows")
+        answer = execute(prepare(made, engine.rows), engine)
     assert answer.keys == [(i, name) for name in ("Bergen", "Oslo", None) for i in (0, 1)]
     for group, low, high in zip(answer.keys, answer["count"].low, answer["count"].high, strict=True):
         expected = sum(1 for row in ROWS if (row["c1"], row["c2"]) == group)
@@ -142,7 +142,7 @@ def test_a_filter_holds_for_the_search_too() -> None:
     where = trees.compared("=", trees.sealed("c2"), trees.string("Oslo"))
     with engine_with(ROWS, c2="VARCHAR") as engine:
         asked = question(aggregate("count"), keys=[text_key()], where=where)
-        answer = execute(plan(asked, Described(), epsilon=4, budget=BUDGET), engine, "rows")
+        answer = execute(prepare(plan(asked, Described(), epsilon=4, budget=BUDGET), engine.rows), engine)
     assert answer.keys == [("Oslo",)]
 
 
@@ -150,7 +150,7 @@ def test_texts_on_rows_that_are_no_spot_are_never_named() -> None:
     rows = [{"person": i, "c2": text} for i in range(4000) for text in ("first", "second")]
     with engine_with(rows, rows_per_person=1, c2="VARCHAR") as engine:
         asked = question(aggregate("count"), keys=[text_key()])
-        answer = execute(plan(asked, Described(1), epsilon=4, budget=BUDGET), engine, "rows")
+        answer = execute(prepare(plan(asked, Described(1), epsilon=4, budget=BUDGET), engine.rows), engine)
     assert answer.keys == [("first",)]
 
 
@@ -162,7 +162,7 @@ def test_no_text_often_enough_gives_an_answer_without_groups() -> None:
             asked = [aggregate(kind, term(high=3)) for kind in kinds]
             asked.append(aggregate("quantile", term(high=3), "1/2"))
             made = plan(question(*asked, keys=[text_key()]), Described(), epsilon=1, budget=BUDGET)
-            answer = execute(made, engine, "rows")
+            answer = execute(prepare(made, engine.rows), engine)
         assert answer.keys == []
         assert all(len(column.value) == 0 for column in answer.columns)
 
@@ -172,7 +172,7 @@ def test_more_names_than_foreseen_are_answered_at_the_same_cost() -> None:
     with engine_with(rows, rows_per_person=1001, c2="VARCHAR") as engine:
         made = plan(question(aggregate("persons"), keys=[text_key()]), Described(1), epsilon=20, budget=BUDGET)
         few = plan(question(aggregate("persons"), keys=[text_key()]), Described(2000), epsilon=1, budget=BUDGET)
-        assert len(execute(made, engine, "rows").keys) == 1100
+        assert len(execute(prepare(made, engine.rows), engine).keys) == 1100
     assert few.setting.groups == 10**6
     ((measure, law),) = few.noises.items()
     assert law.sensitivity == measure.sensitivity(2000, 10**6)

@@ -59,9 +59,9 @@ def all_measures(over: Term, rows_per_person: int) -> list[Measure]:
 def vectors(engine: DuckDB, wanted: Sequence[Measure], without: int | None, grid: Cells = GRID) -> list[Any]:
     where = None if without is None else trees.compared("<>", trees.sealed("person"), trees.number(without))
     sums = [measure.tree for measure in wanted if measure.tree is not None]
-    rows = engine.sums("rows", where=where, keys=grid.trees(), sums=sums)
+    rows = engine.run(engine.rows.sums(where=where, keys=grid.trees(), sums=sums))
     columns = iter([dense(rows.sums[:, j], grid.places(rows.keys, None), grid.declared) for j in range(len(sums))])
-    people = engine.persons("rows", where=where, keys=grid.trees(), cap=UNIT)
+    people = engine.run(engine.rows.persons(where=where, keys=grid.trees(), cap=UNIT))
     counted = dense(people.sums[:, 0], grid.places(people.keys, None), grid.declared)
     return [counted if measure.persons else next(columns) for measure in wanted]
 
@@ -140,7 +140,7 @@ def test_a_line_is_the_same_in_python_and_in_the_engine(
     line, code = Line(slope, start, low, low + width, shift), trees.sealed("c0")
     codes = list(range(low, low + width + 1))
     inside = trees.among(code, map(trees.number, codes))
-    found = numbered.sums("rows", where=inside, keys=[code], sums=[line.tree(code)])
+    found = numbered.run(numbered.rows.sums(where=inside, keys=[code], sums=[line.tree(code)]))
     assert {k: v for (k,), v in zip(found.keys, found.sums[:, 0].tolist(), strict=True)} == {
         code: line.at(code) for code in codes
     }

@@ -225,11 +225,11 @@ def test_the_charge_is_on_the_disk_before_the_engine_is_asked(
 
     class Watching:
         def __init__(self, engine: Any):
-            self.engine = engine
+            self.engine, self.rows = engine, engine.rows
 
-        def sums(self, *call: Any, **options: Any) -> Any:
+        def run(self, statement: Any) -> Any:
             seen.append(vault.ledger.balance().spent.epsilon)
-            return self.engine.sums(*call, **options)
+            return self.engine.run(statement)
 
         def close(self) -> None:
             self.engine.close()
@@ -360,3 +360,34 @@ def test_widths_belong_to_aggregates_and_not_to_their_names(vault: Vault) -> Non
     assert other.free
     assert not vault.preview("select count(*) as q, sum(age) as p from people", within={"p": 5, "q": 900}).recorded
     assert first["p"].values == other["q"].values
+
+
+def test_a_description_that_its_rows_were_not_sealed_with_is_not_believed(vault: Vault) -> None:
+    path = vault.path / "description.json"
+    record = json.loads(path.read_text())
+    record["rows_per_person"] = 1  # would make the noise too small by a factor of three
+    path.write_text(json.dumps(record))
+    with pytest.raises(ParameterError, match="not the one that its rows were sealed with"):
+        Vault(vault.path).ask("select count(*) from people", epsilon=1)
+    assert vault.ledger.balance().charges == 0
+
+
+@pytest.mark.parametrize("most", [2**31, 2**40, 2**61])
+def test_spreads_of_wide_columns_are_answered_or_refused_before_they_cost(tmp_path: Path, most: int) -> None:
+    vault = Vault.seal(
+        pyarrow.table({"x": [1]}),
+        to=tmp_path / "wide.vault",
+        person=None,
+        columns={"x": Integer(0, most)},
+        budget=Budget(1),
+    )
+    for question in ("select variance(x) from wide", "select stddev(x) from wide", "select median(x) from wide"):
+        before = vault.ledger.balance().charges
+        try:
+            vault.preview(question, epsilon="0.1")
+        except (ParameterError, QuestionRefused):
+            with pytest.raises((ParameterError, QuestionRefused)):
+                vault.ask(question, epsilon="0.1")
+            assert vault.ledger.balance().charges == before
+        else:
+            assert vault.ask(question, epsilon="0.1").groups == 1

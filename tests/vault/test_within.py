@@ -9,7 +9,7 @@ import pytest
 
 from discreet.errors import ParameterError, QuestionRefused
 from discreet.ledger import Budget, cost
-from discreet.vault.execute import execute
+from discreet.vault.execute import execute, prepare
 from discreet.vault.question import Question
 from discreet.vault.within import doubling, reached, share
 from tests.vault.sealed_rows import Described, aggregate, engine_with, key, question, term
@@ -44,7 +44,7 @@ def test_it_stops_and_the_answer_is_within_the_share(kind: str, budget: Budget) 
             price = cost(step.losses)
             last = price.rho if price.epsilon is None or not budget.pure else price.epsilon
             spent += last
-            answer = execute(step, engine, "rows")
+            answer = execute(prepare(step, engine.rows), engine)
             if reached(answer, "10%"):
                 break
     assert abs(answer[kind].value[0] - exact) <= 0.1 * exact
@@ -55,7 +55,7 @@ def test_it_stops_and_the_answer_is_within_the_share(kind: str, budget: Budget) 
 def test_an_answer_that_may_be_zero_is_not_good_enough() -> None:
     with engine_with([]) as engine:
         for step in islice(doubling(*_asked("count"), within="50%", budget=Budget(100)), 6):
-            answer = execute(step, engine, "rows")
+            answer = execute(prepare(step, engine.rows), engine)
             assert not (reached(answer, "50%") and answer["count"].low[0] <= 0 <= answer["count"].high[0])
 
 

@@ -9,14 +9,14 @@ tests/engines/test_duckdb.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expression
+    from discreet.engines.statement import Rows, Statement
 
 GroupKey: TypeAlias = tuple[int | str | None, ...]
 """The codes of one group, one for each key expression; None where the code is missing."""
@@ -45,24 +45,26 @@ class Groups:
 
 
 class Engine(Protocol):
-    """Whoever holds sealed rows and can add them up. `rows` is the name of the sealed table."""
+    """Whoever holds sealed rows and can add them up."""
 
-    def sums(
-        self,
-        rows: str,
-        *,
-        where: Expression | None,
-        keys: Sequence[Expression],
-        sums: Sequence[Expression],
-        spot: bool = False,
-    ) -> Groups:
-        """Add up each expression over the rows on which `where` is true, by group; `spot` takes spot rows only.
+    rows: Rows
 
-        Without keys there is exactly one group, (), even if no row takes part.
-        """
+    def run(self, statement: Statement) -> Groups:
+        """Return the exact totals of a statement about `rows`."""
+        ...
 
-    def persons(self, rows: str, *, where: Expression | None, keys: Sequence[Expression], cap: int) -> Groups:
-        """Add up over persons, by group, what each weighs there, `cap` at most."""
+    def mark(self) -> str:
+        """Return what the sealed rows say they were sealed as; empty if they say nothing."""
+        ...
 
     def close(self) -> None:
         """Let go of the rows."""
+        ...
+
+
+def wide(rows: list[tuple[Any, ...]], keys: int) -> Groups:
+    """Return groups of Python integers, from rows that hold keys and then totals."""
+    sums = np.empty((len(rows), len(rows[0]) - keys if rows else 0), object)
+    for i, row in enumerate(rows):
+        sums[i] = row[keys:]
+    return Groups([tuple(row[:keys]) for row in rows], sums)

@@ -8,6 +8,7 @@ higher version, put in place by one rename. Tested in tests/vault/test_descripti
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -82,6 +83,20 @@ class Description:
     def rows_file(self) -> str:
         """The name of the file that holds the rows of this version."""
         return "rows.duckdb" if self.version == 1 else f"rows-{self.version}.duckdb"
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """How large the codes of sealed columns and the weight can be: engines choose their types by it."""
+        levels = {f"c{i}": column.levels for i, column in enumerate(self.columns.values())}
+        return {"w": UNIT, **{name: most - 1 for name, most in levels.items() if most is not None}}
+
+    @property
+    def mark(self) -> str:
+        """A digest of what bounds the sealed rows, kept beside them: they go with no other description."""
+        bounds = [self.version, self.person, self.rows_per_person]
+        columns = [[name, column.as_json()] for name, column in self.columns.items()]
+        written = json.dumps([*bounds, columns], ensure_ascii=False)
+        return hashlib.sha256(written.encode()).hexdigest()
 
     def sealed_name(self, column: str) -> str:
         """Return what a column is called among the sealed rows: c0, c1 …"""

@@ -1,40 +1,76 @@
 """From a plan and sealed rows to estimates: the one place where a vault's exact sums meet their noise.
 
-The caller has charged `plan.losses`. Exact sums come from the engine, become `Exact` with the sensitivity that
-their measure proves, and are opened by the plan's own mechanisms; everything afterwards is computed from what
-those returned. If a plan needs texts, they are selected first, and then stand for declared groups. Groups that do
-not occur are in the answer, with noise, like all others. Tested in tests/vault/test_execute.py.
+What the engine will be asked is written out before the charge (`prepare`), and run after it. Exact sums come from
+the engine, become `Exact` with the sensitivity that their measure proves, and are opened by the plan's own
+mechanisms; everything afterwards is computed from what those returned. If a plan needs texts, they are selected
+first, and then stand for declared groups. Groups that do not occur are in the answer, with noise, like all others.
+Tested in tests/vault/test_execute.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from discreet.mechanisms import Exact
 from discreet.mechanisms.exact import LIMIT, Integers
-from discreet.vault import estimates, keys, quantiles
+from discreet.vault import estimates, keys, quantiles, trees
 from discreet.vault.cells import dense
 from discreet.vault.description import UNIT
 from discreet.vault.estimates import Estimate, Estimates
 from discreet.vault.formulas import Linear, Mean, Rank, Spread
-from discreet.vault.keys import Text
+from discreet.vault.keys import Text, spot
 from discreet.vault.measures import Measure
 from discreet.vault.plan import Plan
 from discreet.vault.quantiles import Ranking
 
 if TYPE_CHECKING:
     from discreet.engines.contract import Engine, Groups
+    from discreet.engines.statement import Rows, Statement
 
 
-def execute(plan: Plan, engine: Engine, rows: str) -> Estimates:
-    """Return the answer to a question. To be called once for each charge of `plan.losses`."""
-    names = _texts(plan, engine, rows)
+@dataclass(frozen=True)
+class Prepared:
+    """A plan with the statements that it will have run. To make one touches no row and may be refused."""
+
+    plan: Plan
+    texts: Statement | None
+    sums: Statement | None
+    persons: Statement | None
+    rankings: tuple[Statement, ...]
+
+
+def prepare(plan: Plan, rows: Rows) -> Prepared:
+    """Write out everything that the engine will be asked, so that what cannot be asked is refused before it costs.
+
+    To be called before anything is charged.
+    """
+    where, keys = plan.question.where, plan.cells.trees()
+    linear = [measure.tree for measure in plan.noises if measure.tree is not None and not measure.persons]
+    counted = any(measure.persons for measure in plan.noises)
+    texts = [key.code for key in plan.cells.open]
+    return Prepared(
+        plan,
+        texts=rows.persons(where=spot(where), keys=texts, cap=UNIT) if plan.selection is not None else None,
+        sums=rows.sums(where=where, keys=keys, sums=linear) if linear else None,
+        persons=rows.persons(where=where, keys=keys, cap=UNIT) if counted else None,
+        rankings=tuple(
+            rows.sums(where=where, keys=[*keys, ranking.tree()], sums=[trees.sealed("w")])
+            for ranking in plan.rankings
+        ),
+    )
+
+
+def execute(prepared: Prepared, engine: Engine) -> Estimates:
+    """Return the answer to a question. To be called once for each charge of the plan's losses."""
+    plan = prepared.plan
+    names = _texts(prepared, engine)
     groups = plan.cells.declared * (1 if names is None else len(names))
-    noisy = _measured(plan, engine, rows, names, groups)
-    ranks = iter(plan.rankings)
+    noisy = _measured(prepared, engine, names, groups)
+    ranks = zip(plan.rankings, prepared.rankings, strict=True)
     columns: list[Estimate] = []
     for formula in plan.formulas:
         match formula:
@@ -45,34 +81,30 @@ def execute(plan: Plan, engine: Engine, rows: str) -> Estimates:
             case Spread():
                 columns.append(estimates.spread(formula, noisy, plan.noises, plan.setting.doubt))
             case Rank():
-                ranking = next(ranks)
-                chosen = _ranked(plan, ranking, engine, rows, names, groups)
+                ranking, statement = next(ranks)
+                chosen = _ranked(plan, ranking, engine, statement, names, groups)
                 columns.append(estimates.ranked(formula.aggregate, ranking, chosen))
     return Estimates(plan.cells.tuples(names), tuple(columns), plan.confidence)
 
 
-def _texts(plan: Plan, engine: Engine, rows: str) -> list[Text] | None:
-    if plan.selection is None:
+def _texts(prepared: Prepared, engine: Engine) -> list[Text] | None:
+    plan = prepared.plan
+    if plan.selection is None or prepared.texts is None:
         return None
-    where = keys.spot(plan.question.where)
-    found = engine.persons(rows, where=where, keys=[key.code for key in plan.cells.open], cap=UNIT)
+    found = engine.run(prepared.texts)
     presence = [int(total) for total in found.sums[:, 0]]
     return keys.select(plan.selection, cast(list[Text], found.keys), presence, plan.cells.most_names)
 
 
 def _measured(
-    plan: Plan, engine: Engine, rows: str, names: Sequence[Text] | None, groups: int
+    prepared: Prepared, engine: Engine, names: Sequence[Text] | None, groups: int
 ) -> dict[Measure, Integers]:
-    trees, where = plan.cells.trees(), plan.question.where
-    sums = [measure for measure in plan.noises if not measure.persons]
+    plan = prepared.plan
     exact: dict[Measure, Integers] = {}
-    if sums:
-        expressions = [measure.tree for measure in sums if measure.tree is not None]
-        found = engine.sums(rows, where=where, keys=trees, sums=expressions)
-        exact |= zip(sums, _vectors(plan, found, names, groups), strict=True)
-    if counted := [measure for measure in plan.noises if measure.persons]:
-        found = engine.persons(rows, where=where, keys=trees, cap=UNIT)
-        exact |= zip(counted, _vectors(plan, found, names, groups), strict=True)
+    for persons, statement in ((False, prepared.sums), (True, prepared.persons)):
+        if statement is not None:
+            asked = [measure for measure in plan.noises if measure.persons is persons]
+            exact |= zip(asked, _vectors(plan, engine.run(statement), names, groups), strict=True)
     return {measure: _released(plan, measure, exact.pop(measure)) for measure in plan.noises}
 
 
@@ -89,14 +121,16 @@ def _released(plan: Plan, measure: Measure, values: Integers) -> Integers:
 
 
 def _ranked(
-    plan: Plan, ranking: Ranking, engine: Engine, rows: str, names: Sequence[Text] | None, groups: int
+    plan: Plan,
+    ranking: Ranking,
+    engine: Engine,
+    statement: Statement,
+    names: Sequence[Text] | None,
+    groups: int,
 ) -> list[Integers]:
-    from discreet.vault import trees
-
     if not groups:
         return [np.zeros(0, np.int64)] * 3
-    grouped = [*plan.cells.trees(), ranking.tree()]
-    found = engine.sums(rows, where=plan.question.where, keys=grouped, sums=[trees.sealed("w")])
+    found = engine.run(statement)
     where = plan.cells.places([key[:-1] for key in found.keys], names)
     cell = np.fromiter((_cell(key[-1], ranking.cells) for key in found.keys), np.int64)
     inside = (where >= 0) & (cell >= 0)

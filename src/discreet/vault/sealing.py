@@ -143,6 +143,7 @@ def _fill(
     coded = joining.coded(connection, description, source, tables, lookups)
     for stage, statement in _statements(coded, description):
         run(connection, statement, stage, progress)
+    run(connection, f"COMMENT ON TABLE {ROWS} IS '{description.mark}'; CHECKPOINT", "writing rows", progress)
 
 
 def _statements(coded: str, description: Description) -> list[tuple[str, str]]:
@@ -151,7 +152,7 @@ def _statements(coded: str, description: Description) -> list[tuple[str, str]]:
     if description.person is None:
         spot = ["true AS spot"] if description.has_text else []
         chosen = ", ".join(["row_number() OVER () - 1 AS person", f"{UNIT}::SMALLINT AS w", *codes, *spot])
-        return [("reading rows", f"CREATE TABLE {ROWS} AS SELECT {chosen} FROM ({coded})"), _SAVED]
+        return [("reading rows", f"CREATE TABLE {ROWS} AS SELECT {chosen} FROM ({coded})")]
     allowed = description.rows_per_person
     weight = f"CASE WHEN n <= {allowed} THEN {UNIT} ELSE {UNIT * allowed} // n END"
     return [
@@ -164,11 +165,8 @@ def _statements(coded: str, description: Description) -> list[tuple[str, str]]:
         ),
         *(_spotted(codes, allowed) if description.has_text else _plain(codes)),
         ("writing rows", "DROP TABLE coded; DROP TABLE persons"),
-        _SAVED,
     ]
 
-
-_SAVED = ("writing rows", "CHECKPOINT")
 
 # Rows with their persons. A join by equality is three times as fast as one that lets NULL equal NULL, so the rows
 # of nobody in particular are added by themselves.

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from discreet.vault.workplace import Progress
 
 LEDGER = "ledger.sqlite"
-ROWS = "rows"
 
 
 @dataclass(frozen=True)
@@ -181,9 +180,13 @@ class Vault:
         delta: Rational | None = None,
     ) -> Preview:
         """Say what a question would cost and how wide its answer would be. Nothing is asked of the rows."""
+        from discreet.engines.statement import Rows
+        from discreet.vault.execute import prepare
+
         description = descriptions.read(self._path)
         asked = _parsed(question, description)
         made = self._planned(asked, description, epsilon, within, confidence, delta)
+        prepare(made, Rows("rows", description.engine, description.limits))  # refuses what ask would refuse
         text = _text(description, _price(asked, epsilon, within, confidence, delta))
         return Preview(
             question=asked.text,
@@ -239,11 +242,12 @@ class Vault:
         text = _text(description, price)
         if found := self._recorded(text):
             return found
-        from discreet.vault.execute import execute
+        from discreet.vault.execute import execute, prepare
 
         engine = self._engine(description)
+        prepared = prepare(made, engine.rows)  # what cannot be asked is refused here, and is free
         charge = self._ledger.reserve(made.losses, question=text, analyst=self._analyst, purpose=self._purpose)
-        estimates = execute(made, engine, ROWS)
+        estimates = execute(prepared, engine)
         bill = Bill(cost=charge.cost, losses=tuple(described(made.losses)), balances=self._balances())
         keys, answers = columns(made.question, estimates)
         release = Release(
@@ -342,7 +346,13 @@ class Vault:
 
         version = description.version
         if version not in self._engines:
-            self._engines[version] = DuckDB(self._path / description.rows_file)
+            engine = DuckDB(self._path / description.rows_file, limits=description.limits)
+            if engine.mark() != description.mark:
+                raise ParameterError(
+                    f"the description of {self._path} is not the one that its rows were sealed with, so no bound "
+                    "can be relied on. Restore description.json from a copy, or seal again."
+                )
+            self._engines[version] = engine
         return self._engines[version]
 
 
