@@ -2,7 +2,8 @@
 
     contract    what an engine does, and what it returns
     statement   sums over sealed rows, written out before anything is charged
-    emit        expressions to SQL text, for every dialect in one place
+    emit        expressions to SQL text
+    dialects    where engines differ
     duckdb      the embedded engine, and the default
     postgres    rows that stay in a PostgreSQL database
     spark       rows that stay in a Spark catalogue

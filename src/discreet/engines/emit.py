@@ -1,4 +1,4 @@
-"""Trees to SQL text, for every dialect in one place.
+"""Trees to SQL text, for every dialect (`discreet.engines.dialects`) in one place.
 
 An expression over sealed columns is an integer, a truth value or a text, made of the few nodes below; any other
 node is refused, so that nothing an engine runs has a meaning we did not give it. Names are quoted, operands stand
@@ -22,108 +22,12 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.expressions import Expression
 
+from discreet.engines.dialects import DIALECTS, Dialect
 from discreet.errors import ParameterError
 
 WIDEST = 2**126
 _UNKNOWN = 2**62  # a column of which nothing is said: BIGINT, and codes stay below 2**62
 
-
-@dataclass(frozen=True)
-class Dialect:
-    """Where engines differ."""
-
-    name: str
-    quote: str
-    types: Mapping[str, str]  # our names of types to theirs
-    division: str
-    wide_division: str | None
-    total: str
-    backslashes: bool  # whether a backslash in a string literal escapes
-    like_escapes: bool  # whether a backslash in a pattern escapes without being declared
-    functions: Mapping[str, str]  # our functions; {0} is the first argument, {1:} the others with commas
-
-
-_TYPES = {"INTEGER": "INTEGER", "BIGINT": "BIGINT", "DATE": "DATE", "BOOLEAN": "BOOLEAN", "SMALLINT": "SMALLINT"}
-
-DIALECTS = {
-    "duckdb": Dialect(
-        name="duckdb",
-        quote='"',
-        types={
-            **_TYPES,
-            "TINYINT": "TINYINT",
-            "WIDE": "HUGEINT",
-            "DOUBLE": "DOUBLE",
-            "TEXT": "VARCHAR",
-            "TIMESTAMP": "TIMESTAMP",
-            "ZONED": "TIMESTAMPTZ",
-        },
-        division="({} // {})",
-        wide_division="({} // {})",
-        total="SUM({})",
-        backslashes=False,
-        like_escapes=False,
-        functions={
-            "TRY": "TRY_CAST({0} AS {1})",
-            "IS_NAN": "ISNAN({0})",
-            "BINARY": '({0} COLLATE "binary")',
-            "DICTIONARY": "ENUM_CODE(TRY_CAST({0} AS ENUM ({rest})))",
-            "DAYS_SINCE": "({0} - {1})",
-            "MICROSECONDS": "EPOCH_US({0})",
-        },
-    ),
-    "postgres": Dialect(
-        name="postgres",
-        quote='"',
-        types={
-            **_TYPES,
-            "TINYINT": "SMALLINT",
-            "WIDE": "NUMERIC",
-            "DOUBLE": "DOUBLE PRECISION",
-            "TEXT": "TEXT",
-            "TIMESTAMP": "TIMESTAMP",
-            "ZONED": "TIMESTAMPTZ",
-        },
-        division="({} / {})",
-        wide_division="DIV({}, {})",
-        total="SUM({})",
-        backslashes=False,
-        like_escapes=True,
-        functions={
-            "IS_NAN": "({0} = 'NaN')",
-            "BINARY": '({0} COLLATE "C")',
-            "DICTIONARY": "(ARRAY_POSITION(ARRAY[{rest}]::TEXT[], {0}) - 1)",
-            "DAYS_SINCE": "({0} - {1})",
-            "MICROSECONDS": "(EXTRACT(EPOCH FROM {0}) * 1000000)::BIGINT",
-        },
-    ),
-    "spark": Dialect(
-        name="spark",
-        quote="`",
-        types={
-            **_TYPES,
-            "TINYINT": "TINYINT",
-            "WIDE": "DECIMAL(38, 0)",
-            "DOUBLE": "DOUBLE",
-            "TEXT": "STRING",
-            "TIMESTAMP": "TIMESTAMP_NTZ",
-            "ZONED": "TIMESTAMP",
-        },
-        division="({} DIV {})",
-        wide_division=None,  # DIV of decimals is a BIGINT, which may not hold it
-        total="SUM(CAST({} AS DECIMAL(28, 0)))",  # a sum of BIGINTs would wrap
-        backslashes=True,
-        like_escapes=True,
-        functions={
-            "TRY": "TRY_CAST({0} AS {1})",
-            "IS_NAN": "ISNAN({0})",
-            "BINARY": "({0} COLLATE UTF8_BINARY)",
-            "DICTIONARY": "(ARRAY_POSITION(ARRAY({rest}), {0}) - 1)",
-            "DAYS_SINCE": "DATEDIFF({0}, {1})",
-            "MICROSECONDS": "UNIX_MICROS({0})",
-        },
-    ),
-}
 
 _COMPARISONS = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
 _ARITHMETIC = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*"}
