@@ -47,7 +47,7 @@ DIALECTS = {
         total="SUM({})",
         backslashes=False,
         like_escapes=False,
-        row_number="row_number() OVER ()",
+        row_number="(row_number() OVER () - 1)",
         fence="",
         functions={
             "TRY": "TRY_CAST({0} AS {1})",
@@ -75,7 +75,7 @@ DIALECTS = {
         total="SUM({})",
         backslashes=False,
         like_escapes=True,
-        row_number="row_number() OVER ()",
+        row_number="(row_number() OVER () - 1)",
         fence=" OFFSET 0",
         functions={
             "IS_NAN": "({0} = 'NaN')",
@@ -102,7 +102,7 @@ DIALECTS = {
         total="SUM(CAST({} AS DECIMAL(28, 0)))",  # a sum of BIGINTs would wrap
         backslashes=True,
         like_escapes=True,
-        row_number="monotonically_increasing_id()",  # a window without partitions would gather all rows in one place
+        row_number="monotonically_increasing_id()",  # a window would gather all rows in one place
         fence="",
         functions={
             "TRY": "TRY_CAST({0} AS {1})",

@@ -17,11 +17,10 @@ from discreet.errors import ParameterError
 from discreet.vault.description import Description
 from discreet.vault.schema import Column, reading
 from discreet.vault.schema.reading import Family, Step
-from discreet.vault.sources import Reading, Source, opened
-from discreet.vault.workplace import run
+from discreet.vault.sources import Reading, Source
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from discreet.vault.workshop import Workshop
 
 Way = tuple[str, tuple[Step, ...]]
 """A column of a source, and the steps from its values to what is stored."""
@@ -35,6 +34,7 @@ class Part:
     reading: Reading
     key: str | None = None  # the lookup's own key
     ways: dict[str, Way] = field(default_factory=dict)
+    stored: str = ""  # what FROM calls it, once it is stored
 
     def take(self, name: str, column: str, steps: tuple[Step, ...]) -> None:
         """Take a column under a name."""
@@ -42,7 +42,7 @@ class Part:
 
 
 def coded(
-    connection: DuckDBPyConnection,
+    workshop: Workshop,
     description: Description,
     source: Any,
     tables: Sequence[Any] = (),
@@ -51,9 +51,9 @@ def coded(
     """Return the query that reads every row once, as codes: `key`, if there is a person column, and c0, c1 …"""
     wanted = {*description.columns, *(lookups or {}), *([description.person] if description.person else [])}
     sources = [Source.of(source), *map(Source.of, tables)]
-    people = [Part(s, opened(connection, s, wanted, f"source{i}")) for i, s in enumerate(sources)]
+    people = [Part(s, workshop.opened(s, wanted, f"source{i}")) for i, s in enumerate(sources)]
     public = [
-        Part(Source.of(s), opened(connection, Source.of(s), wanted, f"lookup{i}"), key)
+        Part(Source.of(s), workshop.opened(Source.of(s), wanted, f"lookup{i}"), key)
         for i, (key, s) in enumerate((lookups or {}).items())
     ]
     _take_persons(people, description.person)
@@ -62,8 +62,8 @@ def coded(
         name: _take(f"c{i}", name, column, [*people, *public], description)
         for i, (name, column) in enumerate(description.columns.items())
     }
-    _settle(connection, public)
-    return _joined(people, public, description, owners)
+    _settle(workshop, public)
+    return _joined(workshop, people, public, description, owners)
 
 
 def words(tables: Sequence[Any], lookups: Mapping[str, Any] | None, person: str | None) -> tuple[str, ...]:
@@ -140,57 +140,56 @@ def _stored(column: Column) -> Step:
     return lambda value: emit.cast(value, kind)
 
 
-def _settle(connection: DuckDBPyConnection, public: list[Part]) -> None:
+def _settle(workshop: Workshop, public: list[Part]) -> None:
     """Store each lookup, and refuse one that gives two answers. It is public: its keys may be named."""
     for i, part in enumerate(public):
-        run(connection, f"CREATE TEMP TABLE lookup_{i} AS {_stepwise(part)}", "reading lookups", None)
-        twice = connection.execute(
-            f"SELECT k FROM lookup_{i} WHERE k IS NOT NULL GROUP BY k HAVING count(*) > 1 ORDER BY k LIMIT 1"
-        ).fetchone()
-        if twice is not None:
+        part.stored = workshop.store(f"lookup_{i}", _stepwise(part, workshop.dialect), "reading lookups", None)
+        twice = workshop.answer(
+            f"SELECT k FROM {part.stored} WHERE k IS NOT NULL GROUP BY k HAVING count(*) > 1 ORDER BY k LIMIT 1"
+        )
+        if twice:
             raise ParameterError(
-                f"the lookup {part.source.words} lists {part.key} {twice[0]!r} more than once, and a row takes "
+                f"the lookup {part.source.words} lists {part.key} {twice[0][0]!r} more than once, and a row takes "
                 "one answer only. Remove the others."
             )
 
 
-def _stepwise(part: Part) -> str:
+def _stepwise(part: Part, dialect: str) -> str:
     """Take the steps of all columns one query inside the other, so that none is taken twice."""
     from sqlglot import exp
 
     from discreet.engines import emit
+    from discreet.engines.dialects import DIALECTS
 
-    names = {name: emit.identifier(column) for name, (column, _) in part.ways.items()}
+    names = {name: part.reading.written(column, dialect) for name, (column, _) in part.ways.items()}
     query = f"SELECT {', '.join(f'{text} AS {name}' for name, text in names.items())} FROM {part.reading.rows}"
     for depth in range(max(len(steps) for _, steps in part.ways.values())):
         texts = []
         for name, (_, steps) in part.ways.items():
             tree = exp.column(name, quoted=True)
-            text = emit.sql(steps[depth](tree), limits=None) if depth < len(steps) else name
+            text = emit.sql(steps[depth](tree), dialect, limits=None) if depth < len(steps) else name
             texts.append(f"{text} AS {name}")
-        query = f"SELECT {', '.join(texts)} FROM ({query})"
+        query = f"SELECT {', '.join(texts)} FROM ({query}{DIALECTS[dialect].fence}) AS step{depth}"
     return query
 
 
-def _joined(people: list[Part], public: list[Part], description: Description, owners: Mapping[str, Part]) -> str:
+def _joined(
+    workshop: Workshop,
+    people: list[Part],
+    public: list[Part],
+    description: Description,
+    owners: Mapping[str, Part],
+) -> str:
     first, *others = people
-    rows, aliases = [f"({_stepwise(first)}) AS p0"], {id(first): "p0"}
+    rows, aliases = [f"({_stepwise(first, workshop.dialect)}) AS p0"], {id(first): "p0"}
     for i, part in enumerate(others, start=1):
-        known = [name for name in part.ways if name != "key"]
-        if not known:
-            raise ParameterError(
-                f"nothing is taken from {part.source.words}. Declare a column of it, or leave it out."
-            )
-        packed = f"struct_pack({', '.join(f'{name} := {name}' for name in known)})"
-        least = f"SELECT key, min({packed}) AS r FROM ({_stepwise(part)}) GROUP BY key"
-        fields = ", ".join(f"r.{name} AS {name}" for name in known)
         rows.append(
-            f"LEFT JOIN (SELECT key, {fields} FROM ({least})) AS p{i} ON p0.key IS NOT DISTINCT FROM p{i}.key"
+            f"LEFT JOIN ({_least(part, workshop.dialect)}) AS p{i} ON p0.key IS NOT DISTINCT FROM p{i}.key"
         )
         aliases[id(part)] = f"p{i}"
     for i, part in enumerate(public):
         holder = next(aliases[id(one)] for one in people if f"l{i}" in one.ways)
-        rows.append(f"LEFT JOIN lookup_{i} AS q{i} ON {holder}.l{i} = q{i}.k")
+        rows.append(f"LEFT JOIN {part.stored} AS q{i} ON {holder}.l{i} = q{i}.k")
         aliases[id(part)] = f"q{i}"
     texts = ["p0.key"] if description.person is not None else []
     for place, (name, column) in enumerate(description.columns.items()):
@@ -199,3 +198,18 @@ def _joined(people: list[Part], public: list[Part], description: Description, ow
         joined = owners[name] is not first and filling is not None
         texts.append(f"COALESCE({text}, {filling}) AS c{place}" if joined else f"{text} AS c{place}")
     return f"SELECT {', '.join(texts)} FROM {' '.join(rows)}"
+
+
+def _least(part: Part, dialect: str) -> str:
+    """Of a person's rows in a further table the least, in the order of their codes."""
+    known = [name for name in part.ways if name != "key"]
+    if not known:
+        raise ParameterError(
+            f"nothing is taken from {part.source.words}. Declare a column of it, or leave it out."
+        )
+    order = ", ".join(f"{name} NULLS LAST" for name in known)
+    placed = (
+        f"SELECT {', '.join(['key', *known])}, row_number() OVER (PARTITION BY key ORDER BY {order}) AS place "
+        f"FROM ({_stepwise(part, dialect)}) AS coded"
+    )
+    return f"SELECT {', '.join(['key', *known])} FROM ({placed}) AS placed WHERE place = 1"

@@ -12,8 +12,9 @@ are, as a multiset, a function of that person's own rows. The hash takes in the 
 the same keys. Only persons with more than K rows are put in order.
 
 How it runs. One pass reads the source into codes; persons are counted in what that pass stored, so that a file
-that changes meanwhile cannot give a person more weight than their rows allow. All of it is SQL in DuckDB, which
-spills into the directory where the vault is built. Nothing about the rows is returned or printed.
+that changes meanwhile cannot give a person more weight than their rows allow. All of it is SQL, run where the rows
+are (`discreet.vault.workshop`): in a DuckDB that spills into the directory where the vault is built, or in the
+database that has them. Nothing about the rows is returned or printed.
 
 What is on disk. A vault is built beside its place and renamed into it whole (`discreet.vault.workplace`). `reseal`
 adds `rows-2.duckdb` and then replaces the description, by rename. Tested in tests/vault/test_sealing.py.
@@ -26,18 +27,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from discreet.engines.dialects import DIALECTS, Dialect
 from discreet.errors import ParameterError
 from discreet.vault import description as descriptions
 from discreet.vault import joining
-from discreet.vault.description import ROWS, UNIT, Description
+from discreet.vault.description import UNIT, Description
 from discreet.vault.schema import Column
 from discreet.vault.sources import Source
-from discreet.vault.workplace import Progress, alone, database, make_private, run, workplace
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+from discreet.vault.workplace import Progress, alone, database, make_private, workplace
+from discreet.vault.workshop import Embedded, Workshop
 
 
 def seal(
@@ -81,7 +81,7 @@ def seal(
     _check_free(target)
     with workplace(target.parent, target.name) as place:
         with database(place / description.rows_file, memory=memory, threads=threads) as connection:
-            _fill(connection, description, source, tables, lookups, progress)
+            fill(Embedded(connection), description, source, tables, lookups, progress)
         if furnish is not None:
             furnish(place)
         make_private(place)
@@ -124,7 +124,7 @@ def reseal(
         )
         with workplace(vault, "rows") as place:
             with database(place / description.rows_file, memory=memory, threads=threads) as connection:
-                _fill(connection, description, source, tables, lookups, progress)
+                fill(Embedded(connection), description, source, tables, lookups, progress)
             make_private(place)
             os.replace(place / description.rows_file, vault / description.rows_file)
             descriptions.persist(vault)
@@ -132,70 +132,65 @@ def reseal(
     return description
 
 
-def _fill(
-    connection: DuckDBPyConnection,
+def fill(
+    workshop: Workshop,
     description: Description,
     source: Any,
     tables: Sequence[Any],
     lookups: Mapping[str, Any] | None,
     progress: Progress | None,
 ) -> None:
-    coded = joining.coded(connection, description, source, tables, lookups)
-    for stage, statement in _statements(coded, description):
-        run(connection, statement, stage, progress)
-    run(connection, f"COMMENT ON TABLE {ROWS} IS '{description.mark}'; CHECKPOINT", "writing rows", progress)
-
-
-def _statements(coded: str, description: Description) -> list[tuple[str, str]]:
-    """The stages of sealing, each one statement."""
+    """Read the sources once, and write the sealed rows."""
+    words = DIALECTS[workshop.dialect]
     codes = [f"c{i}" for i in range(len(description.columns))]
+    coded = joining.coded(workshop, description, source, tables, lookups)
     if description.person is None:
         spot = ["true AS spot"] if description.has_text else []
-        chosen = ", ".join(["row_number() OVER () - 1 AS person", f"{UNIT}::SMALLINT AS w", *codes, *spot])
-        return [("reading rows", f"CREATE TABLE {ROWS} AS SELECT {chosen} FROM ({coded})")]
+        weight = f"CAST({UNIT} AS SMALLINT) AS w"
+        chosen = ", ".join([f"{words.row_number} AS person", weight, *codes, *spot])
+        query = f"SELECT {chosen} FROM ({coded}) AS coded"
+        workshop.write(query, description.mark, "reading rows", progress)
+        return
+    rows = workshop.store("coded", coded, "reading rows", progress)
     allowed = description.rows_per_person
-    weight = f"CASE WHEN n <= {allowed} THEN {UNIT} ELSE {UNIT * allowed} // n END"
-    return [
-        ("reading rows", f"CREATE TEMP TABLE coded AS {coded}"),
-        (
-            "weighing persons",
-            "CREATE TEMP TABLE persons AS "
-            f"SELECT key, row_number() OVER () - 1 AS person, ({weight})::SMALLINT AS w "
-            "FROM (SELECT key, count(*) AS n FROM coded GROUP BY key)",
-        ),
-        *(_spotted(codes, allowed) if description.has_text else _plain(codes)),
-        ("writing rows", "DROP TABLE coded; DROP TABLE persons"),
-    ]
+    weight = f"CASE WHEN n <= {allowed} THEN {UNIT} ELSE {words.division.format(UNIT * allowed, 'n')} END"
+    counted = f"SELECT key, count(*) AS n FROM {rows} GROUP BY key"
+    numbered = (
+        f"SELECT key, {words.row_number} AS person, CAST({weight} AS SMALLINT) AS w FROM ({counted}) AS counted"
+    )
+    persons = workshop.store("persons", numbered, "weighing persons", progress)
+    weighed = _weighed(rows, persons, codes)
+    query = _spotted(weighed, codes, allowed, words) if description.has_text else _plain(weighed, codes)
+    workshop.write(query, description.mark, "weighing rows", progress)
 
 
-# Rows with their persons. A join by equality is three times as fast as one that lets NULL equal NULL, so the rows
-# of nobody in particular are added by themselves.
-_WEIGHED = (
-    "(SELECT person, w, coded.* FROM coded JOIN persons ON coded.key = persons.key UNION ALL "
-    "SELECT person, w, coded.* FROM coded, (SELECT person, w FROM persons WHERE key IS NULL) "
-    "WHERE coded.key IS NULL)"
-)
+def _weighed(rows: str, persons: str, codes: Sequence[str]) -> str:
+    """Rows with their persons.
+
+    A join by equality is three times as fast as one that lets NULL equal NULL, so the rows of nobody in particular
+    are added by themselves.
+    """
+    chosen = ", ".join(["p.person", "p.w", "r.key", *(f"r.{code}" for code in codes)])
+    return (
+        f"(SELECT {chosen} FROM {rows} AS r JOIN {persons} AS p ON r.key = p.key UNION ALL "
+        f"SELECT {chosen} FROM {rows} AS r CROSS JOIN (SELECT person, w FROM {persons} WHERE key IS NULL) AS p "
+        "WHERE r.key IS NULL) AS weighed"
+    )
 
 
-def _plain(codes: Sequence[str]) -> list[tuple[str, str]]:
-    return [
-        ("weighing rows", f"CREATE TABLE {ROWS} AS SELECT {', '.join(['person', 'w', *codes])} FROM {_WEIGHED}")
-    ]
+def _plain(weighed: str, codes: Sequence[str]) -> str:
+    return f"SELECT {', '.join(['person', 'w', *codes])} FROM {weighed}"
 
 
-def _spotted(codes: Sequence[str], allowed: int) -> list[tuple[str, str]]:
-    chosen, order = ", ".join(["person", "w", *codes]), ", ".join(codes)
-    first = f"row_number() OVER (PARTITION BY person ORDER BY hash(key, {order}), {order}) <= {allowed}"
-    return [
-        (
-            "weighing rows",
-            f"CREATE TABLE {ROWS} AS SELECT {chosen}, true AS spot FROM {_WEIGHED} WHERE w = {UNIT}",
-        ),
-        (
-            "weighing rows",
-            f"INSERT INTO {ROWS} SELECT {chosen}, {first} AS spot FROM {_WEIGHED} WHERE w < {UNIT}",
-        ),
-    ]
+def _spotted(weighed: str, codes: Sequence[str], allowed: int, words: Dialect) -> str:
+    chosen = ", ".join(["person", "w", *codes])
+    told = ", ".join(f"CAST({name} AS {words.types['TEXT']})" for name in ("key", *codes))
+    order = ", ".join([f"md5(concat_ws('|', {told}))", *(f"{code} NULLS LAST" for code in codes)])
+    first = f"row_number() OVER (PARTITION BY person ORDER BY {order}) <= {allowed}"
+    return (
+        f"SELECT {chosen}, true AS spot FROM {weighed} WHERE w = {UNIT} UNION ALL "
+        f"SELECT {chosen}, {first} AS spot FROM {weighed} WHERE w < {UNIT}"
+    )
 
 
 def _check_free(target: Path) -> None:

@@ -75,10 +75,20 @@ class Source:
 
 @dataclass(frozen=True)
 class Reading:
-    """A source that is open: SQL that yields its rows once, and the declared type of every column."""
+    """A source that is open: what FROM calls it, to be read once, and the declared type of every column.
+
+    `names` has the source's own names of columns that were renamed.
+    """
 
     rows: str = field(repr=False)
     types: Mapping[str, str]
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def written(self, column: str, dialect: str = "duckdb") -> str:
+        """Return what a query calls a column."""
+        from discreet.engines import emit
+
+        return emit.identifier(self.names.get(column, column), dialect)
 
     def family(self, column: str) -> Family:
         """Return what kind of type a column has."""
@@ -124,7 +134,7 @@ def opened(connection: DuckDBPyConnection, source: Source, wanted: Iterable[str]
         reading = _frame(connection, source, kept, name)
     else:
         reading = _file(connection, source, _found(paths, source.words), kept, name)
-    return _renamed(reading, source, kept)
+    return renamed(reading, source)
 
 
 def _paths(data: Any) -> list[str] | None:
@@ -330,17 +340,14 @@ def _asked(connection: DuckDBPyConnection, question: str, source: Source) -> lis
     raise SealingFailed(f"{source.words} cannot be read: {wrong}")
 
 
-def _renamed(reading: Reading, source: Source, kept: set[str] | None) -> Reading:
-    if not source.rename:
-        return reading
+def renamed(reading: Reading, source: Source) -> Reading:
+    """Give columns the names that the curator wants."""
     for column in source.rename:
         reading.check(column, source)
     types = {source.rename.get(column, column): kind for column, kind in reading.types.items()}
     if len(types) < len(reading.types):
         raise ParameterError(f"after renaming, {source.words} has two columns of one name.")
-    read = {column: new for column, new in source.rename.items() if kept is None or column in kept}
-    changed = ", ".join(f"{_name(column)} AS {_name(new)}" for column, new in read.items())
-    return Reading(f"(SELECT * RENAME ({changed}) FROM {reading.rows})" if read else reading.rows, types)
+    return Reading(reading.rows, types, {new: column for column, new in source.rename.items()})
 
 
 def _text(value: str) -> str:
