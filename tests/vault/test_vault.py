@@ -73,7 +73,7 @@ def test_the_same_question_is_free_and_has_the_same_answer(vault: Vault) -> None
     assert again.free
     assert not first.free
     assert vault.ledger.balance().spent.epsilon == 1
-    with Vault(vault.path) as other:
+    with Vault(vault.place) as other:
         assert other.ask("select count(*) from people where age >= 65", epsilon=1).value == first.value
 
 
@@ -182,7 +182,7 @@ def test_a_relative_width_cannot_be_previewed_and_is_told_so_in_words(vault: Vau
 
 
 def test_a_preview_touches_neither_rows_nor_budget(vault: Vault) -> None:
-    (vault.path / vault.description.rows_file).unlink()
+    (Path(vault.place) / vault.description.rows_file).unlink()
     preview = vault.preview("select city, avg(pay) from people group by city", epsilon=1)
     assert preview.affordable
     assert not preview.recorded
@@ -204,13 +204,13 @@ def test_new_rows_are_another_question_under_the_same_ledger(vault: Vault) -> No
     vault.reseal(pyarrow.table(ROWS).slice(0, 300))
     assert not vault.ask("select count(*) from people", epsilon=1).free
     assert vault.ledger.balance().spent.epsilon == 2
-    with Vault(vault.path) as other:
+    with Vault(vault.place) as other:
         assert other.description.version == 2
 
 
 def test_accounts_stop_their_analyst_and_nobody_else(vault: Vault) -> None:
     vault.ledger.allot(analyst="ana", budget=Budget(1))
-    with Vault(vault.path, analyst="ana") as ana:
+    with Vault(vault.place, analyst="ana") as ana:
         ana.ask("select count(*) from people", epsilon=1)
         with pytest.raises(BudgetExceeded, match="ana"):
             ana.ask("select count(*) from people where age > 30", epsilon="0.1")
@@ -254,7 +254,7 @@ vault.ask("select count(*) from people", epsilon=1)
 
 @pytest.mark.parametrize("moment", ["before the engine", "before the record"])
 def test_whoever_is_killed_between_charge_and_record_has_paid(vault: Vault, moment: str) -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED, str(vault.path), moment], check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", KILLED, vault.place, moment], check=False, timeout=60)
     assert done.returncode == -signal.SIGKILL
     assert vault.ledger.balance().spent.epsilon == 1
     assert len(vault.ledger.unfinished()) == 1
@@ -280,7 +280,7 @@ print(granted)
 
 def test_processes_that_ask_at_the_same_time_never_overspend(tmp_path: Path) -> None:
     vault = sealed(tmp_path, Budget(3))
-    commands = [[sys.executable, "-c", ASKING, str(vault.path), str(i)] for i in range(3)]
+    commands = [[sys.executable, "-c", ASKING, vault.place, str(i)] for i in range(3)]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
     granted = [int(process.communicate(timeout=120)[0]) for process in running]
     assert sum(granted) == 6
@@ -290,8 +290,8 @@ def test_processes_that_ask_at_the_same_time_never_overspend(tmp_path: Path) -> 
 
 def test_private_files_are_for_the_owner_alone(vault: Vault) -> None:
     for name in (vault.description.rows_file, "ledger.sqlite"):
-        assert os.stat(vault.path / name).st_mode & 0o077 == 0
-    public = json.loads((vault.path / "description.json").read_text())
+        assert os.stat(Path(vault.place) / name).st_mode & 0o077 == 0
+    public = json.loads((Path(vault.place) / "description.json").read_text())
     assert "rare" not in json.dumps(public)
 
 
@@ -363,12 +363,12 @@ def test_widths_belong_to_aggregates_and_not_to_their_names(vault: Vault) -> Non
 
 
 def test_a_description_that_its_rows_were_not_sealed_with_is_not_believed(vault: Vault) -> None:
-    path = vault.path / "description.json"
+    path = Path(vault.place) / "description.json"
     record = json.loads(path.read_text())
     record["rows_per_person"] = 1  # would make the noise too small by a factor of three
     path.write_text(json.dumps(record))
     with pytest.raises(ParameterError, match="not the one that its rows were sealed with"):
-        Vault(vault.path).ask("select count(*) from people", epsilon=1)
+        Vault(vault.place).ask("select count(*) from people", epsilon=1)
     assert vault.ledger.balance().charges == 0
 
 

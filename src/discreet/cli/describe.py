@@ -56,7 +56,7 @@ def _budget(vault: Path) -> Budget | None:
     """What the ledger promises, where whoever asks may read it: a description is public by itself."""
     from discreet.errors import LedgerUnavailable
     from discreet.ledger import Ledger
-    from discreet.vault.vault import LEDGER
+    from discreet.vault.place import LEDGER
 
     try:
         with Ledger.open(vault / LEDGER) as ledger:

@@ -141,7 +141,7 @@ def _budget(epsilon: str, delta: str | None, present: Budget | None) -> Budget:
 def _opened(vault: Path) -> Ledger:
     from discreet.ledger import Ledger
     from discreet.vault import description
-    from discreet.vault.vault import LEDGER
+    from discreet.vault.place import LEDGER
 
     description.read(vault)  # says in words if there is no vault
     return Ledger.open(vault / LEDGER)

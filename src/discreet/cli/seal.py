@@ -185,7 +185,7 @@ def _expect_same_persons(vault: Vault, person: str | None, each_row: bool) -> No
     if (person is not None and person != whose) or (each_row and whose is not None):
         sealed = "every row is a person" if whose is None else f"a person is a {whose}"
         raise DiscreetError(
-            f"In {vault.path} {sealed}, and --reseal cannot change that: its ledger protects these persons."
+            f"In {vault.place} {sealed}, and --reseal cannot change that: its ledger protects these persons."
         )
 
 
@@ -224,9 +224,9 @@ def _tell(vault: Vault, *, again: bool) -> None:
     from discreet.cli.screen import command, say
 
     described = vault.description
-    place = shlex.quote(str(vault.path))
+    place = shlex.quote(str(vault.place))
     version = f" Version {described.version}, under the same ledger." if again else ""
-    say(f"Sealed {', '.join(described.sources)} into {vault.path}.{version}", "")
+    say(f"Sealed {', '.join(described.sources)} into {vault.place}.{version}", "")
     show(described, vault.ledger.balance().budget)
     say("", "Whoever holds these files can read the rows: give analysts answers, not the vault. Now ask:")
     name = described.name if described.name.isidentifier() else '"' + described.name.replace('"', '""') + '"'

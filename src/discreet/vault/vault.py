@@ -14,24 +14,22 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import BudgetExceeded, ParameterError, QuestionRefused
+from discreet.errors import BudgetExceeded, ParameterError
 from discreet.ledger import Balance, Budget, Cost, Ledger, cost
 from discreet.ledger.costs import described
-from discreet.mechanisms import tails
-from discreet.rational import Rational, positive
-from discreet.vault import after
-from discreet.vault import description as descriptions
+from discreet.rational import Rational
+from discreet.vault import after, asked, place
 from discreet.vault import within as widths
 from discreet.vault.bill import Bill
 from discreet.vault.description import Description
 from discreet.vault.estimates import Estimate, Estimates
 from discreet.vault.facts import label
+from discreet.vault.place import at, marked
 from discreet.vault.plan import Plan, plan
 from discreet.vault.question import Aggregate, Question
 from discreet.vault.release import Release, columns
@@ -42,8 +40,6 @@ if TYPE_CHECKING:
     from discreet.vault.budgets import Widths
     from discreet.vault.schema import Column
     from discreet.vault.workplace import Progress
-
-LEDGER = "ledger.sqlite"
 
 
 @dataclass(frozen=True)
@@ -88,11 +84,23 @@ class Vault:
     >>> vault.close(); folder.cleanup()
     """
 
-    def __init__(self, path: str | Path, *, analyst: str | None = None, purpose: str | None = None):
-        """Open a vault, as an analyst and for a purpose if these have accounts of their own."""
-        self._path = Path(path)
-        descriptions.read(self._path)  # refuses in words what is no vault
-        self._ledger = Ledger.open(self._path / LEDGER)
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        analyst: str | None = None,
+        purpose: str | None = None,
+        memory: str | None = None,
+        spark: Any = None,
+    ):
+        """Open a vault, as an analyst and for a purpose if these have accounts of their own.
+
+        `path` is its directory, or its address: "postgresql://host/database#people". `memory` is what the embedded
+        engine may use, such as "2GB"; `spark` is the session for rows that are in Spark, if not the active one.
+        """
+        self._place = at(path, memory=memory, spark=spark)
+        self._place.description()  # refuses in words what is no vault
+        self._ledger = self._place.ledger()
         self._analyst, self._purpose = analyst, purpose
         self._engines: dict[int, Engine] = {}
 
@@ -110,35 +118,35 @@ class Vault:
         tables: Sequence[Any] = (),
         lookups: Mapping[str, Any] | None = None,
         strict: bool = False,
+        rows: str | None = None,
         memory: str | None = None,
         progress: Progress | None = None,
     ) -> Vault:
-        """Seal a table into a new vault with a budget. See `sealing.seal`, and `Ledger.create` for strict."""
-        from discreet.vault import sealing
+        """Seal a table into a new vault with a budget. See `sealing.seal`, and `Ledger.create` for strict.
 
-        def with_ledger(place: Path) -> None:
-            Ledger.create(place / LEDGER, budget, strict=strict).close()
-
-        sealing.seal(
+        `to` is a new directory, or an address, "postgresql://host/database#people", for rows that stay in that
+        database. `rows` names a new table of the Spark catalogue for rows that stay in Spark.
+        """
+        place.seal(
             source,
             to=to,
+            budget=budget,
+            strict=strict,
+            rows=rows,
+            memory=memory,
             name=name,
             person=person,
             columns=columns,
             rows_per_person=rows_per_person,
             tables=tables,
             lookups=lookups,
-            memory=memory,
             progress=progress,
-            furnish=with_ledger,
         )
         return cls(to)
 
     def reseal(self, source: Any, **changes: Any) -> None:
         """Give the vault a new version of its rows, under the same ledger."""
-        from discreet.vault import sealing
-
-        sealing.reseal(source, to=self._path, **changes)
+        self._place.reseal(source, **changes)
 
     # -- asking -----------------------------------------------------------------------------------------------
 
@@ -160,15 +168,15 @@ class Vault:
         has an answer, may both pay, and then have an answer each; the charge of both is counted.
         """
         # Read once for the whole question: what is planned for one version must not run on the rows of another.
-        description = descriptions.read(self._path)
-        asked = _parsed(question, description)
+        description = self._place.description()
+        query = asked.parsed(question, description)
         if isinstance(within, str) and within.strip().endswith("%"):
             if epsilon is not None or delta is not None:
                 raise ParameterError(f'within="{within}" finds its own epsilon: say one or the other.')
-            return self._step_by_step(asked, description, within, confidence)
-        made = self._planned(asked, description, epsilon, within, confidence, delta)
-        price = _price(asked, epsilon, within, confidence, delta)
-        return self._presented(asked, self._released(made, description, price))
+            return self._step_by_step(query, description, within, confidence)
+        made = self._planned(query, description, epsilon, within, confidence, delta)
+        price = asked.price(query, epsilon, within, confidence, delta)
+        return self._presented(query, self._released(made, description, price))
 
     def preview(
         self,
@@ -183,13 +191,13 @@ class Vault:
         from discreet.engines.statement import Rows
         from discreet.vault.execute import prepare
 
-        description = descriptions.read(self._path)
-        asked = _parsed(question, description)
-        made = self._planned(asked, description, epsilon, within, confidence, delta)
+        description = self._place.description()
+        query = asked.parsed(question, description)
+        made = self._planned(query, description, epsilon, within, confidence, delta)
         prepare(made, Rows("rows", description.engine, description.limits))  # refuses what ask would refuse
-        text = _text(description, _price(asked, epsilon, within, confidence, delta))
+        text = asked.text(description, asked.price(query, epsilon, within, confidence, delta))
         return Preview(
-            question=asked.text,
+            question=query.text,
             expected=made.expected,
             plan=made.words,
             cost=cost(made.losses),
@@ -199,7 +207,7 @@ class Vault:
 
     def _planned(
         self,
-        asked: Question,
+        query: Question,
         description: Description,
         epsilon: Rational | None,
         within: Widths | None,
@@ -207,7 +215,7 @@ class Vault:
         delta: Rational | None,
     ) -> Plan:
         return plan(
-            asked,
+            query,
             description,
             epsilon=epsilon,
             within=within,
@@ -217,11 +225,11 @@ class Vault:
         )
 
     def _step_by_step(
-        self, asked: Question, description: Description, within: str, confidence: Rational
+        self, query: Question, description: Description, within: str, confidence: Rational
     ) -> Release:
         """Spend a little, look, and spend twice as much until the answer is good enough or the budget ends."""
-        price = _price(asked, None, within, confidence, None)
-        steps = widths.doubling(asked, description, within=within, confidence=confidence, budget=self._budget())
+        price = asked.price(query, None, within, confidence, None)
+        steps = widths.doubling(query, description, within=within, confidence=confidence, budget=self._budget())
         release, why = None, "no larger epsilon is tried"
         for step, made in enumerate(steps):
             try:
@@ -232,14 +240,14 @@ class Vault:
                 why = "the budget does not reach further"
                 break
             if widths.reached(_estimates(release), within):
-                return self._presented(asked, release)
+                return self._presented(query, release)
         if release is None:
             raise AssertionError("there is a first step")
-        return widths.short(self._presented(asked, release), _estimates(release), within, why)
+        return widths.short(self._presented(query, release), _estimates(release), within, why)
 
     def _released(self, made: Plan, description: Description, price: str) -> Release:
         """Charge, ask the engine, record: the one path of a number."""
-        text = _text(description, price)
+        text = asked.text(description, price)
         if found := self._recorded(text):
             return found
         from discreet.vault.execute import execute, prepare
@@ -266,14 +274,14 @@ class Vault:
         found = self._ledger.find(text)
         return None if found is None else Release.from_json(json.loads(found)).again(*self._balances())
 
-    def _presented(self, asked: Question, release: Release) -> Release:
+    def _presented(self, query: Question, release: Release) -> Release:
         """Rename, order and cut: what is done to a release after it was made."""
         table: dict[str, Sequence[Any]] = dict(
-            zip((key.name for key in asked.keys), release.keys.values(), strict=True)
+            zip((key.name for key in query.keys), release.keys.values(), strict=True)
         )
-        pairs = list(zip(asked.aggregates, release.aggregates, strict=True))
+        pairs = list(zip(query.aggregates, release.aggregates, strict=True))
         table |= {aggregate.name: answer.values for aggregate, answer in pairs}
-        rows = after.apply(asked.after, table)
+        rows = after.apply(query.after, table)
 
         def chosen(values: Sequence[Any]) -> tuple[Any, ...]:
             return tuple(values[row] for row in rows)
@@ -289,15 +297,15 @@ class Vault:
             )
             for aggregate, answer in pairs
         )
-        keys = {key.name: chosen(table[key.name]) for key in asked.keys}
-        return replace(release, keys=keys, aggregates=answers, columns=asked.columns)
+        keys = {key.name: chosen(table[key.name]) for key in query.keys}
+        return replace(release, keys=keys, aggregates=answers, columns=query.columns)
 
     # -- what anyone may look at ------------------------------------------------------------------------------
 
     @property
     def description(self) -> Description:
         """What is public about the table."""
-        return descriptions.read(self._path)
+        return self._place.description()
 
     @property
     def ledger(self) -> Ledger:
@@ -305,9 +313,9 @@ class Vault:
         return self._ledger
 
     @property
-    def path(self) -> Path:
-        """Where it is."""
-        return self._path
+    def place(self) -> str:
+        """Where it is, in words that hold no password."""
+        return self._place.words
 
     def close(self) -> None:
         """Let go of the files."""
@@ -323,7 +331,7 @@ class Vault:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Vault({str(self._path)!r})"
+        return f"Vault({self.place!r})"
 
     def __str__(self) -> str:
         return f"{self.description}\n\n{self._ledger}"
@@ -334,7 +342,7 @@ class Vault:
     def _budget(self) -> Budget:
         budget = self._ledger.balance().budget
         if budget is None:
-            raise ParameterError(f"The ledger of {self._path} has no budget.")
+            raise ParameterError(f"The ledger of {self.place} has no budget.")
         return budget
 
     def _balances(self) -> tuple[Balance, ...]:
@@ -342,39 +350,10 @@ class Vault:
         return tuple(self._ledger.balance(**who) for who in named if not who or all(who.values()))
 
     def _engine(self, description: Description) -> Engine:
-        from discreet.engines.duckdb import DuckDB
-
         version = description.version
         if version not in self._engines:
-            engine = DuckDB(self._path / description.rows_file, limits=description.limits)
-            if engine.mark() != description.mark:
-                raise ParameterError(
-                    f"the description of {self._path} is not the one that its rows were sealed with, so no bound "
-                    "can be relied on. Restore description.json from a copy, or seal again."
-                )
-            self._engines[version] = engine
+            self._engines[version] = marked(self._place, description)
         return self._engines[version]
-
-
-def _parsed(question: Any, description: Description) -> Question:
-    from discreet.vault.builder import Ask
-    from discreet.vault.sql import parse
-
-    text = question.sql(description.name) if isinstance(question, Ask) else question
-    if not isinstance(text, str):
-        raise ParameterError(
-            f'A question is SQL text or made with dp.select("count(*)"), not {type(question).__name__}.'
-        )
-    asked = parse(text, description)
-    names = [*(key.name for key in asked.keys), *(aggregate.name for aggregate in asked.aggregates)]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise QuestionRefused(f"{', '.join(twice)} is the name of two columns. Rename one: … as another.")
-    return asked
-
-
-def _text(description: Description, price: str) -> str:
-    """What the ledger knows a question by: it is another one when the rows are."""
-    return f"{description.name} version {description.version}: {price}"
 
 
 def _estimates(release: Release) -> Estimates:
@@ -386,23 +365,3 @@ def _estimates(release: Release) -> Estimates:
         for a in release.aggregates
     )
     return Estimates([()] * release.groups, found, release.confidence)
-
-
-def _price(
-    asked: Question,
-    epsilon: Rational | None,
-    within: Any,
-    confidence: Rational,
-    delta: Rational | None,
-) -> str:
-    """A question with what was to be paid for it: asked for more, it is another one."""
-    paid = f"epsilon {positive(epsilon, 'epsilon')}" if epsilon is not None else f"within {_plain(asked, within)}"
-    extra = "" if delta is None else f", delta {Fraction(str(delta)) if isinstance(delta, float) else delta}"
-    return f"{asked.text} [{paid}, confidence {1 - tails.doubt(confidence)}{extra}]"
-
-
-def _plain(asked: Question, within: Any) -> str:
-    """Widths in the order of the aggregates: their names are no part of a question's text."""
-    if isinstance(within, Mapping):
-        return json.dumps([str(within.get(aggregate.name)) for aggregate in asked.aggregates])
-    return str(within).replace(" ", "")

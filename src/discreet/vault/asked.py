@@ -1,0 +1,61 @@
+"""A question as the ledger knows it: parsed, with its price, about one version of the rows.
+
+The ledger answers a text that it has seen before from its record. So two questions must have the same text exactly
+if the same answer serves both: names of outputs, order and limits are left out of it, and the price, the
+confidence and the version of the rows are part of it. Tested in tests/vault/test_vault.py.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import ParameterError, QuestionRefused
+from discreet.mechanisms import tails
+from discreet.rational import Rational, positive
+from discreet.vault.description import Description
+from discreet.vault.question import Question
+
+
+def parsed(question: Any, description: Description) -> Question:
+    """Return what SQL, or a question made with `dp.select`, asks."""
+    from discreet.vault.builder import Ask
+    from discreet.vault.sql import parse
+
+    text = question.sql(description.name) if isinstance(question, Ask) else question
+    if not isinstance(text, str):
+        raise ParameterError(
+            f'A question is SQL text or made with dp.select("count(*)"), not {type(question).__name__}.'
+        )
+    asked = parse(text, description)
+    names = [*(key.name for key in asked.keys), *(aggregate.name for aggregate in asked.aggregates)]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise QuestionRefused(f"{', '.join(twice)} is the name of two columns. Rename one: … as another.")
+    return asked
+
+
+def text(description: Description, price: str) -> str:
+    """Return what the ledger knows a question by: it is another one when the rows are."""
+    return f"{description.name} version {description.version}: {price}"
+
+
+def price(
+    asked: Question,
+    epsilon: Rational | None,
+    within: Any,
+    confidence: Rational,
+    delta: Rational | None,
+) -> str:
+    """Return a question with what was to be paid for it: asked for more, it is another one."""
+    paid = f"epsilon {positive(epsilon, 'epsilon')}" if epsilon is not None else f"within {_plain(asked, within)}"
+    extra = "" if delta is None else f", delta {Fraction(str(delta)) if isinstance(delta, float) else delta}"
+    return f"{asked.text} [{paid}, confidence {1 - tails.doubt(confidence)}{extra}]"
+
+
+def _plain(asked: Question, within: Any) -> str:
+    """Widths in the order of the aggregates: their names are no part of a question's text."""
+    if isinstance(within, Mapping):
+        return json.dumps([str(within.get(aggregate.name)) for aggregate in asked.aggregates])
+    return str(within).replace(" ", "")

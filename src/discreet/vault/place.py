@@ -1,0 +1,155 @@
+"""Where a vault is: what it is described by, who spent what, and who holds its rows.
+
+    "people.vault"                            a directory: description.json, ledger.sqlite, and the rows in DuckDB,
+                                              or in the table of a Spark catalogue that the description names
+    "postgresql://host/database#people"       a schema of a PostgreSQL database, with all three as tables
+
+Rows are used with the description that they were sealed with, and with no other: they carry its mark, and it is
+compared before anything is asked of them. Tested in tests/vault/test_vault.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from discreet.errors import ParameterError
+from discreet.ledger import Budget, Ledger
+from discreet.postgres import is_address
+from discreet.vault import description as descriptions
+from discreet.vault.description import Description
+
+if TYPE_CHECKING:
+    from discreet.engines.contract import Engine
+
+LEDGER = "ledger.sqlite"
+
+
+class Place(Protocol):
+    """Somewhere that a vault can be."""
+
+    @property
+    def words(self) -> str:
+        """What to call it in messages: nothing in it is secret."""
+        ...
+
+    def description(self) -> Description:
+        """Return what is public about the newest rows."""
+        ...
+
+    def ledger(self) -> Ledger:
+        """Open its ledger."""
+        ...
+
+    def engine(self, description: Description) -> Engine:
+        """Open the rows of this description."""
+        ...
+
+    def reseal(self, source: Any, **changes: Any) -> None:
+        """Seal a new version of the rows, under the same ledger."""
+        ...
+
+
+class Directory:
+    """A directory of files. `memory` is what DuckDB may use to answer, `spark` the session for rows in Spark."""
+
+    def __init__(self, path: str | Path, *, memory: str | None = None, spark: Any = None):
+        self.path, self._memory, self._spark = Path(path), memory, spark
+
+    @property
+    def words(self) -> str:
+        """The path."""
+        return str(self.path)
+
+    def description(self) -> Description:
+        """Read description.json."""
+        return descriptions.read(self.path)
+
+    def ledger(self) -> Ledger:
+        """Open ledger.sqlite."""
+        return Ledger.open(self.path / LEDGER)
+
+    def engine(self, description: Description) -> Engine:
+        """Open the file of the rows, or their table."""
+        if description.engine == "spark":
+            from discreet.vault import spark
+
+            return spark.engine(description, self._spark)
+        from discreet.engines.duckdb import DuckDB
+
+        return DuckDB(self.path / description.rows_file, limits=description.limits, memory=self._memory)
+
+    def reseal(self, source: Any, **changes: Any) -> None:
+        """Seal a new version of the rows where the old one is."""
+        if self.description().engine == "spark":
+            from discreet.vault import spark
+
+            spark.reseal(source, to=self.path, session=self._spark, **changes)
+        else:
+            from discreet.vault import sealing
+
+            sealing.reseal(source, to=self.path, **changes)
+
+
+def at(where: str | Path, *, memory: str | None = None, spark: Any = None) -> Place:
+    """Return the place that an address or a path means.
+
+    >>> at("people.vault").words
+    'people.vault'
+    """
+    if isinstance(where, str) and is_address(where):
+        from discreet.vault.postgres import Schema
+
+        return Schema(where)
+    return Directory(where, memory=memory, spark=spark)
+
+
+def seal(
+    source: Any,
+    *,
+    to: str | Path,
+    budget: Budget,
+    strict: bool,
+    rows: str | None,
+    memory: str | None,
+    **declared: Any,
+) -> None:
+    """Seal a table into a new place, with its ledger."""
+    if isinstance(to, str) and is_address(to):
+        from discreet.vault import postgres
+
+        _refuse({"rows": rows, "memory": memory}, "a vault in PostgreSQL keeps its rows there")
+        postgres.seal(source, to=to, budget=budget, strict=strict, **declared)
+        return
+
+    def furnish(place: Path) -> None:
+        Ledger.create(place / LEDGER, budget, strict=strict).close()
+
+    if rows is not None:
+        from discreet.vault import spark
+
+        _refuse({"memory": memory}, "rows that stay in Spark use its memory")
+        spark.seal(source, to=to, rows=rows, furnish=furnish, **declared)
+    else:
+        from discreet.vault import sealing
+
+        sealing.seal(source, to=to, memory=memory, furnish=furnish, **declared)
+
+
+def marked(place: Place, description: Description) -> Engine:
+    """Open the rows, and see that they were sealed as the description says."""
+    engine = place.engine(description)
+    if engine.mark() != description.mark:
+        engine.close()
+        raise ParameterError(
+            f"the description of {place.words} is not the one that its rows were sealed with, so no bound can be "
+            "relied on. Restore the description from a copy, or seal again."
+        )
+    return engine
+
+
+def _refuse(given: Mapping[str, Any], why: str) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise ParameterError(f"{name}={value!r} has no meaning here: {why}. Leave it out.")
