@@ -19,10 +19,12 @@ LAYERS = [
     *(
         "errors",
         "rational",
+        "postgres",
         "noise",
         "privacy",
         "mechanisms",
         "plots",
+        "marginals",
         "ledger",
         "engines",
         "vault",
@@ -31,20 +33,39 @@ LAYERS = [
     ),
     *("learn", "validity", "stream", "local", "audit", "serve", "cli"),
 ]
+ADBC = {"adbc_driver_manager", "adbc_driver_postgresql"}
 OUTSIDE = {
     "errors": set[str](),
     "rational": set[str](),
+    "postgres": ADBC,
     "noise": {"numpy", "cryptography"},
     "privacy": {"numpy"},
     "mechanisms": {"numpy"},
     "plots": {"numpy", "altair"},
     "audit": {"numpy", "scipy", "rich", "altair", "vl_convert"},
     "ledger": set[str](),
-    "engines": {"numpy", "pyarrow", "duckdb", "sqlglot"},
-    "vault": {"numpy", "pyarrow", "duckdb", "sqlglot", "pandas", "polars", "rich", "altair"},
-    "cli": {"numpy", "pyarrow", "rich", "typer"},
+    "engines": {"numpy", "pyarrow", "duckdb", "sqlglot", "pyspark", "py4j", *ADBC},
+    "vault": {"numpy", "pyarrow", "duckdb", "sqlglot", "pandas", "polars", "rich", "altair", "pyspark", *ADBC},
+    "marginals": {"numpy", "scipy"},
+    "oracle": {"numpy", "scipy", "pyarrow", "altair", "sqlglot"},
+    "synth": {"numpy", "scipy", "pyarrow", "pandas", "polars", "altair", "sqlglot"},
+    "local": {"numpy", "scipy", "pyarrow", "duckdb", "cryptography", "altair", "pyspark"},
+    "cli": {"numpy", "pyarrow", "rich", "typer", "pyspark"},
 }
-HEAVY = {"altair", "duckdb", "matplotlib", "pandas", "polars", "pyarrow", "pyspark", "scipy", "sklearn", "sqlglot"}
+HEAVY = {
+    "adbc_driver_manager",
+    "adbc_driver_postgresql",
+    "altair",
+    "duckdb",
+    "matplotlib",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "pyspark",
+    "scipy",
+    "sklearn",
+    "sqlglot",
+}
 
 
 def layer_of(module: Path) -> str:

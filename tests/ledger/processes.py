@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from discreet.ledger.connections import Connection
+from discreet.ledger.postgres import PostgresStore
 from discreet.ledger.sqlite import SQLiteStore
+from discreet.ledger.store import Rows
+from discreet.postgres import execute
 
 Tell = Callable[[str], None]
 
@@ -81,3 +86,27 @@ class TracedStore(SQLiteStore):
     def _set_up(self, connection: Connection) -> None:
         super()._set_up(connection)
         connection.set_trace_callback(self._at)
+
+
+class TracedPostgresStore(PostgresStore):
+    """A store that calls `at` before and after each step of a transaction."""
+
+    def __init__(self, address: str, at: Callable[[str], None]):
+        super().__init__(address)
+        self._at = at
+
+    def _rows(self, connection: Any) -> Rows:
+        def traced(text: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+            self._at(text)
+            return execute(connection, text, parameters)
+
+        return Rows(traced)
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[Any]:
+        self._at(begin)
+        with super()._transaction(begin) as connection:
+            self._at("begun")
+            yield connection
+            self._at("commit")
+        self._at("committed")

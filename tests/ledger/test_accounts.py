@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
@@ -14,8 +13,8 @@ TENTH = privacy.Pure("0.1")
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    with Ledger.create(tmp_path / "people.ledger", Budget(1)) as ledger:
+def ledger(place: str) -> Iterator[Ledger]:
+    with Ledger.create(place, Budget(1)) as ledger:
         yield ledger
 
 
@@ -58,9 +57,9 @@ def test_what_was_spent_before_an_allotment_counts(ledger: Ledger) -> None:
         ledger.reserve(privacy.Pure("0.001"), question="?", analyst="bob")
 
 
-def test_a_strict_ledger_knows_whom_it_serves(tmp_path: Path) -> None:
-    Ledger.create(tmp_path / "strict", Budget(1), strict=True).close()
-    with Ledger.open(tmp_path / "strict") as ledger:
+def test_a_strict_ledger_knows_whom_it_serves(place: str) -> None:
+    Ledger.create(place, Budget(1), strict=True).close()
+    with Ledger.open(place) as ledger:
         assert ledger.strict
         ledger.allot(analyst="ana", budget=Budget(1))
         ledger.reserve(TENTH, question="?", analyst="ana")
@@ -102,8 +101,8 @@ def test_a_budget_may_gain_a_delta_and_lose_it_while_all_questions_were_pure(led
     ledger.verify()
 
 
-def test_the_least_budget_with_a_delta_is_named_and_accepted(tmp_path: Path) -> None:
-    with Ledger.create(tmp_path / "people", Budget(2, "1e-9")) as ledger:
+def test_the_least_budget_with_a_delta_is_named_and_accepted(place: str) -> None:
+    with Ledger.create(place, Budget(2, "1e-9")) as ledger:
         ledger.reserve([privacy.Gaussian(sigma=10), privacy.Approximate("0.1", "1e-10")], question="?")
         with pytest.raises(ParameterError) as refused:
             ledger.amend(Budget("0.1", "1e-9"))

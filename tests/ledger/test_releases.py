@@ -1,9 +1,8 @@
 """The same question is free, one charge pays for one answer, and everyone can see who spent what."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
@@ -15,8 +14,8 @@ TENTH = privacy.Pure("0.1")
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    with Ledger.create(tmp_path / "people.ledger", Budget(1)) as ledger:
+def ledger(place: str) -> Iterator[Ledger]:
+    with Ledger.create(place, Budget(1)) as ledger:
         yield ledger
 
 
@@ -30,10 +29,10 @@ def test_a_recorded_answer_is_found_to_the_letter(ledger: Ledger, question: str,
     ledger.verify()
 
 
-def test_an_answer_is_found_by_whoever_opens_the_ledger_later(tmp_path: Path, ledger: Ledger) -> None:
+def test_an_answer_is_found_by_whoever_opens_the_ledger_later(place: str, ledger: Ledger) -> None:
     ledger.record(ledger.reserve(TENTH, question="how many?"), "42")
     ledger.close()
-    with Ledger.open(tmp_path / "people.ledger") as again:
+    with Ledger.open(place) as again:
         assert again.find("how many?") == "42"
         assert again.balance().spent.epsilon == Fraction(1, 10)
 
@@ -55,6 +54,39 @@ def test_a_charge_without_a_release_stays_spent_and_is_listed(ledger: Ledger) ->
     assert not hasattr(ledger, "refund")
 
 
+def test_a_charge_says_what_it_left_behind(ledger: Ledger) -> None:
+    ledger.allot(analyst="ana", budget=Budget("0.5"))
+    charge = ledger.reserve(TENTH, question="how many?", analyst="ana", purpose="report")
+    theirs = (ledger.balance(), ledger.balance(analyst="ana"), ledger.balance(purpose="report"))
+    assert charge.balances == theirs
+    ledger.reserve(TENTH, question="how many more?")
+    assert charge.balances == theirs
+    assert charge.balances[0].charges == 1
+
+
+def test_the_answer_and_the_balances_are_of_one_moment(ledger: Ledger) -> None:
+    ledger.allot(analyst="ana", budget=Budget("0.5"))
+    before = ledger.standing("how many?", analyst="ana")
+    assert before.answer is None
+    assert before.balances == (ledger.balance(), ledger.balance(analyst="ana"))
+    charge = ledger.reserve(TENTH, question="how many?", analyst="ana")
+    assert ledger.standing("how many?").answer is None
+    ledger.record(charge, "42")
+    after = ledger.standing("how many?", analyst="ana")
+    assert after.answer == "42"
+    assert after.balances == charge.balances
+    assert ledger.standing("how many?", purpose="report").balances[1].spent.epsilon == 0
+
+
+def test_answers_may_be_recorded_in_any_order(ledger: Ledger) -> None:
+    charges = [ledger.reserve(TENTH, question=f"question {i}") for i in range(4)]
+    for i in (3, 0, 2, 1):  # the newest entry, an old one, and others between releases
+        ledger.record(charges[i], str(i))
+    assert [ledger.find(f"question {i}") for i in range(4)] == ["0", "1", "2", "3"]
+    assert ledger.unfinished() == []
+    ledger.verify()
+
+
 def test_one_charge_pays_for_one_answer(ledger: Ledger) -> None:
     charge = ledger.reserve(TENTH, question="how many?")
     ledger.record(charge, "1")
@@ -63,8 +95,8 @@ def test_one_charge_pays_for_one_answer(ledger: Ledger) -> None:
     assert ledger.find("how many?") == "1"
 
 
-def test_a_charge_of_another_ledger_pays_for_nothing(tmp_path: Path, ledger: Ledger) -> None:
-    with Ledger.create(tmp_path / "other.ledger", Budget(1)) as other:
+def test_a_charge_of_another_ledger_pays_for_nothing(new_place: Callable[[], str], ledger: Ledger) -> None:
+    with Ledger.create(new_place(), Budget(1)) as other:
         foreign = other.reserve(TENTH, question="how many?")
         for _ in range(2):
             with pytest.raises(ParameterError, match="was not made by this ledger"):
@@ -97,13 +129,13 @@ def test_entries_can_be_walked_while_others_are_added(ledger: Ledger) -> None:
     assert [entry.number for entry in walk] == [2]
 
 
-def test_the_table_shows_who_spent_what_and_what_is_left(ledger: Ledger) -> None:
+def test_the_table_shows_who_spent_what_and_what_is_left(place: str, ledger: Ledger) -> None:
     ledger.allot(analyst="ana", budget=Budget("0.5"))
     ledger.allot(purpose="<b>報告</b>", budget=Budget(1, "1e-9"))
     ledger.record(ledger.reserve(TENTH, question="?", analyst="ana"), "1")
     ledger.reserve(TENTH, question="?", analyst="bob", purpose="<b>報告</b>")
     title, head, *lines = str(ledger).splitlines()
-    assert title.endswith("people.ledger: 2 charges, 1 without a release")
+    assert title == f"{place}: 2 charges, 1 without a release"
     assert " ".join(head.split()) == "budget spent share left fits a question of questions"
     assert lines[0].split("  ")[0] == "the whole vault"
     assert [line.split("  ")[0] for line in lines[1:]] == [

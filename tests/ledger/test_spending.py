@@ -30,8 +30,8 @@ BUDGETS = st.builds(Budget, st.sampled_from(["1/10", "1/2", 1, 2]), st.sampled_f
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    with Ledger.create(tmp_path / "people.ledger", Budget(1)) as ledger:
+def ledger(place: str) -> Iterator[Ledger]:
+    with Ledger.create(place, Budget(1)) as ledger:
         yield ledger
 
 
@@ -133,8 +133,8 @@ def test_tiny_charges_are_not_lost(ledger: Ledger) -> None:
     assert ledger.balance().remaining == 0
 
 
-def test_big_budgets_and_big_questions(tmp_path: Path) -> None:
-    with Ledger.create(tmp_path / "big", Budget(10**250)) as ledger:
+def test_big_budgets_and_big_questions(place: str) -> None:
+    with Ledger.create(place, Budget(10**250)) as ledger:
         ledger.reserve(privacy.Pure(10**250 - 1), question="?")
         with pytest.raises(BudgetExceeded):
             ledger.reserve(privacy.Pure("1e9000"), question="?")
@@ -160,8 +160,8 @@ def test_a_refusal_says_what_it_costs_what_is_left_for_whom_and_what_fits(ledger
     ledger.reserve(privacy.Pure("0.12"), question="?", analyst="ana")
 
 
-def test_what_is_offered_with_a_delta_fits(tmp_path: Path) -> None:
-    with Ledger.create(tmp_path / "people", Budget(1, "1e-9")) as ledger:
+def test_what_is_offered_with_a_delta_fits(place: str) -> None:
+    with Ledger.create(place, Budget(1, "1e-9")) as ledger:
         with pytest.raises(
             BudgetExceeded, match=r"ρ = 0\.\d+, and 0\.0144075 of 0\.0144075 is left for the whole"
         ):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from discreet.ledger import words
@@ -133,9 +134,14 @@ def read(account: Account, value: dict[str, Any]) -> Balance:
     """Return the balance that was written."""
     budget, rho = None, None
     if value["budget"] is not None:
-        budget = Budget(value["budget"]["epsilon"], value["budget"]["delta"])
+        budget = _budget(value["budget"]["epsilon"], value["budget"]["delta"])
         rho = _number(value["budget"]["rho"])
     return Balance(account, budget, rho, read_cost(value["spent"]), value["charges"])
+
+
+@lru_cache(maxsize=64)  # every question reads the same few
+def _budget(epsilon: str, delta: str) -> Budget:
+    return Budget(epsilon, delta)
 
 
 def read_cost(value: dict[str, str | None]) -> Cost:

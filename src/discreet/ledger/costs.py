@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.errors import NotComposable, ParameterError
 from discreet.privacy.losses import Approximate, Loss, Losses, PoissonSubsampled, Pure, Renyi, counted, describe
@@ -106,6 +107,7 @@ def _described(loss: Loss) -> str:
         return f"{type(loss).__name__} with numbers too long to write"
 
 
+@lru_cache(maxsize=1024)  # questions of one ε have the same few losses
 def _single(loss: Loss) -> Cost:
     match loss:
         case Approximate() if loss.delta:

@@ -17,6 +17,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from discreet.errors import LedgerTampered
@@ -60,9 +61,9 @@ class Entry:
     body: str
     hash: str
 
-    @property
+    @cached_property
     def content(self) -> dict[str, Any]:
-        """The body, parsed."""
+        """The body, parsed: once, since it is long and asked for often. What counts is the body."""
         content: dict[str, Any] = json.loads(self.body)
         return content
 
@@ -95,7 +96,7 @@ def checked(entry: Entry, previous: str | None, keys: Keys) -> Entry:
     if entry.hash != expected:
         raise LedgerTampered(
             f"Entry {entry.number} of the ledger was changed, or the entry before it: its hash does not fit.\n"
-            "  Restore the file from a backup; until then the ledger cannot say what was spent."
+            "  Restore the ledger from a backup; until then the ledger cannot say what was spent."
         )
     try:
         own = entry.keys
@@ -121,7 +122,7 @@ def stamp(moment: datetime) -> str:
     >>> stamp(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
     '2026-01-02T03:04:05.000000Z'
     """
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def _chained(previous: str, number: int, time: str, kind: str, body: str) -> str:

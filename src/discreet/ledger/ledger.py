@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, NoReturn, TypeAlias
@@ -33,8 +33,10 @@ from discreet.ledger.balance import Balance, Room, read, written, written_cost
 from discreet.ledger.budget import Budget
 from discreet.ledger.costs import Cost, cost, described
 from discreet.ledger.entry import ORIGIN, Entry, Head, digest, sealed, stamp
+from discreet.ledger.postgres import PostgresStore
 from discreet.ledger.sqlite import SQLiteStore
 from discreet.ledger.store import Rows, Store
+from discreet.postgres import is_address
 from discreet.privacy.losses import Losses
 
 Clock: TypeAlias = Callable[[], datetime]
@@ -43,7 +45,10 @@ Place: TypeAlias = str | os.PathLike[str] | Store
 
 @dataclass(frozen=True)
 class Charge:
-    """What was paid for a question, to be handed to `record` with its answer."""
+    """What was paid for a question, to be handed to `record` with its answer.
+
+    `balances` are those that it left behind: of the whole, then of its analyst and of its purpose.
+    """
 
     number: int
     hash: str
@@ -51,10 +56,22 @@ class Charge:
     cost: Cost
     analyst: str | None
     purpose: str | None
+    balances: tuple[Balance, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a ledger knows before a question is asked: its recorded answer, if there is one, and the balances.
+
+    They are of the whole, then of the analyst and of the purpose that were named.
+    """
+
+    answer: str | None
+    balances: tuple[Balance, ...]
 
 
 class Ledger:
-    """Budgets, charges and releases of one vault, in one file. For many processes and threads at once.
+    """Budgets, charges and releases of one vault, in one place. For many processes and threads at once.
 
     >>> import tempfile, os
     >>> from discreet.privacy import Laplace
@@ -92,7 +109,10 @@ class Ledger:
         timeout: float = 30,
         clock: Clock | None = None,
     ) -> Ledger:
-        """Make a ledger with a budget for the whole vault. Whatever is at the path already is refused.
+        """Make a ledger with a budget for the whole vault. Whatever is at that place already is refused.
+
+        `place` is the path of a new file, or an address with the name of a schema in a PostgreSQL database:
+        "postgresql://user:password@host/database#people".
 
         Who has no account of their own may spend from the whole, unless the ledger is strict: then every charge
         names an analyst, and every analyst and purpose that is named needs an account.
@@ -112,7 +132,7 @@ class Ledger:
 
     @classmethod
     def open(cls, place: Place, *, timeout: float = 30, clock: Clock | None = None) -> Ledger:
-        """Open a ledger. `timeout` is how many seconds to wait for other writers."""
+        """Open a ledger, by its path or its address. `timeout` is how many seconds to wait for other writers."""
         return cls(_store(place, timeout), clock=clock)
 
     @property
@@ -168,34 +188,41 @@ class Ledger:
         with self._store.write() as rows:
             before = [_balance(rows, account) for account in accounts]
             admit(before, price, self._strict)
+            after = [balance.charged(price) for balance in before]
             content = {
                 "question": question,
                 **names,
                 "losses": described(losses),
                 "cost": written_cost(price),
-                "after": _after([balance.charged(price) for balance in before]),
+                "after": _after(after),
             }
             entry = self._append(rows, "charge", content)
-        return Charge(entry.number, entry.hash, question, price, **names)
+        return Charge(entry.number, entry.hash, question, price, **names, balances=tuple(after))
 
     def record(self, charge: Charge, answer: str) -> None:
         """Keep the answer that a charge paid for, before anyone sees it. One charge pays for one answer."""
         if not isinstance(answer, str):
             raise ParameterError(f"answer is JSON text, such as json.dumps(value), not {type(answer).__name__}.")
         with self._store.write() as rows:
-            paid = rows.get(charge.number)
+            last = rows.last()
+            paid = last if last is not None and last.number == charge.number else rows.get(charge.number)
             if paid is None or paid.hash != charge.hash:
                 raise ParameterError(f"Charge {charge.number} was not made by this ledger ({self._store.name}).")
             if rows.release_of(charge.number) is not None:
                 raise ParameterError(f"Charge {charge.number} has its answer already. Reserve again to ask again.")
             content = {"charge": charge.number, "question": digest(charge.question), "answer": answer}
-            self._append(rows, "release", content)
+            self._append(rows, "release", content, last)
 
     def find(self, question: str) -> str | None:
         """Return the answer that was recorded for this question, the first if there are several. It is free."""
         with self._store.read() as rows:
-            entry = rows.answer(digest(question))
-        return None if entry is None else str(entry.content["answer"])
+            return _answer(rows, question)
+
+    def standing(self, question: str, *, analyst: str | None = None, purpose: str | None = None) -> Standing:
+        """Return the recorded answer of a question, and the balances of those who ask, all of one moment."""
+        accounts = books.touched(analyst, purpose)
+        with self._store.read() as rows:
+            return Standing(_answer(rows, question), tuple(_balance(rows, account) for account in accounts))
 
     def can_afford(self, losses: Losses, *, analyst: str | None = None, purpose: str | None = None) -> bool:
         """Return whether `reserve` would accept this now."""
@@ -262,8 +289,8 @@ class Ledger:
         with self._store.read() as rows:
             return [_balance(rows, account) for account in accounts]
 
-    def _append(self, rows: Rows, kind: str, content: dict[str, Any]) -> Entry:
-        last = rows.last()
+    def _append(self, rows: Rows, kind: str, content: dict[str, Any], last: Entry | None = None) -> Entry:
+        last = last or rows.last()
         if last is None:
             raise LedgerTampered(f"The ledger {self._store.name} has lost its entries.")
         entry = sealed(last.hash, last.number + 1, stamp(self._clock()), kind, content)
@@ -297,12 +324,19 @@ class Ledger:
 
 
 def _store(place: Place, timeout: float) -> Store:
+    if isinstance(place, str) and is_address(place):
+        return PostgresStore(place, timeout=timeout)
     return SQLiteStore(place, timeout=timeout) if isinstance(place, str | os.PathLike) else place
 
 
 def _balance(rows: Rows, account: Account) -> Balance:
     entry = rows.latest(account)
     return Balance(account) if entry is None else read(account, entry.content["after"][account.role])
+
+
+def _answer(rows: Rows, question: str) -> str | None:
+    entry = rows.answer(digest(question))
+    return None if entry is None else str(entry.content["answer"])
 
 
 def _after(balances: list[Balance]) -> dict[str, Any]:

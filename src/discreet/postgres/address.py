@@ -1,0 +1,162 @@
+"""Where a PostgreSQL server is: libpq's own kind of address, and after a "#" the schema that is meant.
+
+What is shown of an address (`words`, and what it prints) never holds a password. Parts that say where are let
+through, by name, and nothing else is. An address in which a password could be taken for something else, because
+it holds a sign that should have been written as %40, is refused, and nothing of it is quoted: libpq itself would
+look for a host called "rest-of-the-password@host", and say so.
+
+Tested in tests/test_postgres.py.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, quote, unquote, urlsplit
+
+from discreet.errors import ParameterError
+
+_SCHEMES = ("postgresql://", "postgres://")
+_EXAMPLE = 'Write it as "postgresql://user:password@host/database#people".'
+_SHOWN = ("user", "host", "hostaddr", "port", "dbname", "service")  # parameters that say where, and nothing else
+_SECRET = re.compile(r"pass|secret|token|key")  # in the names of those whose values are never to be seen
+_LONGEST = 63  # bytes of a name: PostgreSQL cuts off the rest, and two names would become one
+
+# libpq waits for ever for a server that does not answer; and what Arrow takes for UTF-8 must be, whatever the
+# server and the environment prefer.
+_UNLESS_GIVEN = {"connect_timeout": "10", "fallback_application_name": "discreet"}
+_ALWAYS = {"client_encoding": "UTF8"}
+
+
+def is_address(text: object) -> bool:
+    """Return whether this is the address of a PostgreSQL server, and not a path.
+
+    >>> is_address("postgresql://db.example/health#people"), is_address("people.vault")
+    (True, False)
+    """
+    return isinstance(text, str) and text.lower().startswith(_SCHEMES)
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where in which database, and how to get there.
+
+    >>> address = Address.of("postgresql://ana:secret@db.example:5433/health?sslmode=require#people")
+    >>> address
+    postgresql://ana@db.example:5433/health#people
+    >>> address.schema
+    'people'
+    """
+
+    uri: str
+    """For the driver: with the password, without the schema."""
+    words: str
+    """For people: what says where, and nothing that opens it."""
+    fragment: str | None = None
+    """What stood after the "#", if anything did."""
+    secrets: frozenset[str] = field(default=frozenset(), compare=False)
+    """What must not be seen in a message."""
+
+    @classmethod
+    def of(cls, text: str) -> Address:
+        """Read an address."""
+        if not is_address(text):
+            raise ParameterError(f"This is no address of a PostgreSQL server. {_EXAMPLE}")
+        place, _, fragment = text.partition("#")
+        parts, schema = _parts(place), _schema(fragment)
+        user, _, password = parts.netloc.rpartition("@")[0].partition(":")
+        where = f"{user}@{_hosts(parts)}" if user else _hosts(parts)
+        pairs = [(key, value) for key, _, value in _pairs(parts)]
+        shown = "&".join(f"{key}={value}" for key, value in pairs if key in _SHOWN)
+        words = f"postgresql://{where}{parts.path}{'?' if shown else ''}{shown}"
+        hidden = [password, *(value for key, value in pairs if _SECRET.search(key))]
+        return cls(
+            uri=f"postgresql://{parts.netloc}{parts.path}?{_settings(pairs)}",
+            words=words if schema is None else f"{words}#{quote(schema, safe='')}",
+            fragment=schema,
+            secrets=frozenset(filter(None, (*hidden, *map(unquote, hidden)))),
+        )
+
+    @property
+    def schema(self) -> str:
+        """The schema that is meant. An address that names none is refused."""
+        if self.fragment is None:
+            raise ParameterError(f'The address {self} does not say which schema: write "{self}#people".')
+        return self.fragment
+
+    def hide(self, text: str) -> str:
+        """Return a text without the secrets of this address.
+
+        >>> Address.of("postgresql://ana:tiger@db/health").hide('no host called "tiger@db"')
+        'no host called "…@db"'
+        """
+        for secret in sorted(self.secrets, key=len, reverse=True):
+            text = text.replace(secret, "…")
+        return text
+
+    def __repr__(self) -> str:
+        return self.words
+
+    __str__ = __repr__
+
+
+def identifier(*names: str) -> str:
+    """Return a name as SQL writes it, several as the parts of one.
+
+    >>> print(identifier("people", 'the "best" ones'))
+    "people"."the ""best"" ones"
+    """
+    for name in names:
+        if not name or "\0" in name:
+            raise ParameterError(f"{name!r} is no name for PostgreSQL: it is empty, or holds a NUL character.")
+        if len(name.encode("utf-8", "surrogatepass")) > _LONGEST:
+            raise ParameterError(f"{name!r} is too long for PostgreSQL: a name has {_LONGEST} bytes at most.")
+    return ".".join('"' + name.replace('"', '""') + '"' for name in names)
+
+
+def _parts(place: str) -> SplitResult:
+    """Take an address apart, if every sign in it can mean one thing only."""
+    try:
+        parts = urlsplit(place)
+    except ValueError:  # which quotes what it could not read
+        parts = None
+    if parts is not None and _clear(place, parts):
+        return parts
+    raise ParameterError(
+        "This address cannot be read. In a user, a password and a database, write the signs @ : / ? # % and "
+        f"blanks as %40 %3A %2F %3F %23 %25 %20. {_EXAMPLE}"
+    )
+
+
+def _clear(place: str, parts: SplitResult) -> bool:
+    who = parts.netloc.rpartition("@")[0]
+    return (
+        re.search(r"[\s\x00-\x1f\x7f]|%00|%(?![0-9A-Fa-f]{2})", place) is None
+        and "@" not in who + parts.path + parts.query
+        and all(re.fullmatch(r"(\[[^\[\]]*\]|[^:\[\]]*)(:\d*)?", host) for host in _hosts(parts).split(","))
+        and all(re.fullmatch(r"[a-z_]+", key) and equals for key, equals, _ in _pairs(parts))
+    )
+
+
+def _hosts(parts: SplitResult) -> str:
+    return parts.netloc.rpartition("@")[2]
+
+
+def _pairs(parts: SplitResult) -> list[tuple[str, str, str]]:
+    return [pair.partition("=") for pair in parts.query.split("&") if pair]
+
+
+def _settings(pairs: list[tuple[str, str]]) -> str:
+    return "&".join(f"{key}={value}" for key, value in {**_UNLESS_GIVEN, **dict(pairs), **_ALWAYS}.items())
+
+
+def _schema(fragment: str) -> str | None:
+    if re.fullmatch(r"(%[0-9A-Fa-f]{2}|[^\s@:/?#%])*", fragment) is None:
+        raise ParameterError(
+            "What stands after # is the name of a schema, and this is none. In a password, write # as %23; in the "
+            f"name of a schema, write @ : / ? # % as %40 %3A %2F %3F %23 %25. {_EXAMPLE}"
+        )
+    name = unquote(fragment)
+    if name:
+        identifier(name)
+    return name or None
