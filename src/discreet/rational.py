@@ -83,6 +83,8 @@ def whole(value: Rational, name: str, *, least: int = 1) -> int:
     >>> whole(3, "positives")
     3
     """
+    if type(value) is int and value >= least:
+        return value
     exact = rational(value, name, floats="exact")
     if exact.denominator != 1 or exact < least:
         raise ParameterError(f"{name} must be a whole number, {least} or more, not {value!r}.")

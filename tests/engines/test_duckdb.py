@@ -244,6 +244,23 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
         DuckDB(tmp_path / "rows.duckdb")
 
 
+@pytest.mark.parametrize(("rows", "alone"), [(3, True), (122_880, True), (122_881, False)])
+def test_what_duckdb_would_not_divide_is_asked_of_one_thread(tmp_path: Path, rows: int, alone: bool) -> None:
+    with duckdb.connect(str(tmp_path / "rows.duckdb")) as connection:
+        connection.execute(f"CREATE TABLE rows AS SELECT i AS person, 4096 AS w FROM range({rows}) r(i)")
+        own = connection.execute("SELECT current_setting('threads')").fetchone()
+
+    def threads(said: int | None = None) -> object:
+        engine = DuckDB(tmp_path / "rows.duckdb", threads=said)
+        try:
+            return engine._cursor().execute("SELECT current_setting('threads')").fetchone()
+        finally:
+            engine.close()
+
+    assert threads() == ((1,) if alone else own)
+    assert threads(3) == (3,)
+
+
 def test_memory_and_threads_are_settings(tmp_path: Path) -> None:
     engine = DuckDB(stored(tmp_path / "rows.duckdb", ROWS), memory="300MB", threads=1)
     settings_ = engine._cursor().execute("SELECT current_setting('threads'), current_setting('memory_limit')")

@@ -43,6 +43,27 @@ def test_a_description_comes_back_from_its_file(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["description.json"]
 
 
+def test_a_description_that_changes_is_noticed_whatever_the_file_says_of_itself(tmp_path: Path) -> None:
+    descriptions.write(PEOPLE, tmp_path)
+    file = tmp_path / "description.json"
+    before = file.stat()
+    assert descriptions.read(tmp_path).columns["age"] == Integer(0, 110)
+    text = file.read_text(encoding="utf-8")
+    with open(file, "r+", encoding="utf-8") as same:  # the inode, the length, and below the time stay
+        same.write(text.replace("110", "120"))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    after = file.stat()
+    assert (after.st_ino, after.st_size, after.st_mtime_ns) == (before.st_ino, before.st_size, before.st_mtime_ns)
+    assert descriptions.read(tmp_path).columns["age"] == Integer(0, 120)
+
+
+def test_what_a_reader_does_to_a_description_is_nobody_elses(tmp_path: Path) -> None:
+    descriptions.write(PEOPLE, tmp_path)
+    mine = descriptions.read(tmp_path)
+    mine.columns["age"] = Integer(0, 5)  # type: ignore[index]
+    assert descriptions.read(tmp_path) == PEOPLE
+
+
 def test_columns_are_numbered_in_the_order_of_the_schema() -> None:
     assert [PEOPLE.sealed_name(name) for name in ("age", "Straße", "name")] == ["c0", "c2", "c6"]
     assert PEOPLE.has_text

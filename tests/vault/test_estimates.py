@@ -34,7 +34,7 @@ ESTIMATE: dict[type, Any] = {Linear: estimates.linear, Mean: estimates.mean, Spr
 
 def exact(measure: Measure, over: Term, codes: Sequence[int]) -> int:
     """What the engine would add up for rows of full weight."""
-    if measure.key == "w" or measure == measures.rows_with(over):
+    if measure in (measures.rows(), measures.rows_with(over)):
         return UNIT * len(codes)
     line, _ = centred(over, MOST // UNIT)
     if measure == measures.deviation(over, 1):

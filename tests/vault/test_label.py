@@ -24,6 +24,17 @@ from discreet.vault.schema import Boolean, Category, Date, Datetime, Integer, Re
 
 from .releases import bill, label
 
+# -- numbers -----------------------------------------------------------------------------------------------------
+
+
+def test_the_size_of_noise_is_written_as_people_read_it() -> None:
+    said = str(Noise(on="sum of values", law="discrete Laplace noise", spread=2_000_000.4, moves=1e6))
+    assert said == (
+        "sum of values: discrete Laplace noise of scale 2,000,000; one person moves it by at most 1,000,000"
+    )
+    assert "of standard deviation 0.00001235;" in str(Noise("rows", "discrete Gaussian noise", 0.000012346, 1))
+
+
 # -- what was paid, and what it promises ------------------------------------------------------------------------
 
 
@@ -97,7 +108,7 @@ def test_it_says_which_filter_adds_up() -> None:
 def test_it_names_noise_its_scale_and_what_one_person_moves() -> None:
     gaussian = Noise(on="sum", law="discrete Gaussian noise", spread=1234.5678, moves=12.0)
     assert label(noise=[gaussian]).facts["Means"]["Noise"] == (
-        "sum: discrete Gaussian noise of standard deviation 1235; one person moves it by at most 12"
+        "sum: discrete Gaussian noise of standard deviation 1,235; one person moves it by at most 12"
     )
     assert str(Noise(on="median", law="the exponential mechanism")) == "median: the exponential mechanism"
     assert str(Noise(on="texts", law="Gaussian noise and a threshold", spread=7.0)) == (

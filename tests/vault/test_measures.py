@@ -123,6 +123,16 @@ def test_codes_outside_their_bounds_and_missing_ones_cannot_exceed_them() -> Non
                 assert abs(int(a[0] - b[0])) <= UNIT * measure.bound
 
 
+@pytest.mark.parametrize("over", TERMS.values(), ids=TERMS.keys())
+def test_rows_without_a_value_add_nothing_but_to_the_rows(over: Term) -> None:
+    wanted = all_measures(over, 1)[2:]
+    some = [{"person": i, "c0": code, "c1": 0} for i, code in enumerate([0, 3, 2**30])]
+    none = [{"person": 9, "c0": None, "c1": group} for group in (0, 1)]
+    with engine_with(some) as engine, engine_with([*some, *none]) as more:
+        for measure, a, b in zip(wanted, vectors(engine, wanted, None), vectors(more, wanted, None), strict=True):
+            assert a.tolist() == b.tolist(), measure.words
+
+
 @pytest.fixture(scope="module")
 def numbered() -> Iterator[DuckDB]:
     with engine_with([{"person": code, "c0": code} for code in range(60)]) as engine:

@@ -116,6 +116,11 @@ REFUSED = [
     ("select count(*) from people where (age, city) = (1, 'Oslo')", "not understood", "constants"),
     ("select count(*) from people where age = ?", "not understood", "constants"),
     ("select count(*) from people where age = 1e999999999", "more digits", ""),
+    (
+        "select count(*) from people where coalesce(day, '2024-01-31 12:00') > '2024-01-01'",
+        "a time of day",
+        "31')",
+    ),
     ("select count(*) from people where hour(day) = 3", "a date has no hour", "Datetime"),
     ("select count(*) from people where year(age) = 3", "of Date and Datetime columns", ""),
     ("select age, count(*) from people where age > 200 group by age", "no row can have", ""),

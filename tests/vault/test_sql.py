@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sqlglot
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import QuestionRefused
-from discreet.vault import attainable, trees
+from discreet.vault import attainable, predicates, spelling, trees
 from discreet.vault.after import After, Ordering, Output, Step, Value
 from discreet.vault.description import Description
 from discreet.vault.question import Question
@@ -224,6 +225,12 @@ def test_conditions_that_read_no_column_are_settled_beforehand(text: str, tree: 
             False,
         ),
         ('"select"', 'where "select" <> 0 and "select" > -3 group by 1', (-2, -1, 1, 2, 3, 4, 5), False),
+        (
+            "case when age = 1 then 0 when age = 2 then 1 else 9007199254740993 end",
+            "group by 1",
+            (0, 1, 9007199254740993),
+            False,
+        ),
         ("round(income / 100000, 0) / 2", "group by 1", (0, 0.5, 1, 1.5, 2, 2.5), True),
     ],
 )
@@ -233,6 +240,83 @@ def test_groups_are_those_that_a_row_could_fall_into(
     (key,) = ask(f"select {select}, count(*) from people {clause}").keys
     assert key.values == values
     assert key.missing is missing
+
+
+WIDE = Description(
+    "wide",
+    {
+        "day": Date("0001-01-01", "9999-12-31"),
+        "at": Datetime("0001-01-01", "9999-12-31 23:59:59", step="1s"),
+        "n": Integer(0, 10**12),
+        "a": Integer(0, 9),
+    },
+    person=None,
+)
+
+
+@pytest.mark.parametrize(
+    ("key", "condition", "first", "last", "groups"),
+    [
+        ("day", "day between '2024-01-01' and '2024-01-31'", date(2024, 1, 1), date(2024, 1, 31), 31),
+        ("day", "day = '2024-02-29' and a > 3", date(2024, 2, 29), date(2024, 2, 29), 1),
+        ("day", "day > '9999-12-29'", date(9999, 12, 30), date(9999, 12, 31), 2),
+        ("day", "day in ('2024-01-01', '2024-03-01')", date(2024, 1, 1), date(2024, 3, 1), 2),
+        ("day + 1", "day < '0001-01-03'", date(1, 1, 2), date(1, 1, 3), 2),
+        ("cast(at as date)", "at >= '2024-01-01' and at < '2024-01-03'", date(2024, 1, 1), date(2024, 1, 2), 2),
+        ("n", "n < 5", 0, 4, 5),
+        ("floor(n / 10)", "n between 1000000 and 1000100", 100000, 100010, 11),
+        ("n + a", "n <= 2 and a = 7", 7, 9, 3),
+    ],
+)
+def test_of_a_million_declared_values_a_filter_leaves_few_groups(
+    key: str, condition: str, first: Any, last: Any, groups: int
+) -> None:
+    (found,) = parse(f"select {key} k, count(*) from wide where {condition} group by k", WIDE).keys
+    assert found.values is not None
+    assert (found.values[0], found.values[-1], len(found.values), found.missing) == (first, last, groups, False)
+
+
+@pytest.mark.parametrize(
+    "condition", ["n < 5 or a = 1", "not n >= 5 or a = 1", "a < 5", "n is not null", "n <> 3"]
+)
+def test_a_filter_that_leaves_too_many_groups_does_not_narrow_them(condition: str) -> None:
+    with pytest.raises(QuestionRefused, match="n has 1000000000001 values"):
+        parse(f"select n, count(*) from wide where {condition} group by n", WIDE)
+
+
+@pytest.mark.parametrize(
+    ("key", "first", "last"),
+    [
+        ("date_trunc('month', day)", date(1, 1, 1), date(9999, 12, 1)),
+        ("date_trunc('quarter', at)", date(1, 1, 1), date(9999, 10, 1)),
+        ("date_trunc('week', day)", date(1, 1, 1), date(9999, 12, 27)),
+        ("year(at)", 1, 9999),
+    ],
+)
+def test_the_calendar_is_there_from_its_first_day_to_its_last(key: str, first: Any, last: Any) -> None:
+    (found,) = parse(f"select {key} k, count(*) from wide group by k", WIDE).keys
+    assert found.values is not None
+    assert (found.values[0], found.values[-1]) == (first, last)
+
+
+@pytest.mark.parametrize("shift", ["+ 7", "- 1", "+ 400", "- 400", "+ 10000000", "- 10000000", "+ n"])
+@pytest.mark.parametrize(
+    "key", ["date_trunc('month', {})", "date_trunc('week', {})", "year({})", "dayofyear({})", "{}"]
+)
+def test_days_beyond_the_calendar_are_compared_and_not_named(key: str, shift: str) -> None:
+    assert parse(f"select count(*) from wide where day {shift} > date '2024-01-31'", WIDE).where is not None
+    with pytest.raises(QuestionRefused, match=r"0001-01-01 or after 9999-12-31|3652059 values|[0-9]{12} values"):
+        parse(f"select {key.format(f'day {shift}')} k, count(*) from wide group by k", WIDE)
+
+
+def test_groups_that_no_float_tells_apart_are_refused() -> None:
+    with pytest.raises(QuestionRefused, match=r"could not be told apart.*wider bins"):
+        parse("select n + 1e20 k, count(*) from wide where n < 9 group by k", WIDE)
+
+
+def test_the_numbers_of_a_key_are_all_of_one_type() -> None:
+    (found,) = ask("select round(income / 100000, 0) / 2 k, count(*) from people group by k").keys
+    assert {type(value) for value in found.values or ()} == {float}
 
 
 def test_a_text_is_an_open_key() -> None:
@@ -263,7 +347,12 @@ def test_what_follows_the_answer_is_kept_apart() -> None:
 
 def test_a_string_beside_a_column_of_dates_is_a_date() -> None:
     question = ask("select date_trunc('year', day) y, count(*) from people group by y having y >= '2020-01-01'")
-    assert question.after.having == Step(">=", (Output("y"), Value(date(2020, 1, 1))))
+    assert (
+        question.after
+        == ask(
+            "select date_trunc('year', day) y, count(*) from people group by y having y >= date '2020-01-01'"
+        ).after
+    )
 
 
 # Names
@@ -287,6 +376,172 @@ def test_words_of_sql_and_of_other_languages_are_names_too() -> None:
     assert not question.keys[0].missing  # since missing=0 is declared
 
 
+def test_every_name_is_asked_for_as_it_is_written_in_quotes() -> None:
+    odd = [
+        "Select",
+        "from",
+        "GROUP BY",
+        'a"b',
+        "a'b",
+        "x;y",
+        "a\\b",
+        "%s",
+        "$1",
+        "?",
+        "日本",
+        "İ",
+        "w",
+        "person",
+        " ",
+    ]
+    described = Description('the "table"', {name: Integer(0, 9) for name in odd}, person="who")
+    for name in odd:
+        quoted = '"' + name.replace('"', '""') + '"'
+        text = (
+            f'select {quoted}, sum({quoted}) "s" from "the ""table""" where {quoted} > 2 group by {quoted} '
+            f"having {quoted} > 3 order by {quoted}"
+        )
+        question = parse(text, described)
+        assert question.columns == (name, "s")
+        assert question.keys[0].values == (3, 4, 5, 6, 7, 8, 9)
+        assert parse(question.text, described).text == question.text
+
+
+# Numbers and texts as they are written
+
+
+@pytest.mark.parametrize(
+    ("condition", "tree"),
+    [
+        ("age >= -0", "c0 <= 110"),
+        ("age >= -0.0", "c0 <= 110"),
+        ("age = 0e5", "c0 = 0"),
+        ("age < 1e99", "c0 <= 110"),
+        ("age > 1e-99", "c0 >= 1"),
+        ("age = 00065.0", "c0 = 65"),
+        ("age = 6.5e1", "c0 = 65"),
+        ("age <= .5", "c0 <= 0"),
+        ("age <= 65.", "c0 <= 65"),
+        ("age = 9007199254740993", "c0 > 110"),
+        ("insured = true", "c3 = 1"),
+        ("insured = 0", "c3 = 0"),
+        ("insured <> false", "c3 <> 0"),
+        ("note = 'l''été'", "c6 = 'l''été'"),
+        ("note = 'e\u0301'", "c6 = 'e\u0301'"),  # as it is written, and not composed
+        ("note in ('😀', '\u202e', '')", "c6 IN ('', '\u202e', '😀')"),
+        ("note like '%\\_'", "c6 LIKE '%\\_'"),
+        ("city ilike 'TROMSØ'", "c1 = 2"),
+        ("city like '%o'", "c1 = 1"),
+        ("city like '%r%e%'", "c1 = 0"),
+        ("city like '______'", "c1 IN (0, 2)"),
+    ],
+)
+def test_literals_mean_what_they_say(condition: str, tree: str) -> None:
+    where = ask(f"select count(*) from people where {condition}").where
+    assert where is not None
+    assert where.sql() == tree
+
+
+def test_integers_beyond_the_floats_are_exact() -> None:
+    ids = Description("ids", {"n": Integer(2**53 - 10, 2**53 + 100)}, person=None)
+    assert str(parse(f"select count(*) from ids where n = {2**53 + 1}", ids).where) == "c0 = 11"
+    assert str(parse(f"select count(*) from ids where n > {2**53 + 1}.5", ids).where) == "c0 >= 12"
+    (key,) = parse(f"select n, count(*) from ids where n >= {2**53 + 99} group by n", ids).keys
+    assert key.values == (2**53 + 99, 2**53 + 100)
+
+
+@pytest.mark.parametrize(
+    "number", ["1e400", "1e-400", "1e9999", "-1e400", "1" * 200, "1e99 * 1e99", "1 / 1e60 / 1e60", "age * 1e200"]
+)
+def test_numbers_that_no_answer_could_hold_are_refused(number: str) -> None:
+    """They used to overflow a float when the question had been paid for."""
+    with pytest.raises(QuestionRefused, match="more digits than"):
+        ask(f"select median(age + {number}) from people")
+
+
+@pytest.mark.parametrize("sign", ["\0", "\ud800"])
+@pytest.mark.parametrize("place", ["where note = '{}'", "where city = '{}'", 'group by city order by "{}"'])
+def test_what_no_text_can_hold_is_refused(sign: str, place: str) -> None:
+    with pytest.raises(QuestionRefused, match="a NUL, or half a sign"):
+        ask(f"select count(*) from people {place.format(sign)}")
+    with pytest.raises(QuestionRefused, match="a NUL, or half a sign"):
+        ask(f'select count(*) as "{sign}" from people')
+
+
+@settings(deadline=None)
+@given(st.text("ab_%", max_size=12), st.text("ab", max_size=8))
+def test_a_pattern_matches_what_it_would_in_sql(pattern: str, text: str) -> None:
+    (expected,) = connection().execute("select ? like ?", [text, pattern]).fetchone() or (None,)
+    assert predicates.matches(pattern, text) is expected
+
+
+def test_no_pattern_takes_longer_than_both_texts_are_long() -> None:
+    """As a regular expression this one would be tried in more ways than there are seconds."""
+    long = Description("long", {"code": Category(["a" * 2000, "b"])}, person=None)
+    where = parse(f"select count(*) from long where code like '{'%a' * 1000}%b'", long).where
+    assert where is not None
+    assert where.sql() == "c0 > 1"
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "case when age > 3 then city else ward end",
+        "coalesce(city, ward)",
+        "case when age > 3 then city else date_trunc('month', day) end",
+        "city = ward",
+        "date_trunc('year', day) = city",
+    ],
+)
+def test_lists_of_strings_are_not_mixed_with_lists_of_numbers_or_dates(expression: str) -> None:
+    mixed = Description("mixed", {**PEOPLE.columns, "ward": Category([1, 2])}, person=None)
+    with pytest.raises(QuestionRefused, match=r"a category of strings stands beside one of (numbers|dates)"):
+        parse(f"select {expression} k, count(*) from mixed group by k", mixed)
+
+
+@pytest.mark.parametrize(
+    ("condition", "truth"),
+    [
+        ("date '2024-01-01' < timestamp '2024-01-01 00:00:00.000001'", True),
+        ("timestamp '2024-01-01 00:00:00' = date '2024-01-01'", True),
+        ("date '2024-01-02' <= timestamp '2024-01-01 23:59:59'", False),
+    ],
+)
+def test_a_day_is_compared_with_a_time(condition: str, truth: bool) -> None:
+    assert parse(f"select count(*) from people where not {condition}", PEOPLE).where == (
+        trees.opposite(trees.always(truth))
+    )
+
+
+# Persons
+
+
+def test_a_count_of_persons_says_whom_it_takes_for_one() -> None:
+    (persons,) = ask("select count(distinct user_id) from people where age > 3").aggregates
+    assert persons.note == (
+        "rows without a user_id count as one person; whoever has more than 8 rows may count for less than one."
+    )
+
+
+def test_whether_a_row_is_of_somebody_with_too_many_can_be_asked() -> None:
+    question = ask("select COUNT(DISTINCT user_id) from people where Over_Bound()")
+    assert question.text == "select count(DISTINCT user_id) from people where over_bound()"
+    assert question.where is not None
+    assert question.where.sql() == "w < 4096"
+    assert "more than 32,768 rows weighs nothing" in question.aggregates[0].note
+    assert parse(question.text, PEOPLE).where == question.where
+    (key,) = ask("select over_bound(), avg(age) from people where not over_bound() group by 1").keys
+    assert (key.values, key.missing) == ((False,), False)
+
+
+def test_nobody_is_over_the_bound_where_every_row_is_a_person() -> None:
+    rows = Description("readings", {"level": Integer(0, 9)}, person=None)
+    with pytest.raises(QuestionRefused, match="every row is a person here and counts in full"):
+        parse("select count(*) from readings where over_bound()", rows)
+    with pytest.raises(QuestionRefused, match=r"over_bound\(\) takes nothing"):
+        ask("select count(*) from people where over_bound(8)")
+
+
 # One text for one question
 
 SAME = [
@@ -307,9 +562,20 @@ SAME = [
         "select floor(age / 10), count(*) from people group by 1",
         "select floor(age/10) as d, count(*) from people group by d having count(*) > 3",
     ),
+    ("select count(*) from people where age >= 65", "select count(*) from people where age >= 65.0"),
+    ("select count(*) from people where age >= 65", "select count(*) from people where age >= 6.50e1"),
+    ("select quantile(age, 0.5) from people", "select quantile(age, .50) from people"),
+    ("select sum(age * 1000 + 0) from people", "select sum(age * 1e3 + 0.0) from people"),
+    (
+        "select count(*) from people where age in (1, 0.00001)",
+        "select count(*) from people where age in (1., 1e-5)",
+    ),
 ]
 
 DIFFERENT = [
+    ("select count(*) from people where age >= 65", "select count(*) from people where age >= 650"),
+    ("select count(*) from people where age >= 6.5", "select count(*) from people where age >= 65"),
+    ("select count(*) from people where note = '65'", "select count(*) from people where note = '65.0'"),
     ("select count(*) from people where age >= 65", "select count(*) from people where age > 65"),
     (
         "select count(*) from people where (age = 1 or age = 2) and insured",
@@ -362,6 +628,15 @@ EVERYTHING = [
     "select sum(cast(insured as int)), sum(age::double) from people where cast(at as date) = '2024-01-05'",
     'select "Größe", "select", count(*) from people where "Größe" not between 3 and 247 group by 1, 2',
 ]
+
+
+@pytest.mark.parametrize(
+    "call", ["count(*)", "count({})", "sum({})", "avg({})", "count({}, city)", "sum(distinct {})", "sum({} + 1)"]
+)
+@pytest.mark.parametrize("name", ["age", '"Größe"', '"select"', '"a""b"'])
+def test_what_is_spelled_without_the_writer_is_spelled_as_the_writer_would(call: str, name: str) -> None:
+    node: Any = sqlglot.parse_one(call.format(name), read="duckdb")
+    assert spelling._written(node) == node.sql("duckdb", normalize_functions="lower")
 
 
 @pytest.mark.parametrize("text", EVERYTHING)

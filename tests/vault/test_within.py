@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from itertools import islice
+from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from discreet.errors import ParameterError, QuestionRefused
 from discreet.ledger import Budget, cost
 from discreet.vault.execute import execute, prepare
 from discreet.vault.question import Question
-from discreet.vault.within import doubling, reached, share
+from discreet.vault.schema import Integer
+from discreet.vault.vault import Vault
+from discreet.vault.within import doubling, reached, share, written
 from tests.vault.sealed_rows import Described, aggregate, engine_with, key, question, term
 
 ROWS = [{"person": i, "c0": i % 11} for i in range(3000)]
@@ -74,3 +81,66 @@ def test_a_confidence_that_later_steps_cannot_give_is_refused_before_the_first()
 
 def _asked(kind: str) -> tuple[Question, Described]:
     return question(aggregate(kind, term())), Described()
+
+
+# -- as a vault answers it --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    return pa.table({"who": [row["person"] for row in ROWS], "age": [row["c0"] for row in ROWS]})
+
+
+@contextmanager
+def vault_of(table: pa.Table, folder: Path, budget: Budget) -> Iterator[Vault]:
+    columns: dict[str, Any] = {"age": Integer(0, 10)}
+    with Vault.seal(table, to=folder / "t.vault", name="t", person="who", columns=columns, budget=budget) as vault:
+        yield vault
+
+
+@pytest.mark.parametrize("budget", [Budget(100), Budget(100, "1e-6")], ids=["pure", "with delta"])
+def test_the_bill_is_that_of_all_steps(table: pa.Table, tmp_path: Path, budget: Budget) -> None:
+    with vault_of(table, tmp_path, budget) as vault:
+        release = vault.ask("select count(*) from t", within="2%")
+        spent = vault.ledger.balance()
+        charged = [entry.content for entry in vault.ledger.entries() if entry.kind == "charge"]
+        assert len(charged) > 2
+        assert release.cost.cost == spent.spent
+        assert list(release.cost.losses) == [loss for content in charged for loss in content["losses"]]
+        assert release.cost.whole == spent
+        assert not release.free
+        again = vault.ask("select count(*) as n from t", within="2.0 %")
+        assert vault.ledger.balance() == spent
+        assert again.free
+        assert (again.cost, again["n"].values) == (release.cost, release["count(*)"].values)
+
+
+def test_the_bill_leaves_out_steps_that_were_paid_for_before(table: pa.Table, tmp_path: Path) -> None:
+    with vault_of(table, tmp_path, Budget("0.01")) as vault:
+        short = vault.ask("select count(*) from t", within="2%")
+        assert "the budget does not reach further" in short["count(*)"].note
+        before = vault.ledger.balance().spent
+        assert short.cost.cost == before
+        vault.ledger.amend(Budget(10))
+        release = vault.ask("select count(*) from t", within="2%")
+        assert not release.free
+        assert before + release.cost.cost == vault.ledger.balance().spent
+
+
+@pytest.mark.parametrize("same", ["10.0", Fraction(10), 10.0, "1e1", {"n": 10}, {"n": "10.0"}])
+def test_equal_widths_are_one_question(table: pa.Table, tmp_path: Path, same: Any) -> None:
+    with vault_of(table, tmp_path, Budget(100)) as vault:
+        first = vault.ask("select count(*) as n from t", within=10)
+        spent = vault.ledger.balance()
+        again = vault.ask("select count(*) as n from t", within=same)
+        assert again.free
+        assert again["n"] == first["n"]
+        assert vault.ledger.balance() == spent
+        assert not vault.ask("select count(*) as n from t", within="10.01").free
+
+
+def test_widths_by_name_are_told_apart_by_the_order_of_the_numbers() -> None:
+    assert written({"a": 1, "b": 2}, ["a", "b"]) == written({"y": "2.0", "x": 1}, ["x", "y"])
+    assert written({"a": 1, "b": 2}, ["a", "b"]) != written({"a": 2, "b": 1}, ["a", "b"])
+    assert written({"a": 1, "b": 1}, ["a", "b"]) == written(1, ["a", "b"])
+    assert written("50%", ["a"]) != written("0.5", ["a"])

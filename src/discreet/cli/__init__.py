@@ -7,6 +7,7 @@
     demo           discreet demo: all of it on a city that does not exist (city)
     audit          discreet audit: attack what ships, the museum, or your own mechanism
     conversation   exit codes, and errors without tracebacks
+    places         directories, addresses of databases, and passwords that are not printed
     progress       a bar on stderr, if somebody is looking
     screen         tables, sentences and data on stdout
     targets        module:attribute, as one writes it on the command line
@@ -25,13 +26,13 @@ import typer
 import discreet
 from discreet.cli.ask import ask, preview
 from discreet.cli.audit import audit
-from discreet.cli.conversation import conversing
+from discreet.cli.conversation import Careful, Commands, conversing
 from discreet.cli.demo import demo
 from discreet.cli.describe import describe
 from discreet.cli.ledger import budget, ledger
 from discreet.cli.seal import propose, seal
 
-app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False)
+app = typer.Typer(cls=Commands, rich_markup_mode="rich", pretty_exceptions_enable=False)
 
 _COMMANDS = {
     "For everyone": (demo, audit),
@@ -40,7 +41,7 @@ _COMMANDS = {
 }
 for panel, commands in _COMMANDS.items():
     for command in commands:
-        app.command(rich_help_panel=panel)(conversing(command))
+        app.command(cls=Careful, rich_help_panel=panel)(conversing(command))
 
 
 @app.callback(invoke_without_command=True)

@@ -18,7 +18,7 @@ import typer
 
 from discreet.cli import screen
 from discreet.cli.conversation import OVERSPENT, in_options
-from discreet.cli.describe import Place
+from discreet.cli.places import Place, opened
 from discreet.cli.progress import waiting
 from discreet.errors import DiscreetError
 
@@ -80,16 +80,17 @@ def ask(
     [cyan]discreet ask people.vault "select avg(income) from people" --within 5% --json[/cyan]
       found step by step, each twice as dear as the one before
 
+    [cyan]discreet ask "postgresql://host/database#people" "select count(*) from people" --epsilon 0.1[/cyan]
+      a vault in a database; the password is better left to PGPASSWORD or ~/.pgpass
+
     Exit status: 0 answered, 2 bad input, 3 the budget does not reach, 4 not a question that is answered, 70 a
     crash, 75 the ledger cannot be reached now, 130 stopped.
     """
-    from discreet.vault.vault import Vault
-
     _expect_one_form(as_json, as_csv, label)
     _expect_files(plot, save)
     price = _price(epsilon, within, confidence, delta)
-    with Vault(vault, analyst=analyst, purpose=purpose) as opened, waiting("asking"):
-        release = opened.ask(_read(question), **price)
+    with opened(vault, analyst=analyst, purpose=purpose) as asked, waiting("asking"):
+        release = asked.ask(_read(question), **price)
     if as_json:
         screen.data(_document(release))
     elif as_csv:
@@ -130,9 +131,9 @@ def preview(
             f"What --within {price['within']} costs depends on the answer: it is found step by step, each twice "
             "as dear as the one before. Preview a step, with --epsilon 0.01, or a width, with --within 200."
         )
-    with Vault(vault, analyst=analyst, purpose=purpose) as opened:
-        found = opened.preview(_read(question), **price)
-        bill = Bill(cost=found.cost, losses=(), balances=_balances(opened, analyst, purpose))
+    with Vault(vault, analyst=analyst, purpose=purpose) as asked:
+        found = asked.preview(_read(question), **price)
+        bill = Bill(cost=found.cost, losses=(), balances=_balances(asked, analyst, purpose))
     if as_json:
         screen.data(_previewed(found, bill))
     else:

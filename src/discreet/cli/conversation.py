@@ -11,7 +11,8 @@
     141   whoever read the output went away (128 + SIGPIPE), as `| head` does
 
 Python would end with 1 after a traceback, and a pipeline could not tell a crash from a finding. What the library
-says it says in Python; here it is said in options. Tested in tests/test_cli.py and tests/cli/test_conversation.py.
+says it says in Python; here it is said in options, and without the passwords of addresses that were typed. Tested
+in tests/test_cli.py, tests/cli/test_conversation.py and tests/cli/test_places.py.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import ParamSpec
+from typing import Any, ParamSpec
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
+from discreet.cli.places import hidden
 from discreet.errors import BudgetExceeded, DiscreetError, LedgerTampered, LedgerUnavailable, QuestionRefused
 
 CAUGHT, BAD_INPUT, OVERSPENT, REFUSED, CRASHED, UNAVAILABLE, STOPPED, UNREAD = 1, 2, 3, 4, 70, 75, 130, 141
@@ -65,6 +68,9 @@ def conversing(command: Callable[Parameters, None]) -> Callable[Parameters, None
 
     @wraps(command)
     def conversed(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+        def tell(words: str) -> None:
+            typer.echo(hidden(words, [*args, *kwargs.values()]), err=True)
+
         try:
             command(*args, **kwargs)
         except (typer.Exit, typer.Abort):
@@ -74,23 +80,51 @@ def conversing(command: Callable[Parameters, None]) -> Callable[Parameters, None
         except SystemExit as end:  # no command ends itself so: rich does if nobody reads, and code under audit may
             if isinstance(end.__context__, BrokenPipeError):
                 raise _unread() from None
-            typer.echo(f"discreet: the code that was run ended Python (SystemExit: {end.code}).", err=True)
+            tell(f"discreet: the code that was run ended Python (SystemExit: {end.code}).")
             raise typer.Exit(CRASHED) from end
         except DiscreetError as error:
-            typer.echo(f"discreet: {in_options(str(error))}", err=True)
+            tell(f"discreet: {in_options(str(error))}")
             code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), BAD_INPUT)
             raise typer.Exit(code) from error
         except PermissionError as error:  # vaults are for their owner alone
-            typer.echo(f"discreet: {error.filename} is not yours to use so. Ask who owns it.", err=True)
+            tell(f"discreet: {error.filename} is not yours to use so. Ask who owns it.")
             raise typer.Exit(BAD_INPUT) from error
         except KeyboardInterrupt:
             typer.echo("discreet: stopped.", err=True)
             raise typer.Exit(STOPPED) from None
         except Exception as error:
-            traceback.print_exc()  # Python's own: it shows no local variables, which may hold exact values
+            tell(traceback.format_exc())  # Python's own: it shows no local variables, which may hold exact values
             raise typer.Exit(CRASHED) from error
 
     return conversed
+
+
+class Careful(TyperCommand):
+    """A command whose usage errors, too, quote no password."""
+
+    def make_context(self, info_name: str | None, args: list[str], *rest: Any, **more: Any) -> Any:
+        """Read what was typed."""
+        with _careful([*args]):
+            return super().make_context(info_name, args, *rest, **more)
+
+
+class Commands(TyperGroup):
+    """All commands."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that was typed."""
+        with _careful([*args]):
+            return super().resolve_command(ctx, args)
+
+
+@contextlib.contextmanager
+def _careful(typed: list[str]) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if isinstance(getattr(error, "message", None), str):  # as usage errors have it
+            error.message = hidden(error.message, typed)  # type: ignore[attr-defined]
+        raise
 
 
 def _unread() -> typer.Exit:

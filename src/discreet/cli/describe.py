@@ -5,21 +5,16 @@ Tested in tests/cli/test_describe.py.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli import screen
+from discreet.cli.places import Place
 
 if TYPE_CHECKING:
     from discreet.ledger import Budget
     from discreet.vault.description import Description
-
-Place = Annotated[
-    Path,
-    typer.Argument(metavar="VAULT", file_okay=False, help="The directory of a vault, such as people.vault."),
-]
 
 
 def describe(
@@ -28,13 +23,15 @@ def describe(
 ) -> None:
     """Say what may be asked of a vault: columns, bounds, whom it protects. It is free, and all of it is public.
 
-    [bold]Example[/bold]
+    [bold]Examples[/bold]
 
     [cyan]discreet describe people.vault[/cyan]
-    """
-    from discreet.vault.description import read
 
-    described = read(vault)
+    [cyan]discreet describe "postgresql://host/database#people"[/cyan]
+    """
+    from discreet.vault.place import at
+
+    described = at(vault).description()
     if as_json:
         screen.data(described.as_json())
     else:
@@ -52,14 +49,13 @@ def show(described: Description, budget: Budget | None) -> None:
     screen.table(("column", "holds", "and other values"), rows)
 
 
-def _budget(vault: Path) -> Budget | None:
+def _budget(vault: str) -> Budget | None:
     """What the ledger promises, where whoever asks may read it: a description is public by itself."""
     from discreet.errors import LedgerUnavailable
-    from discreet.ledger import Ledger
-    from discreet.vault.place import LEDGER
+    from discreet.vault.place import at
 
     try:
-        with Ledger.open(vault / LEDGER) as ledger:
+        with at(vault).ledger() as ledger:
             return ledger.balance().budget
     except (LedgerUnavailable, PermissionError):
         return None

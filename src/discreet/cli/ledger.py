@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import screen
-from discreet.cli.describe import Place
+from discreet.cli import places, screen
+from discreet.cli.places import Place
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
@@ -45,6 +44,8 @@ def ledger(
     [bold]Examples[/bold]
 
     [cyan]discreet ledger people.vault[/cyan]
+
+    [cyan]discreet ledger "postgresql://host/database#people"[/cyan]
 
     [cyan]discreet ledger people.vault entries --json[/cyan]
       everything that was ever asked, allotted and answered
@@ -138,13 +139,12 @@ def _budget(epsilon: str, delta: str | None, present: Budget | None) -> Budget:
 # -- what goes in and out ---------------------------------------------------------------------------------------
 
 
-def _opened(vault: Path) -> Ledger:
-    from discreet.ledger import Ledger
-    from discreet.vault import description
-    from discreet.vault.place import LEDGER
+def _opened(vault: str) -> Ledger:
+    from discreet.vault.place import at
 
-    description.read(vault)  # says in words if there is no vault
-    return Ledger.open(vault / LEDGER)
+    place = at(vault)
+    place.description()  # says in words if there is no vault
+    return place.ledger()
 
 
 def _head(written: str | None) -> Head | None:
@@ -253,7 +253,7 @@ def _granted(content: dict[str, Any]) -> str:
     return str(read(account, content["after"][account.role]).budget)
 
 
-def _verify(books: Ledger, vault: Path, since: Head | None, as_json: bool) -> None:
+def _verify(books: Ledger, vault: str, since: Head | None, as_json: bool) -> None:
     import shlex
 
     head = books.verify(since=since)
@@ -264,4 +264,4 @@ def _verify(books: Ledger, vault: Path, since: Head | None, as_json: bool) -> No
     entries = "entry follows" if head.number == 1 else "entries follow"
     screen.say(f"{head.number:,} {entries} from each other, and so do their sums{kept}.")
     screen.say("A tail that is cut off cannot be seen from inside. Keep this elsewhere, and verify against it:")
-    screen.command(f"discreet ledger {shlex.quote(str(vault))} verify --since {head.number}:{head.hash}")
+    screen.command(f"discreet ledger {shlex.quote(places.words(vault))} verify --since {head.number}:{head.hash}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli import places
 from discreet.cli.progress import stages
 from discreet.errors import DiscreetError
 
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
 Sources = Annotated[
     list[str],
     typer.Argument(
-        metavar="SOURCE", help="Parquet, CSV, Arrow or DuckDB: a file, several, or a pattern in quotes."
+        metavar="SOURCE",
+        help="Parquet, CSV, Arrow or DuckDB: a file, several, or a pattern in quotes; postgresql://host/database, "
+        "or spark:db.table.",
     ),
 ]
-Table = Annotated[str | None, typer.Option(help="Which table of a DuckDB file.")]
+Table = Annotated[str | None, typer.Option(help="Which table of a DuckDB file or a PostgreSQL database.")]
 Separator = Annotated[
     str | None, typer.Option(help="What stands between the fields of a CSV file, if its header does not tell.")
 ]
@@ -40,9 +43,11 @@ def propose(
 
     What the draft leaves open is for you to write: a bound that is copied off the rows is a fact about a person.
 
-    [bold]Example[/bold]
+    [bold]Examples[/bold]
 
     [cyan]discreet propose people.csv --out people.toml[/cyan]
+
+    [cyan]discreet propose postgresql://host/shop --table visits --out visits.toml[/cyan]
     """
     from discreet.cli.screen import command, expect_writable, say
     from discreet.vault.propose import propose as draft
@@ -57,13 +62,18 @@ def propose(
         return
     _write(out, drafted)
     say(f"Wrote {out}: replace every TODO in it, and remove the columns that nobody needs. Then:")
-    first, vault = shlex.quote(source[0]), shlex.quote(f"{Path(source[0]).stem}.vault")
-    command(f"discreet seal {first} --schema {shlex.quote(str(out))} --person … --epsilon 2 --to {vault}")
+    command(_sealing(source[0], table, out))
 
 
 def seal(
     source: Sources,
-    to: Annotated[Path, typer.Option(metavar="VAULT", help="The directory to make, such as people.vault.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="VAULT",
+            help="The directory to make, such as people.vault, or the schema: postgresql://host/database#people.",
+        ),
+    ],
     schema: Annotated[
         Path | None, typer.Option(metavar="FILE", help="What the columns may hold: see discreet propose.")
     ] = None,
@@ -86,14 +96,20 @@ def seal(
         bool, typer.Option("--reseal", help="Give a vault new rows, under the ledger that it has.")
     ] = False,
     also: Annotated[
-        list[str] | None, typer.Option(metavar="FILE", help="More about the same persons; may be repeated.")
+        list[str] | None, typer.Option(metavar="SOURCE", help="More about the same persons; may be repeated.")
     ] = None,
     lookup: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN=FILE", help="A public table that goes by a column; may be repeated."),
+        typer.Option(metavar="COLUMN=SOURCE", help="A public table that goes by a column; may be repeated."),
     ] = None,
     table: Table = None,
     separator: Separator = None,
+    rows: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DB.TABLE", help="Rows stay in Spark, in this new table; the vault holds the ledger."
+        ),
+    ] = None,
     memory: Annotated[
         str | None, typer.Option(help="What sealing may use, such as 2GB; the rest is on disk.")
     ] = None,
@@ -109,16 +125,29 @@ def seal(
 
     [cyan]discreet seal trips-2026.csv --reseal --to trips.vault[/cyan]
       new rows, the same columns, the same ledger
+
+    [cyan]discreet seal postgresql://host/shop --table visits --schema visits.toml --person user_id --epsilon 2
+    --to "postgresql://host/shop#visits_vault"[/cyan]
+      rows that stay in their database; the password is better left to PGPASSWORD or ~/.pgpass
+
+    [cyan]discreet seal spark:shop.visits --schema visits.toml --person user_id --epsilon 2 --rows private.visits
+    --to visits.vault[/cyan]
+      rows that stay in Spark
     """
     from discreet.vault.propose import read_schema
     from discreet.vault.vault import Vault
 
     given = _source(source, table, separator)
-    beside: dict[str, Any] = {"tables": also or [], "lookups": _lookups(lookup or []), "memory": memory}
+    beside: dict[str, Any] = {
+        "tables": [places.source(one) for one in also or []],
+        "lookups": _lookups(lookup or []),
+        **({} if memory is None else {"memory": memory}),
+    }
     if reseal:
-        _refuse_kept(epsilon, delta, name, strict)
+        _refuse_kept(epsilon, delta, name, strict, rows)
+        _refuse_memory(to, memory)
         columns = None if schema is None else read_schema(schema)
-        opened = Vault(to)
+        opened = places.opened(to)
         _expect_same_persons(opened, person, each_row)
         with stages() as told:
             opened.reseal(given, columns=columns, rows_per_person=rows_per_person, progress=told, **beside)
@@ -135,6 +164,7 @@ def seal(
                 rows_per_person=1 if rows_per_person is None else rows_per_person,
                 name=name,
                 strict=strict,
+                rows=rows,
                 progress=told,
                 **beside,
             )
@@ -175,8 +205,17 @@ def _budget(epsilon: str | None, delta: str | None) -> Budget:
 def _refuse_kept(*kept: str | bool | None) -> None:
     if any(kept):
         raise DiscreetError(
-            "With --reseal the vault keeps its name and its ledger: leave out --epsilon, --delta, --name and "
-            "--strict. The budget is changed with discreet budget VAULT --amend --epsilon …"
+            "With --reseal the vault keeps its name, its place and its ledger: leave out --epsilon, --delta, "
+            "--name, --strict and --rows. The budget is changed with discreet budget VAULT --amend --epsilon …"
+        )
+
+
+def _refuse_memory(to: str, memory: str | None) -> None:
+    from discreet.vault.place import at
+
+    if memory is not None and at(to).description().engine != "duckdb":
+        raise DiscreetError(
+            f"--memory {memory} is for vaults in a directory: whoever holds these rows has their own."
         )
 
 
@@ -192,24 +231,33 @@ def _expect_same_persons(vault: Vault, person: str | None, each_row: bool) -> No
 # -- what goes in and out ---------------------------------------------------------------------------------------
 
 
-def _source(paths: list[str], table: str | None, separator: str | None) -> Any:
+def _source(written: list[str], table: str | None, separator: str | None) -> Any:
     from discreet.vault.sources import Source
 
-    return Source(
-        paths[0] if len(paths) == 1 else paths,
-        table=table,
-        separator=None if separator is None else separator.replace("\\t", "\t"),
-    )
+    if len(written) == 1:
+        return places.source(written[0], table, separator)
+    if not all(map(places.is_file, written)):
+        raise DiscreetError("Of a database or a catalogue one table is sealed. Others join it with --also SOURCE")
+    first = places.source(written[0], table, separator)
+    return Source(written, table=first.table, separator=first.separator)
 
 
-def _lookups(written: list[str]) -> dict[str, str]:
+def _lookups(written: list[str]) -> dict[str, Any]:
     found = {}
     for lookup in written:
         column, _, file = lookup.partition("=")
         if not column or not file:
             raise DiscreetError(f"--lookup {lookup} is no column and file: write --lookup zip=regions.csv")
-        found[column] = file
+        found[column] = places.source(file)
     return found
+
+
+def _sealing(source: str, table: str | None, schema: Path) -> str:
+    """The command that follows a draft."""
+    named = "" if table is None else f" --table {shlex.quote(table)}"
+    vault = shlex.quote(f"{places.stem(source, table)}.vault")
+    first = f"discreet seal {shlex.quote(places.words(source))}{named}"
+    return f"{first} --schema {shlex.quote(str(schema))} --person … --epsilon 2 --to {vault}"
 
 
 def _write(file: Path, text: str) -> None:
@@ -217,6 +265,13 @@ def _write(file: Path, text: str) -> None:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise DiscreetError(f"--out {file} cannot be written: {error.strerror}.") from error
+
+
+_HOLDERS = {
+    "duckdb": "holds these files",
+    "postgres": "may read this schema",
+    "spark": "may read that table of the catalogue",
+}
 
 
 def _tell(vault: Vault, *, again: bool) -> None:
@@ -228,7 +283,10 @@ def _tell(vault: Vault, *, again: bool) -> None:
     version = f" Version {described.version}, under the same ledger." if again else ""
     say(f"Sealed {', '.join(described.sources)} into {vault.place}.{version}", "")
     show(described, vault.ledger.balance().budget)
-    say("", "Whoever holds these files can read the rows: give analysts answers, not the vault. Now ask:")
+    say(
+        "",
+        f"Whoever {_HOLDERS[described.engine]} can read the rows: give analysts answers, not the vault. Now ask:",
+    )
     name = described.name if described.name.isidentifier() else '"' + described.name.replace('"', '""') + '"'
     question = f"select count(*) from {name}"
     command(f"discreet ask {place} {shlex.quote(question)} --epsilon 0.1")

@@ -47,7 +47,10 @@ class Groups:
 class Engine(Protocol):
     """Whoever holds sealed rows and can add them up."""
 
-    rows: Rows
+    @property
+    def rows(self) -> Rows:
+        """The rows, as statements name them. Looked at before a charge: rows that cannot be asked say so here."""
+        ...
 
     def run(self, statement: Statement) -> Groups:
         """Return the exact totals of a statement about `rows`."""

@@ -34,12 +34,14 @@ if TYPE_CHECKING:
 
 Found = TypeVar("Found")
 
+_ROW_GROUP = 122_880  # rows that DuckDB stores together, and scans in one piece
+
 
 class DuckDB:
     """The sealed rows of one file: its table `rows`.
 
     `limits` says how large the codes of columns can be. `memory` is what DuckDB may use, such as "2GB", and
-    `threads` how many it may run; both are DuckDB's own choice if not given.
+    `threads` how many it may run; both are DuckDB's own choice if not given, but for one thread on few rows.
     """
 
     def __init__(
@@ -141,9 +143,17 @@ class DuckDB:
         path = emit.sql(emit.text(str(self._path)))
         instance.execute(f"SET temp_directory = {emit.sql(emit.text(f'{self._path}.tmp'))}")
         instance.execute(f"ATTACH {path} AS sealed (READ_ONLY)")
+        if self._threads is None and _fits_one_thread(instance):
+            instance.execute("SET threads = 1")  # to wake others takes longer than to do it
         instance.execute("SET enable_external_access = false")
         instance.execute("SET lock_configuration = true")
         return instance
+
+
+def _fits_one_thread(instance: DuckDBPyConnection) -> bool:
+    """Whether the sealed rows are one row group at most, which DuckDB does not divide among threads."""
+    rows = "SELECT coalesce(max(estimated_size), 0) FROM duckdb_tables() WHERE database_name = 'sealed'"
+    return bool(instance.execute(rows).fetchall()[0][0] <= _ROW_GROUP)
 
 
 def _reopened(path: str, limits: Mapping[str, int], memory: str | None, threads: int | None) -> DuckDB:

@@ -15,6 +15,7 @@ microseconds); they are functions of ours, `function("DICTIONARY", …)`, with a
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.expressions import Expression
 
+from discreet.engines import letters
 from discreet.engines.dialects import DIALECTS, Dialect
 from discreet.errors import ParameterError
 
@@ -57,9 +59,13 @@ def typed(kind: str, text: str) -> Expression:
     return function("LITERAL", exp.Literal.string(kind), exp.Literal.string(text))
 
 
-def cast(tree: Expression, kind: str, *, gently: bool = False) -> Expression:
-    """Return the tree as a type, one of our names; `gently` gives NULL where the value has no such form."""
-    return function("TRY" if gently else "CAST", tree, exp.Literal.string(kind))
+def cast(tree: Expression, kind: str, *, gently: bool = False, of: str = "") -> Expression:
+    """Return the tree as a type, one of our names; `gently` gives NULL where the value has no such form.
+
+    `of` is the family of the tree's own type, for dialects that have a word of their own for each.
+    """
+    named = exp.Literal.string(kind)
+    return function("TRY", tree, named, exp.Literal.string(of)) if gently else function("CAST", tree, named)
 
 
 def sql(tree: Expression, dialect: str = "duckdb", *, limits: Mapping[str, int] | None = {}) -> str:
@@ -83,11 +89,13 @@ def total(tree: Expression, dialect: str = "duckdb", *, limits: Mapping[str, int
     >>> total(exp.column("w"), limits={"w": 4096})
     'COALESCE(SUM("w"), 0)'
     """
-    if max(map(abs, reach(tree, limits))) > WIDEST >> 40:  # so that 2**40 rows still add up
+    furthest, words = max(map(abs, reach(tree, limits))), DIALECTS[dialect]
+    if furthest > WIDEST >> 40:  # so that 2**40 rows still add up
         raise ParameterError(
             "a sum of this expression may leave 126 bits. Coarsen its columns before it is asked."
         )
-    return f"COALESCE({DIALECTS[dialect].total.format(sql(tree, dialect, limits=limits))}, 0)"
+    template = next((text for limit, text in words.narrow_totals if furthest < limit), words.total)
+    return f"COALESCE({template.format(sql(tree, dialect, limits=limits))}, 0)"
 
 
 def identifier(name: str, dialect: str = "duckdb") -> str:
@@ -150,7 +158,8 @@ def _combined(tree: Expression, left: tuple[int, int], right: tuple[int, int]) -
         case _:
             if right[0] != right[1] or right[0] <= 0:
                 raise ParameterError("an engine divides by positive constants only.")
-            return left[0] // right[0], left[1] // right[0]  # towards zero or down: within these
+            # Rounded down or towards zero: engines differ, and these bounds hold for both.
+            return left[0] // right[0], -(-left[1] // right[0]) if left[1] < 0 else left[1] // right[0]
 
 
 def _branches(tree: Expression) -> list[Expression]:
@@ -168,6 +177,14 @@ def _made_of_literals(tree: Expression) -> bool:
         case exp.Add() | exp.Sub() | exp.Mul() | exp.IntDiv():
             return _made_of_literals(tree.this) and _made_of_literals(tree.expression)
     return isinstance(tree, exp.Literal | exp.Null)
+
+
+def _check_text(text: str) -> None:
+    """Refuse what an engine might cut off, or not take for text at all."""
+    if "\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise ParameterError(
+            f"{text!r} is no text that every engine can be told: it holds a NUL, or half a sign. Leave that out."
+        )
 
 
 def _refused(tree: Expression, wanted: str) -> ParameterError:
@@ -209,10 +226,6 @@ class _Text:
             left, right = (f"CAST({side} AS {self.dialect.types[kind]})" for side in (left, right))
         if isinstance(tree, exp.IntDiv):
             template = self.dialect.wide_division if kind == "WIDE" else self.dialect.division
-            if template is None:
-                raise ParameterError(
-                    f"{self.dialect.name} divides no integers beyond 2^63. Divide before multiplying."
-                )
             return template.format(left, right)
         return f"({left} {_ARITHMETIC[type(tree)]} {right})"  # type: ignore[index]
 
@@ -238,15 +251,20 @@ class _Text:
     def literal(self, tree: Expression) -> str:
         if not tree.is_string:
             return str(tree.this)
+        _check_text(str(tree.this))
         text = str(tree.this).replace("\\", "\\\\") if self.dialect.backslashes else str(tree.this)
         return "'" + (text.replace("'", "\\'") if self.dialect.backslashes else text.replace("'", "''")) + "'"
 
     def like(self, tree: Expression) -> str:
-        pattern = str(tree.expression.this)
+        text, pattern = self.of(tree.this), str(tree.expression.this)
+        if isinstance(tree, exp.ILike):  # what has a case, and which, is not for engines to say
+            pattern = letters.folded(pattern)
+            if capitals := letters.capitals(pattern.replace("%", "").replace("_", "")):
+                signs = (self.literal(exp.Literal.string("".join(s))) for s in (capitals, capitals.values()))
+                text = f"TRANSLATE({text}, {', '.join(signs)})"
         if self.dialect.like_escapes:  # a backslash of ours is a backslash
             pattern = pattern.replace("\\", "\\\\")
-        word = "ILIKE" if isinstance(tree, exp.ILike) else "LIKE"
-        return f"({self.of(tree.this)} {word} {self.literal(exp.Literal.string(pattern))})"
+        return f"({text} LIKE {self.literal(exp.Literal.string(pattern))})"
 
     def call(self, tree: Expression) -> str:
         name, arguments = str(tree.this), tree.expressions
@@ -254,12 +272,16 @@ class _Text:
             return f"{self.dialect.types[arguments[0].this]} {self.of(arguments[1])}"
         if name == "CAST":
             return f"CAST({self.of(arguments[0])} AS {self.dialect.types[arguments[1].this]})"
-        if name not in self.dialect.functions:
-            raise ParameterError(f"{self.dialect.name} has no word for {name}.")
-        written = [self.of(argument) for argument in arguments]
+        words, written = self.dialect.functions, [self.of(argument) for argument in arguments]
         if name == "TRY":
-            written[1] = self.dialect.types[arguments[1].this]
-        return self.dialect.functions[name].format(*written[:2], rest=", ".join(written[1:]))
+            kind, of = arguments[1].this, arguments[2].this
+            name = f"TRY {of} {kind}" if f"TRY {of} {kind}" in words else name
+            written[1] = self.dialect.types[kind]
+        if name not in words:
+            raise ParameterError(f"{self.dialect.name} has no word for {name}.")
+        numbered = json.dumps({str(label.this): i for i, label in enumerate(arguments[1:])}, ensure_ascii=False)
+        table = self.literal(exp.Literal.string(numbered))
+        return words[name].format(*written[:2], rest=", ".join(written[1:]), numbered=table)
 
 
 def _plain_case(text: _Text, tree: Expression) -> str:
@@ -291,7 +313,7 @@ _WRITERS: list[tuple[Any, Callable[[_Text, Any], str]]] = [
     ((exp.Like, exp.ILike), _Text.like),
     (exp.Case, _plain_case),
     (exp.Coalesce, lambda text, tree: f"COALESCE({', '.join(map(text.of, [tree.this, *tree.expressions]))})"),
-    (exp.Floor, lambda text, tree: f"FLOOR({text.of(tree.this)})"),
+    (exp.Floor, lambda text, tree: text.dialect.functions.get("FLOOR", "FLOOR({0})").format(text.of(tree.this))),
     (exp.Div, lambda text, tree: _quotient(text, tree)),
     (exp.Abs, lambda text, tree: f"ABS({text.of(tree.this)})"),
     (exp.Anonymous, _Text.call),

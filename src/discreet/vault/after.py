@@ -2,18 +2,24 @@
 
 Claim. These read released numbers and public keys, nothing else, so they are post-processing and cost nothing. For
 the same reason they are no part of a question's canonical text: one release serves every order and every limit.
-Comparisons know three truth values as SQL's do, and NULL sorts last unless told otherwise. Tested in
-tests/vault/test_after.py.
+Comparisons know three truth values as SQL's do, and NULL sorts last unless told otherwise. What divides by zero or
+leaves the floats is NULL. Nothing here raises on what discreet.vault.outputs lets pass: it is run when a question
+has been paid for. Tested in tests/vault/test_after.py.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from fractions import Fraction
 from typing import Any
 
-from discreet.errors import QuestionRefused
+_EPOCH = datetime(1970, 1, 1)
+_MICROSECOND = timedelta(microseconds=1)
+_DAY = 86_400_000_000  # microseconds
 
 
 @dataclass(frozen=True)
@@ -32,7 +38,10 @@ class Value:
 
 @dataclass(frozen=True)
 class Step:
-    """An operation on what its operands come to: a comparison, and, or, not, is null, in, + - * /."""
+    """An operation on what its operands come to: a comparison, and, or, not, is null, in, + - * /.
+
+    An `instant` is a date or a time in microseconds since 1970, and `days` is a number of days in microseconds.
+    """
 
     name: str
     operands: tuple[Node, ...]
@@ -108,10 +117,19 @@ def _computed(name: str, values: list[Any]) -> Any:
     if name == "/" and values[1] == 0:
         return None
     try:
-        return _PLAIN[name](*values)
-    except TypeError:
-        kinds = " and ".join(type(value).__name__ for value in values)
-        raise QuestionRefused(f"{name} does not take {kinds}. Compare like with like.") from None
+        result = _PLAIN[name](*values)
+    except OverflowError:  # an integer that no float holds
+        return None
+    return None if isinstance(result, float) and not math.isfinite(result) else result
+
+
+def _instant(when: date) -> int:
+    start = when if isinstance(when, datetime) else datetime(when.year, when.month, when.day)
+    return (start - _EPOCH) // _MICROSECOND
+
+
+def _days(count: float) -> Fraction:
+    return Fraction(count) * _DAY
 
 
 def _and(values: list[Any]) -> bool | None:
@@ -146,4 +164,6 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "-": operator.sub,
     "*": operator.mul,
     "/": operator.truediv,
+    "instant": _instant,
+    "days": _days,
 }

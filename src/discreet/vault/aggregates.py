@@ -2,12 +2,14 @@
 
 Where a private answer cannot be the literal one, the note says so: min and max of a sample belong to one person,
 so they are answered as the 0.001 and 0.999 quantiles; variances are those of the rows at hand, divided by n and
-not n − 1. `filter (where …)` is answered by taking a value for missing on all other rows.
+not n − 1; rows without an id are counted as one person. `filter (where …)` is answered by taking a value for
+missing on all other rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
@@ -15,6 +17,7 @@ from sqlglot.expressions import Expression
 
 from discreet.errors import QuestionRefused
 from discreet.vault import choices, functions, terms
+from discreet.vault.description import UNIT
 from discreet.vault.expressions import bare, condition, only, term, value
 from discreet.vault.predicates import Constant
 from discreet.vault.question import Aggregate, Term
@@ -77,7 +80,7 @@ def _persons(node: Expression, scope: Scope, name: str) -> Aggregate:
     only(node, "expressions")
     person = scope.description.person
     if len(node.expressions) == 1 and scope.is_person(bare(node.expressions[0])):
-        return Aggregate("persons", None, None, name)
+        return Aggregate("persons", None, None, name, _counted_once(scope))
     if person is None:
         raise QuestionRefused(
             "every row is a person here, and only persons are counted as distinct. Use count(*)."
@@ -86,6 +89,28 @@ def _persons(node: Expression, scope: Scope, name: str) -> Aggregate:
         f"only persons are counted as distinct: count(distinct {person}). "
         "For another column, group by it and count the groups that have rows."
     )
+
+
+def _counted_once(scope: Scope) -> str:
+    rows = scope.description.rows_per_person
+    return f"{_nobody(scope)}; whoever has more than {rows:,} rows may count for less than one."
+
+
+def over_bound(read: Aggregate, scope: Scope) -> Aggregate:
+    """Return the count of persons who are over the bound, with a note on what it leaves out.
+
+    Let n > K be the rows of such a person, and w = ⌊U·K/n⌋. What they weigh together, n·w, is above U·K/2 if n ≤
+    U·K: so they count as min(1, n·w/U) = 1 if K ≥ 2. If K = 1 it is U − (U mod n), which counts as a little less
+    than one while n is small, and as more than a half in any case. If n > U·K, w is 0.
+    """
+    rows = scope.description.rows_per_person
+    part = f"; one with n rows counts as 1 − ({UNIT} mod n)/{UNIT}" if rows == 1 else ""
+    nothing = f"someone with more than {UNIT * rows:,} rows weighs nothing, and is not counted"
+    return replace(read, note=f"{_nobody(scope)}; {nothing}{part}.")
+
+
+def _nobody(scope: Scope) -> str:
+    return f"rows without a {scope.description.person} count as one person"
 
 
 def _count_if(node: Expression, scope: Scope, name: str) -> Aggregate:

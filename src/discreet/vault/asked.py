@@ -7,14 +7,12 @@ confidence and the version of the rows are part of it. Tested in tests/vault/tes
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 from discreet.errors import ParameterError, QuestionRefused
 from discreet.mechanisms import tails
-from discreet.rational import Rational, positive
+from discreet.rational import Rational, positive, rational
+from discreet.vault import within as widths
 from discreet.vault.description import Description
 from discreet.vault.question import Question
 
@@ -49,13 +47,9 @@ def price(
     delta: Rational | None,
 ) -> str:
     """Return a question with what was to be paid for it: asked for more, it is another one."""
-    paid = f"epsilon {positive(epsilon, 'epsilon')}" if epsilon is not None else f"within {_plain(asked, within)}"
-    extra = "" if delta is None else f", delta {Fraction(str(delta)) if isinstance(delta, float) else delta}"
+    names = [aggregate.name for aggregate in asked.aggregates]
+    paid = (
+        f"within {widths.written(within, names)}" if epsilon is None else f"epsilon {positive(epsilon, 'epsilon')}"
+    )
+    extra = "" if delta is None else f", delta {rational(delta, 'delta', floats='exact')}"
     return f"{asked.text} [{paid}, confidence {1 - tails.doubt(confidence)}{extra}]"
-
-
-def _plain(asked: Question, within: Any) -> str:
-    """Widths in the order of the aggregates: their names are no part of a question's text."""
-    if isinstance(within, Mapping):
-        return json.dumps([str(within.get(aggregate.name)) for aggregate in asked.aggregates])
-    return str(within).replace(" ", "")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,8 @@ def attained(
 ) -> tuple[list[int], bool] | None:
     """Return the codes that a row kept by `where` may have, and whether NULL is one; None if too many to try.
 
-    `columns` are the sealed columns by name. Parts of `where` that read other columns are left out.
+    `columns` are the sealed columns by name, with the bounds that `where` leaves them (`narrowed`). Parts of
+    `where` that read other columns are left out.
 
     >>> age = Term(trees.sealed("c0"), 0, 110)
     >>> young = trees.compared("<=", trees.sealed("c0"), trees.number(25))
@@ -38,17 +40,67 @@ def attained(
     ([0, 1, 2], False)
     """
     names = sorted(trees.columns_of(code))
-    sizes = [columns[name].high + 1 + columns[name].nullable for name in names]
+    sizes = [_size(columns[name]) for name in names]
     if any(columns[name].kind == "text" for name in names) or np.prod([float(size) for size in sizes]) > MOST:
         return None
+    parts = [part for part in _parts(where) if trees.columns_of(part) <= set(names)]
+    if isinstance(code, exp.Column) and not parts:  # all of its codes
+        return list(range(columns[code.name].low, columns[code.name].high + 1)), columns[code.name].nullable
     cells = _grid({name: columns[name] for name in names})
-    kept = np.ones(max(1, int(np.prod(sizes, dtype=np.int64))), dtype=bool)
-    for part in trees.conjuncts(where) if where is not None else []:
-        if trees.columns_of(part) <= set(names):
-            truth, unknown = evaluated(part, cells)
-            kept &= truth & ~unknown
+    kept = np.ones(int(np.prod(sizes, dtype=np.int64)), dtype=bool)
+    for part in parts:
+        truth, unknown = evaluated(part, cells)
+        kept &= truth & ~unknown
     values, missing = (np.broadcast_to(part, kept.shape) for part in evaluated(code, cells))
     return np.unique(values[kept & ~missing]).tolist(), bool(np.any(kept & missing))
+
+
+def _parts(where: Expression | None) -> list[Expression]:
+    return [] if where is None else trees.conjuncts(where)
+
+
+def narrowed(name: str, term: Term, where: Expression | None) -> Term:
+    """Return a column with the bounds that the comparisons in `where` leave it: they hold for every row it keeps.
+
+    Only parts that all have to hold are looked at, and of them those that compare the column itself with a number.
+    Such a part is true of no missing value. So `where day between … and …` leaves few of a million declared days.
+
+    >>> day = Term(trees.sealed("c0"), 0, 10**9)
+    >>> week = trees.both(*(trees.compared(*part) for part in (
+    ...     (">=", trees.sealed("c0"), trees.number(70)), ("<", trees.sealed("c0"), trees.number(77)))))
+    >>> left = narrowed("c0", day, week)
+    >>> left.low, left.high, left.nullable
+    (70, 76, False)
+    """
+    low, high, nullable = term.low, term.high, term.nullable
+    for part in _parts(where) if term.kind != "text" else []:
+        ends = _ends(part, name)
+        if ends is not None:
+            low, high, nullable = max(low, ends[0]), min(high, ends[1]), False
+    return replace(term, low=low, high=high, nullable=nullable)
+
+
+def _ends(part: Expression, name: str) -> tuple[int, int] | None:
+    """What a comparison of a column with a number, or IN, leaves of it; None for any other condition."""
+    if not isinstance(part.this, exp.Column) or part.this.name != name:
+        return None
+    if isinstance(part, exp.In):
+        listed = [int(item.this) for item in part.expressions]
+        return min(listed), max(listed)
+    if type(part) not in _NARROWING or not isinstance(part.expression, exp.Literal):
+        return None
+    least, most = _NARROWING[type(part)](int(part.expression.this))
+    return least, most
+
+
+_FAR = 2**63  # no code is so large
+_NARROWING: dict[type, Callable[[int], tuple[int, int]]] = {
+    exp.EQ: lambda code: (code, code),
+    exp.LT: lambda code: (-_FAR, code - 1),
+    exp.LTE: lambda code: (-_FAR, code),
+    exp.GT: lambda code: (code + 1, _FAR),
+    exp.GTE: lambda code: (code, _FAR),
+}
 
 
 def evaluated(tree: Expression, cells: Mapping[str, Cells]) -> Cells:
@@ -97,9 +149,13 @@ def _connected(tree: Expression, cells: Mapping[str, Cells]) -> Cells:
     return (false if isinstance(tree, exp.Or) else ~false), unknown
 
 
+def _size(term: Term) -> int:
+    return max(0, term.high - term.low + 1) + term.nullable
+
+
 def _grid(columns: Mapping[str, Term]) -> dict[str, Cells]:
     """Every combination of codes; one more code past the last stands for NULL."""
-    axes = [np.arange(term.high + 1 + term.nullable) for term in columns.values()]
+    axes = [np.arange(term.low, term.low + _size(term)) for term in columns.values()]
     mesh = np.meshgrid(*axes, indexing="ij")
     return {
         name: (np.minimum(axis.ravel(), term.high), axis.ravel() > term.high)

@@ -18,7 +18,7 @@ from discreet.errors import ParameterError
 from discreet.ledger import words
 from discreet.ledger.balance import Balance
 from discreet.ledger.budget import Budget
-from discreet.ledger.costs import Cost
+from discreet.ledger.costs import NOTHING, Cost
 from discreet.privacy.conversions import zcdp_to_approximate
 from discreet.privacy.odds import explain
 
@@ -116,6 +116,18 @@ class Bill:
     def now(self, balances: Sequence[Balance]) -> Bill:
         """Return the same bill beside the accounts as they are now."""
         return replace(self, balances=tuple(balances))
+
+
+def together(bills: Sequence[Bill]) -> Bill:
+    """Return one bill for several charges: what they cost in all, beside the accounts after the last of them.
+
+    >>> from discreet.ledger import Account
+    >>> first = Bill(Cost(Fraction(1, 10)), ["Laplace(scale=10)"], [Balance(Account(), Budget(2))])
+    >>> print(together([first, first]).spent, together([first, first]).losses)
+    ε = 0.2 ('Laplace(scale=10)', 'Laplace(scale=10)')
+    """
+    cost = sum((bill.cost for bill in bills), NOTHING)
+    return replace(bills[-1], cost=cost, losses=tuple(loss for bill in bills for loss in bill.losses))
 
 
 def largest_question(balance: Balance) -> Fraction | None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from sqlglot.expressions import Expression
 
+from discreet.errors import QuestionRefused
 from discreet.vault import trees
 from discreet.vault.question import Term
 from discreet.vault.terms import (
@@ -120,6 +121,24 @@ def relabelled(a: Term, labels: Sequence[Any]) -> Expression:
     return trees.number(table[0]) if is_constant(a) else lookup(a.code, table)
 
 
+def expect_alike(*outcomes: Term) -> None:
+    """Refuse categories of strings beside such of numbers or of dates.
+
+    >>> city = Term(trees.sealed("c0"), 0, 1, kind="category", labels=("Bergen", "Oslo"))
+    >>> ward = Term(trees.sealed("c1"), 0, 1, kind="category", labels=(1, 2))
+    >>> expect_alike(city, ward)
+    Traceback (most recent call last):
+    discreet.errors.QuestionRefused: a category of strings stands beside one of numbers. Take one kind at a time.
+    """
+    kinds = {type(outcome.labels[0]) for outcome in outcomes if outcome.labels}
+    if len(kinds) > 1:
+        nouns = " stands beside one of ".join(sorted(_LISTS.get(kind, "dates") for kind in kinds)[::-1])
+        raise QuestionRefused(f"a category of {nouns}. Take one kind at a time.")
+
+
+_LISTS = {str: "strings", int: "numbers"}
+
+
 def lookup(code: Expression, table: Sequence[int]) -> Expression:
     """Return table[code] by halvings over the table's runs: log₂(runs) comparisons for a row. NULL stays NULL.
 
@@ -169,6 +188,7 @@ def _merged(branches: Sequence[tuple[Expression, _Part]], default: _Part | None)
 def _labelled(branches: Sequence[Branch], default: Term | None) -> Term:
     """Bring categories to one list of labels, in the order in which they appear."""
     outcomes = [outcome for _, outcome in branches] + ([default] if default is not None else [])
+    expect_alike(*outcomes)
     labels = tuple(dict.fromkeys(label for outcome in outcomes for label in outcome.labels or ()))
     otherwise = None if default is None else relabelled(default, labels)
     tree = trees.case([(condition, relabelled(a, labels)) for condition, a in branches], otherwise)

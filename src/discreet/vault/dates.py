@@ -16,7 +16,7 @@ numpy's calendar, and against DuckDB's, in tests/vault/test_terms.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
@@ -33,6 +33,7 @@ EPOCH = datetime(1970, 1, 1)
 DAY = 86_400_000_000
 """Microseconds."""
 
+_FIRST = EPOCH.toordinal()
 _MARCH = 719468  # days from 0000-03-01 to 1970-01-01
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _SPANS = {"hour": 3600 * 10**6, "minute": 60 * 10**6, "second": 10**6}
@@ -48,8 +49,18 @@ def moment(term: Term, code: int) -> date | datetime:
     >>> moment(Term(trees.sealed("c0"), 0, 9, offset=Fraction(19000), kind="date"), 5)
     datetime.date(2022, 1, 13)
     """
-    value = int(term.offset + term.scale * code)
-    return (EPOCH + timedelta(days=value)).date() if term.kind == "date" else EPOCH + timedelta(microseconds=value)
+    return moments(term, [code])[0]
+
+
+def moments(term: Term, codes: Sequence[int]) -> tuple[date | datetime, ...]:
+    """Return the dates or the times that codes of a term stand for: whole days, or microseconds, all of them."""
+    first, step = int(term.offset), int(term.scale)
+    try:
+        if term.kind == "date":
+            return tuple(date.fromordinal(_FIRST + first + step * code) for code in codes)
+        return tuple(EPOCH + timedelta(microseconds=first + step * code) for code in codes)
+    except (OverflowError, ValueError):
+        raise _beyond() from None
 
 
 def days(term: Term) -> Term:
@@ -126,6 +137,8 @@ def _julian(day: Term) -> tuple[Expression, Expression]:
         )
     counted, shift = trees.times(day.code, int(day.scale)), int(day.offset) + _MARCH
     ends = [int(day.scale) * code + shift for code in (day.low, day.high)]
+    if ends[0] < 0:
+        raise _beyond()
     first, last = ((3 * ((4 * end + 3) // 146097) + 3) // 4 for end in ends)
     if first == last:  # as from March 1900 to February 2100
         julian = trees.plus(counted, shift + first)
@@ -186,12 +199,29 @@ _PARTS: dict[str, Callable[[Term], tuple[Expression, int, int]]] = {
 }
 
 
+def _beyond() -> QuestionRefused:
+    return QuestionRefused(
+        "the question leads to days before 0001-01-01 or after 9999-12-31, which have no names here. Add or "
+        "subtract fewer days, or keep to comparisons: day + 30 > date '2024-01-31'."
+    )
+
+
 def _sum(left: Expression, right: Expression) -> Expression:
     return trees.binary(exp.Add, left, right)
 
 
 def _less(left: Expression, right: Expression) -> Expression:
     return trees.binary(exp.Sub, left, right)
+
+
+def microseconds(when: date) -> int:
+    """Return a date, at its beginning, or a time in microseconds since 1970-01-01 00:00.
+
+    >>> microseconds(date(1970, 1, 2)), microseconds(datetime(1970, 1, 1, microsecond=5))
+    (86400000000, 5)
+    """
+    exact = constant(when)
+    return int(exact) if isinstance(when, datetime) else int(exact) * DAY
 
 
 def constant(value: Any) -> Fraction:

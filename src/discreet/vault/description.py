@@ -12,7 +12,9 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +53,7 @@ class Description:
     rows_per_person: int = 1
     version: int = 1
     engine: str = "duckdb"
+    table: str = ""  # of a Spark catalogue: what the rows of the first version are called there
     sealed_at: str = ""
     sources: tuple[str, ...] = ()
     joins: tuple[str, ...] = field(default=())
@@ -110,6 +113,7 @@ class Description:
             "name": self.name,
             "version": self.version,
             "engine": self.engine,
+            **({"table": self.table} if self.table else {}),
             "sealed_at": self.sealed_at,
             "person": self.person,
             "rows_per_person": self.rows_per_person,
@@ -135,7 +139,8 @@ def read(vault: str | Path) -> Description:
     """Return the description of the vault in a directory."""
     path = Path(vault) / FILE
     try:
-        return Description.from_json(json.loads(path.read_text(encoding="utf-8")))
+        with open(path, "rb") as file:
+            found = copy(_parsed(file.read()))
     except FileNotFoundError:
         raise ParameterError(
             f"there is no vault at {vault}. Make one with Vault.seal(…, to={str(vault)!r})."
@@ -156,6 +161,13 @@ def read(vault: str | Path) -> Description:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as wrong:
         raise ParameterError(f"{path} is damaged ({type(wrong).__name__}). Restore it from a copy.") from None
+    object.__setattr__(found, "columns", dict(found.columns))  # a dictionary of the reader's own
+    return found
+
+
+@lru_cache(maxsize=16)  # by all of its bytes, which are read every time: no change can be missed
+def _parsed(written: bytes) -> Description:
+    return Description.from_json(json.loads(written.decode("utf-8")))
 
 
 def write(description: Description, vault: Path) -> None:

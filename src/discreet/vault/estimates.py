@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from discreet.mechanisms.exact import Integers, with_mark
 from discreet.vault.formulas import Linear, Mean, Spread
-from discreet.vault.halfwidths import Noise, radii, radius
+from discreet.vault.halfwidths import Noise, radii, radius, reach
 from discreet.vault.intervals import Floats, Interval
 from discreet.vault.measures import Measure
 from discreet.vault.quantiles import Ranking
@@ -70,7 +70,7 @@ def linear(formula: Linear, noisy: Noisy, noises: Noises, doubt: Fraction) -> Es
     """Return a count or a sum, ± its half-width."""
     if len(formula.parts) == 1:
         ((coefficient, measure),) = formula.parts
-        interval = Interval.around(noisy[measure], noises[measure].error(1 - doubt)) * coefficient
+        interval = Interval.around(noisy[measure], reach(noises[measure], doubt)) * coefficient
         value: Floats = noisy[measure].astype(np.float64) * float(coefficient)
         return Estimate(formula.aggregate, value, interval.low, interval.high)
     middle = [Interval.around(noisy[measure], 0) * coefficient for coefficient, measure in formula.parts]
@@ -132,8 +132,8 @@ def ranked(aggregate: Aggregate, ranking: Ranking, chosen: Sequence[Integers]) -
 
 def _known(measures: Sequence[Measure], noisy: Noisy, noises: Noises, doubt: Fraction) -> list[Interval]:
     """Where the exact sums lie, all at once but for the doubt."""
-    reach = radii([noises[measure] for measure in measures], doubt)
-    return [Interval.around(noisy[measure], r) for measure, r in zip(measures, reach, strict=True)]
+    limits = radii([noises[measure] for measure in measures], doubt)
+    return [Interval.around(noisy[measure], limit) for measure, limit in zip(measures, limits, strict=True)]
 
 
 def _over(numerator: Integers, count: Integers) -> Floats:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date, datetime
+from fractions import Fraction
 from typing import Any
 
 from sqlglot import exp
@@ -24,6 +25,10 @@ from discreet.vault.scope import Scope
 
 # Arguments by which the parser remembers a dialect; they change no meaning here.
 _REMARKS = {"typed", "safe", "big_int", "ignore_nulls"}
+
+# Bits of the numbers of a question. In the end answers are floats: with codes below 2⁶², squares and sums of what
+# is within these stay far from where floats end, at either end.
+_DIGITS = 340
 
 
 def only(node: Expression, *known: str) -> None:
@@ -43,7 +48,18 @@ def bare(node: Expression) -> Expression:
 
 def value(node: Expression, scope: Scope) -> Operand:
     """Return what an expression is on each row: a term, or a constant."""
-    node = bare(node)
+    read = _value(bare(node), scope)
+    exact = (read.scale, read.offset) if isinstance(read, Term) else (read.value,)
+    for number in exact:
+        if isinstance(number, Fraction) and max(map(int.bit_length, number.as_integer_ratio())) > _DIGITS:
+            raise QuestionRefused(
+                f"{node.sql('duckdb')[:40]} leads to a number of more digits than are computed with, which is "
+                "about 100. Write fewer digits, or round first."
+            )
+    return read
+
+
+def _value(node: Expression, scope: Scope) -> Operand:
     if type(node) in functions.VALUES:
         return _applied(node, scope, *functions.VALUES[type(node)])  # type: ignore[no-any-return]
     if type(node) in _VALUES:
@@ -69,6 +85,8 @@ def condition(node: Expression, scope: Scope) -> Expression:
         return trees.opposite(said) if negated else said
     if type(node) in _CONDITIONS:
         return _CONDITIONS[type(node)](node, scope)
+    if _is_over_bound(node):
+        return scope.over_bound()
     return predicates.truth(value(node, scope))
 
 
@@ -181,9 +199,19 @@ def _part(name: str, node: Expression, scope: Scope) -> Operand:
 def _function(node: Expression, scope: Scope) -> Operand:
     """A function that the parser has no node for."""
     arguments = node.expressions
+    if _is_over_bound(node):
+        return predicates.as_term(scope.over_bound())
     if str(node.this).lower() in ("date_part", "datepart") and len(arguments) == 2 and arguments[0].is_string:
         return _part(arguments[0].name, arguments[1], scope)
     raise not_understood(node)
+
+
+def _is_over_bound(node: Expression) -> bool:
+    if not isinstance(node, exp.Anonymous) or str(node.this).lower() != "over_bound":
+        return False
+    if node.expressions:
+        raise QuestionRefused("over_bound() takes nothing: it says of each row whether its person has too many.")
+    return True
 
 
 def _cast(node: Expression, scope: Scope) -> Operand:

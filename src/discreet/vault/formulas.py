@@ -27,6 +27,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 
 from discreet.errors import ParameterError, QuestionRefused
 from discreet.vault import measures, split
@@ -109,15 +110,20 @@ def formulas(
     """
     if not aggregates:
         raise QuestionRefused("A question asks for at least one number: select count(*) from …")
+    sums = [_identity(_term(aggregate)) if aggregate.kind == "sum" else "" for aggregate in aggregates]
+
+    @cache  # whichever sums are measured by themselves, the other formulas stay as they are
+    def formula(place: int, by_itself: bool) -> Formula:
+        return _formula(aggregates[place], rows_per_person, by_itself)
 
     def made(whole: frozenset[str]) -> tuple[Formula, ...]:
-        return tuple(_formula(aggregate, rows_per_person, whole) for aggregate in aggregates)
+        return tuple(formula(place, term in whole) for place, term in enumerate(sums))
 
     def cost(whole: frozenset[str]) -> float:
         squares = importance(made(whole), rows_per_person, groups, pure=pure)
         return split.least(list(squares.values()), pure=pure)
 
-    whole = frozenset(_identity(_term(aggregate)) for aggregate in aggregates if aggregate.kind == "sum")
+    whole = frozenset(filter(None, sums))
     for term in [] if alone else sorted(whole):
         whole = min(whole, whole - {term}, key=cost)
     return made(whole)
@@ -155,10 +161,11 @@ def rank_importance(probability: Fraction, levels: int) -> float:
 def _squares(formula: Formula, rows_per_person: int, groups: int, pure: bool) -> Iterable[tuple[Measure, float]]:
     match formula:
         case Linear():
+            adds = _adds(formula.aggregate, rows_per_person)
             for coefficient, measure in formula.parts:
                 moves = measure.sensitivity(rows_per_person, groups)
                 squared = (moves.l1 or 0) ** 2 if pure else moves.l2_squared or 0
-                yield measure, float(squared * (coefficient / _adds(formula.aggregate, rows_per_person)) ** 2)
+                yield measure, float(squared * (coefficient / adds) ** 2)
         case Mean():
             yield formula.count, 1 / 4
             if formula.deviation is not None:
@@ -178,7 +185,7 @@ def _adds(aggregate: Aggregate, rows_per_person: int) -> Fraction:
     return rows_per_person * (max(abs(end) for end in _ends(_term(aggregate))) or Fraction(1))
 
 
-def _formula(aggregate: Aggregate, rows_per_person: int, whole: frozenset[str]) -> Formula:
+def _formula(aggregate: Aggregate, rows_per_person: int, by_itself: bool) -> Formula:
     one = Fraction(1, UNIT)
     match aggregate.kind:
         case "count":
@@ -188,7 +195,7 @@ def _formula(aggregate: Aggregate, rows_per_person: int, whole: frozenset[str]) 
         case "count_of":
             return Linear(aggregate, ((one, measures.rows_with(_term(aggregate))),))
         case "sum":
-            return _sum(aggregate, rows_per_person, _identity(_term(aggregate)) in whole)
+            return _sum(aggregate, rows_per_person, by_itself)
         case "avg":
             return _mean(aggregate, rows_per_person)
         case "variance" | "stddev":
@@ -202,9 +209,9 @@ def _formula(aggregate: Aggregate, rows_per_person: int, whole: frozenset[str]) 
     )
 
 
-def _sum(aggregate: Aggregate, rows_per_person: int, alone: bool) -> Linear:
+def _sum(aggregate: Aggregate, rows_per_person: int, by_itself: bool) -> Linear:
     term = _term(aggregate)
-    if alone and (whole := _total(term, rows_per_person)) is not None:
+    if by_itself and (whole := _total(term, rows_per_person)) is not None:
         return Linear(aggregate, ((whole.unit / UNIT, whole),))
     mean = _mean(aggregate, rows_per_person)
     parts = [(mean.centre / UNIT, mean.count)]
@@ -242,7 +249,10 @@ def _term(aggregate: Aggregate) -> Term:
 
 
 def _identity(term: Term) -> str:
-    return f"{term.code.sql()} {term.low} {term.high} {term.scale} {term.offset}"
+    from sqlglot import exp
+
+    code = term.code.name if isinstance(term.code, exp.Column) else term.code.sql()  # which takes its time
+    return f"{code} {term.low} {term.high} {term.scale} {term.offset}"
 
 
 def _ends(term: Term) -> tuple[Fraction, Fraction]:

@@ -128,7 +128,12 @@ def _coalesce(first: Operand, others: list[Operand]) -> Operand:
 def _fitting(operand: Operand, model: Term) -> Term:
     """A string among dates is a date."""
     if isinstance(operand, Constant) and isinstance(operand.value, str) and model.kind in ("date", "datetime"):
-        return replace(terms.constant(predicates.axis(model, operand.value)), kind=model.kind)
+        exact = predicates.axis(model, operand.value)
+        if exact.denominator > 1:
+            raise QuestionRefused(
+                f"'{operand.value}' is a time of day, and a date has none: coalesce(day, '2024-01-31')."
+            )
+        return replace(terms.constant(exact), kind=model.kind)
     return as_term(operand)
 
 

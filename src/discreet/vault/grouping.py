@@ -1,13 +1,14 @@
 """Group keys: a dense list of codes and what each stands for.
 
 Every group is declared: it comes from the schema and the question, and appears in the answer whether it has rows
-or not. Only those are listed that some row could fall into (discreet.vault.attainable).
+or not. Only those are listed that some row could fall into (discreet.vault.attainable): the filter is as public as
+the rest of the question, so of a million declared days `where day between … and …` leaves those between.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 from sqlglot.expressions import Expression
@@ -15,7 +16,7 @@ from sqlglot.expressions import Expression
 from discreet.errors import QuestionRefused
 from discreet.vault import attainable, dates, trees
 from discreet.vault.question import Key, Term
-from discreet.vault.scope import Scope, column_term
+from discreet.vault.scope import Scope
 
 MOST_GROUPS = 10**6
 """Groups that one answer may have."""
@@ -27,10 +28,9 @@ def key(term: Term, where: Expression | None, scope: Scope, name: str) -> Key:
     """Return the groups by a term, of rows that `where` keeps."""
     if term.kind == "text":
         return Key(name, term.code, None, missing=True)
-    described = scope.description
-    columns = {described.sealed_name(name): column for name, column in described.columns.items()}
     read = trees.columns_of(term.code)
-    found = attainable.attained(term.code, where, {c: column_term(c, columns[c]) for c in read})
+    bounds = {name: attainable.narrowed(name, scope.bounds(name), where) for name in read}
+    found = attainable.attained(term.code, where, bounds)
     if found is None:
         return _whole(term, name)
     codes, missing = found
@@ -69,14 +69,15 @@ def _dense(term: Term, codes: list[int], missing: bool, name: str) -> Key:
     if len(codes) < 2:
         shift = trees.plus(term.code, -codes[0]) if codes else term.code
         return Key(name, shift, _values(term, codes), missing)
-    step = codes[1] - codes[0]
-    if step == 1 and codes == list(range(codes[0], codes[-1] + 1)):
+    step, last = codes[1] - codes[0], codes[-1]
+    if last - codes[0] == len(codes) - 1:
         return Key(name, trees.plus(term.code, -codes[0]), _values(term, codes), missing)
     starts = [place for place, code in enumerate(codes) if place == 0 or code != codes[place - 1] + 1]
     if len(starts) <= _RUNS:
         moved = trees.stepped(term.code, [codes[i] for i in starts], starts, [1] * len(starts))
         return Key(name, moved, _values(term, codes), missing)
-    if not trees.has_difference(term.code) and codes == list(range(codes[0], codes[-1] + 1, step)):
+    even = last - codes[0] == step * (len(codes) - 1) and codes == list(range(codes[0], last + 1, step))
+    if even and not trees.has_difference(term.code):
         whole = trees.plus(trees.divided(term.code, step), -(codes[0] // step))
         return Key(name, whole, _values(term, codes), missing)
     return _whole(term, name)
@@ -90,9 +91,21 @@ def _values(term: Term, codes: Sequence[int]) -> tuple[Any, ...]:
     if term.kind == "boolean":
         return tuple(bool(term.offset + code) for code in codes)
     if term.kind in ("date", "datetime"):
-        return tuple(dates.moment(term, code) for code in codes)
-    return tuple(_plain(term.offset + term.scale * code) for code in codes)
+        return dates.moments(term, codes)
+    return _numbers(term, codes)
 
 
-def _plain(value: Fraction) -> int | float:
-    return int(value) if value.denominator == 1 else float(value)
+def _numbers(term: Term, codes: Sequence[int]) -> tuple[int, ...] | tuple[float, ...]:
+    """All of them integers, or all floats, and no two the same."""
+    parts = math.lcm(term.offset.denominator, term.scale.denominator)
+    first, step = int(term.offset * parts), int(term.scale * parts)  # value = (first + step·code)/parts
+    exact = [first + step * code for code in codes]
+    if all(value % parts == 0 and abs(value) < 2**63 * parts for value in exact):
+        return tuple(value // parts for value in exact)
+    rounded = tuple(value / parts for value in exact)
+    if len(set(rounded)) < len(exact):
+        raise QuestionRefused(
+            "groups of numbers that agree in their first 15 digits could not be told apart in the answer. "
+            "Use wider bins, such as floor(x), or subtract what they have in common first."
+        )
+    return rounded

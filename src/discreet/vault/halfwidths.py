@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.mechanisms import Gaussian, Laplace, tails
 from discreet.vault import split
@@ -34,14 +35,15 @@ def radius(parts: Sequence[tuple[Fraction, Noise]], doubt: Fraction) -> float:
     """
     if not parts:
         return 0.0
+    if len(parts) == 1:
+        ((coefficient, noise),) = parts
+        return _above(abs(coefficient) * reach(noise, doubt))
     sizes = [float(abs(coefficient)) * _size(noise) for coefficient, noise in parts]
     doubts = split.proportional(sizes)
     bounds = [
-        abs(coefficient) * noise.error(1 - doubt * share)
+        abs(coefficient) * reach(noise, doubt * share)
         for (coefficient, noise), share in zip(parts, doubts, strict=True)
     ]
-    if len(parts) == 1:
-        return _above(bounds[0])
     variances = [c**2 * noise.variance for c, noise in parts if isinstance(noise, Gaussian)]
     together = (
         math.sqrt(2 * sum(variances) * tails.log(2 / doubt)) * _UP if len(variances) == len(parts) else math.inf
@@ -55,7 +57,17 @@ def radii(noises: Sequence[Noise], doubt: Fraction) -> list[int]:
     >>> radii([Laplace(scale=10), Laplace(scale=20)], Fraction(1, 20))
     [37, 74]
     """
-    return [noise.error(1 - doubt / len(noises)) for noise in noises]
+    return [reach(noise, doubt / len(noises)) for noise in noises]
+
+
+@lru_cache(maxsize=1024)  # a plan tells it in words, and its answer needs it again
+def reach(noise: Noise, doubt: Fraction) -> int:
+    """Return how far one noise stays from 0, but for a probability of `doubt`.
+
+    >>> reach(Laplace(scale=10), Fraction(1, 20))
+    30
+    """
+    return noise.error(1 - doubt)
 
 
 def _size(noise: Noise) -> float:

@@ -65,10 +65,12 @@ class Noise:
     loss: str = ""
 
     def __str__(self) -> str:
+        from discreet.vault.wording import number
+
         name = "standard deviation" if "Gaussian" in self.law else "scale"
-        size = "" if self.spread is None else f" of {name} {self.spread:.4g}"
+        size = "" if self.spread is None else f" of {name} {number(self.spread)}"
         law = self.law.replace(" noise", f" noise{size}", 1) if " noise" in self.law else self.law + size
-        moves = "" if self.moves is None else f"; one person moves it by at most {self.moves:.6g}"
+        moves = "" if self.moves is None else f"; one person moves it by at most {number(self.moves, 6)}"
         return f"{self.on}: {law}{moves}"
 
 
@@ -164,6 +166,13 @@ class Label:
         return f"found in the data with budget, δ = {delta}; groups of few persons are left out"
 
     @property
+    def _over_bound(self) -> str:
+        from discreet.vault.builder import name
+
+        question = f"select count(distinct {name(self.person or '')}) from {name(self.table)} where over_bound()"
+        return f"how many persons is a question like any other, and has a price: {question}"
+
+    @property
     def facts(self) -> Facts:
         """Everything, under headings."""
         promise, total = self.cost.promise, self.cost.total
@@ -187,7 +196,11 @@ class Label:
                 "Timing": TIMING,
                 "Trust": TRUST,
             },
-            "Bounds": {**(columns or {"Columns": "none were used"}), "What intervals leave out": WEIGHTS},
+            "Bounds": {
+                **(columns or {"Columns": "none were used"}),
+                "What intervals leave out": WEIGHTS,
+                **({} if self.person is None else {"Who is over the bound": self._over_bound}),
+            },
             "Origin": {
                 "Table": f"{self.table}, version {self.version}"
                 + (f", sealed {digits.utc(self.sealed_at)}" if self.sealed_at else ""),

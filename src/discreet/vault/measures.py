@@ -14,12 +14,12 @@ The number of persons adds up min(U, s) instead, where s is what a person weighs
 at most U, and Σ_g min(U, s_g) ≤ Σ_g s_g ≤ K·U: ‖d‖∞ ≤ U, ‖d‖₁ ≤ K·U (U if there is one group), ‖d‖₂² ≤ U·‖d‖₁.
 
 **The bound m is enforced where it is used**: the tree that is summed takes a code outside [low, high] for the
-nearer end, and NULL for 0, whatever was derived about the term. **Centring**: with d = high − low the factor code
-− (low + high)/2, doubled if that is no integer, has m = d/2 in units of a code, the least there is. Its square
-lies in an interval too, and is centred likewise. **Coarsening**: noise grows with K·U·m, and so that it stays
-within int64, a factor with K·U·m > 2³⁶ is rounded to the nearest multiple of a power of two: ⌊f/2^s + ½⌋. This
-moves no row by more than 2^{s−1}, or by about K·2⁻²⁵ of the range, and leans neither way. `slack` says by how
-much.
+nearer end, whatever was derived about the term, and is NULL where the code is, which sums pass over. **Centring**:
+with d = high − low the factor code − (low + high)/2, doubled if that is no integer, has m = d/2 in units of a
+code, the least there is. Its square lies in an interval too, and is centred likewise. **Coarsening**: noise grows
+with K·U·m, and so that it stays within int64, a factor with K·U·m > 2³⁶ is rounded to the nearest multiple of a
+power of two: ⌊f/2^s + ½⌋. This moves no row by more than 2^{s−1}, or by about K·2⁻²⁵ of the range, and leans
+neither way. `slack` says by how much.
 
 Theory: docs/theory/queries.md. Tested in tests/vault/test_measures.py, person by person.
 """
@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
 from discreet.mechanisms.sensitivity import Sensitivity
@@ -48,12 +49,13 @@ MOST = 2**36
 class Measure:
     """One integer per group: the sum of weight·factor over its rows, or of min(U, weight) over its persons.
 
-    Equal measures are equal expressions: aggregates that need the same one share it. One unit of the factor stands
-    for `unit`, and rounding moved a row by at most `slack`, both in the terms' own values.
+    Equal measures are equal expressions: aggregates that need the same one share it. `key` tells them apart, and
+    `grow` makes the expression, for a plan weighs more measures than it takes. One unit of the factor stands for
+    `unit`, and rounding moved a row by at most `slack`, both in the terms' own values.
     """
 
     key: str
-    tree: Expression | None = field(compare=False, repr=False)
+    grow: Callable[[], Expression] | None = field(compare=False, repr=False)
     bound: int = field(compare=False, default=1)
     unit: Fraction = field(compare=False, default=Fraction(1))
     slack: Fraction = field(compare=False, default=Fraction(0))
@@ -63,7 +65,12 @@ class Measure:
     @property
     def persons(self) -> bool:
         """Whether it counts persons; the others add up rows."""
-        return self.tree is None
+        return self.grow is None
+
+    @cached_property
+    def tree(self) -> Expression | None:
+        """What is added up over the rows; None for persons."""
+        return None if self.grow is None else self.grow()
 
     def sensitivity(self, rows_per_person: int, groups: int) -> Sensitivity:
         """Return how far one person moves the vector over all groups.
@@ -75,17 +82,21 @@ class Measure:
         """
         whole = rows_per_person * UNIT
         each = UNIT if self.persons else whole * self.bound
-        up = "up" if self.rises else None
-        return Sensitivity(l1=whole * self.bound, each=each, monotonic=up).among(groups)  # type: ignore[arg-type]
+        return _moving(groups, whole * self.bound, each, self.rises)
+
+
+@lru_cache(maxsize=1024)  # a plan asks for the same few again and again
+def _moving(groups: int, l1: int, each: int, rises: bool) -> Sensitivity:
+    return Sensitivity(entries=groups, l1=l1, each=each, monotonic="up" if rises else None)
 
 
 def rows() -> Measure:
     """Return how much all rows weigh.
 
-    >>> rows().key
+    >>> rows().tree.sql()
     'w'
     """
-    return _measure(_weight(), bound=1, rises=True, words="rows")
+    return Measure("w", _weight, rises=True, words="rows")
 
 
 def persons() -> Measure:
@@ -102,22 +113,26 @@ def rows_with(term: Term) -> Measure:
 
     >>> from discreet.vault import trees
     >>> from discreet.vault.question import Term
-    >>> rows_with(Term(trees.sealed("c0"), 0, 110)).key
+    >>> rows_with(Term(trees.sealed("c0"), 0, 110)).tree.sql()
     'CASE WHEN c0 IS NULL THEN 0 ELSE w END'
     """
-    from discreet.vault import trees
-
     if not term.nullable:
         return rows()
-    tree = trees.case([(trees.is_null(term.code), trees.number(0))], _weight())
-    return _measure(tree, bound=1, rises=True, words="rows with a value")
+
+    def tree() -> Expression:
+        from discreet.vault import trees
+
+        return trees.case([(trees.is_null(term.code), trees.number(0))], _weight())
+
+    return Measure(f"w with {_text(term)}", tree, rises=True, words="rows with a value")
 
 
 def deviation(term: Term, rows_per_person: int) -> Measure:
     """Return the sum of code − centre over the rows that have a value, one of |code − centre| ≤ m each."""
     line, unit = centred(term, MOST // (rows_per_person * UNIT))
-    return _measure(
-        _weighed(term, line.at, line.tree),
+    return Measure(
+        f"w·{line} of {_text(term)}",
+        partial(_weighed, term, line.at, line.tree),
         bound=line.bound,
         unit=unit,
         slack=half_step(line.shift) * abs(term.scale),
@@ -131,8 +146,9 @@ def total(term: Term, rows_per_person: int) -> Measure:
     fine = Line(ratio.denominator, ratio.numerator, term.low, term.high)
     line = fine.coarse(MOST // (rows_per_person * UNIT))
     unit = term.scale / ratio.denominator
-    return _measure(
-        _weighed(term, line.at, line.tree),
+    return Measure(
+        f"w·{line} of {_text(term)}",
+        partial(_weighed, term, line.at, line.tree),
         bound=line.bound,
         unit=unit * 2**line.shift,
         slack=half_step(line.shift) * abs(unit),
@@ -187,8 +203,9 @@ def square(term: Term, rows_per_person: int) -> Square:
         squared = trees.plus(trees.binary(exp.Mul, factor, factor), int(half_step(shift)))
         return trees.plus(trees.times(shifted(squared, shift), double), start)
 
-    measure = _measure(
-        _weighed(term, at, tree),
+    measure = Measure(
+        f"w·({double}·{line}²/{step} + {start}) of {_text(term)}",
+        partial(_weighed, term, at, tree),
         bound=(largest - least) * double // 2,
         unit=step / double,
         words="sum of squared steps, from the middle of their bounds",
@@ -197,39 +214,28 @@ def square(term: Term, rows_per_person: int) -> Square:
 
 
 def _weighed(term: Term, at: Callable[[int], int], tree: Callable[[Expression], Expression]) -> Expression:
-    """Return weight·factor; 0 where there is no value, and the factor of the nearer end outside the bounds."""
+    """Return weight·factor: NULL where there is no value, and the factor of the nearer end outside the bounds."""
     from sqlglot import exp
 
     from discreet.vault import trees
 
-    low, high = (signed(bound) for bound in (term.low, term.high))
-    return trees.case(
+    within = trees.case(
         [
-            (trees.is_null(term.code), trees.number(0)),
-            (trees.compared("<", term.code, low), _weight(at(term.low))),
-            (trees.compared(">", term.code, high), _weight(at(term.high))),
+            (trees.compared("<", term.code, signed(term.low)), signed(at(term.low))),
+            (trees.compared(">", term.code, signed(term.high)), signed(at(term.high))),
         ],
-        trees.binary(exp.Mul, _weight(), tree(term.code)),
+        tree(term.code),
     )
+    return trees.binary(exp.Mul, _weight(), within)
 
 
-def _weight(factor: int = 1) -> Expression:
-    from sqlglot import exp
-
+def _weight() -> Expression:
     from discreet.vault import trees
 
-    if factor >= 0:
-        return trees.times(trees.sealed("w"), factor)
-    return trees.binary(exp.Sub, trees.number(0), _weight(-factor))
+    return trees.sealed("w")
 
 
-def _measure(
-    tree: Expression,
-    *,
-    bound: int,
-    words: str,
-    unit: Fraction = Fraction(1),
-    slack: Fraction = Fraction(0),
-    rises: bool = False,
-) -> Measure:
-    return Measure(tree.sql(), tree, bound, unit, slack, rises, words)
+def _text(term: Term) -> str:
+    from discreet.engines import emit
+
+    return emit.sql(term.code, limits=None)

@@ -119,6 +119,8 @@ def _fields(kind: str) -> list[str]:
 
 
 def _scale(kind: str) -> str:
+    if kind == "NUMERIC":  # of any scale
+        return OPEN
     parts = re.fullmatch(r"DECIMAL\(\d+,(\d+)\)", kind)
     digits = int(parts[1]) if parts else 0
     return "1" if digits == 0 else f"0.{'1'.rjust(digits, '0')}"

@@ -14,6 +14,7 @@ FUNCTIONS = (
     *("count", "sum", "avg", "median", "quantile", "stddev", "variance", "min", "max"),
     *("abs", "ceil", "coalesce", "date_trunc", "extract", "floor", "greatest", "least", "round", "width_bucket"),
     *("year", "quarter", "month", "day", "dayofweek", "isodow", "dayofyear", "hour", "minute", "second"),
+    "over_bound",
 )
 """What may be called, for the hints."""
 

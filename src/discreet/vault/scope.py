@@ -12,11 +12,17 @@ from sqlglot import exp
 
 from discreet.errors import QuestionRefused
 from discreet.vault import trees
+from discreet.vault.description import UNIT
 from discreet.vault.question import Term
 
 if TYPE_CHECKING:
+    from sqlglot.expressions import Expression
+
     from discreet.vault.description import Description
     from discreet.vault.schema import Column
+
+
+_WEIGHT = "w"  # of a sealed row: UNIT, unless its person has more rows than count in full
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,19 @@ class Scope:
         if person is None or not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
             return False
         return node.name.casefold() == person.casefold()
+
+    def over_bound(self) -> Expression:
+        """Return whether a row is of a person with more rows than count in full: only then it weighs less."""
+        if self.description.person is None:
+            raise QuestionRefused("every row is a person here and counts in full: nobody is over the bound.")
+        return trees.compared("<", trees.sealed(_WEIGHT), trees.number(UNIT))
+
+    def bounds(self, sealed: str) -> Term:
+        """Return a column of the sealed table by the name that it has there, or the weight."""
+        if sealed == _WEIGHT:
+            return Term(trees.sealed(_WEIGHT), 0, UNIT, nullable=False)
+        names = {self.description.sealed_name(name): name for name in self.description.columns}
+        return column_term(sealed, self.description.columns[names[sealed]])
 
     def _check_table(self, node: exp.Column) -> None:
         if not isinstance(node.this, exp.Identifier) or any(node.args.get(part) for part in ("db", "catalog")):

@@ -74,11 +74,11 @@ def seal(
         columns=columns,
         person=person,
         rows_per_person=rows_per_person,
-        sealed_at=_now(),
+        sealed_at=now(),
         sources=(Source.of(source).words,),
         joins=joining.words(tables, lookups, person),
     )
-    _check_free(target)
+    check_free(target)
     with workplace(target.parent, target.name) as place:
         with database(place / description.rows_file, memory=memory, threads=threads) as connection:
             fill(Embedded(connection), description, source, tables, lookups, progress)
@@ -86,7 +86,7 @@ def seal(
             furnish(place)
         make_private(place)
         descriptions.write(description, place)
-        _check_free(target)
+        check_free(target)
         os.rename(place, target)
         descriptions.persist(target.parent)
     return description
@@ -118,7 +118,7 @@ def reseal(
             columns=columns if columns is not None else old.columns,
             rows_per_person=rows_per_person if rows_per_person is not None else old.rows_per_person,
             version=old.version + 1,
-            sealed_at=_now(),
+            sealed_at=now(),
             sources=(Source.of(source).words,),
             joins=joining.words(tables, lookups, old.person),
         )
@@ -193,7 +193,8 @@ def _spotted(weighed: str, codes: Sequence[str], allowed: int, words: Dialect) -
     )
 
 
-def _check_free(target: Path) -> None:
+def check_free(target: Path) -> None:
+    """Refuse a place that is taken, or that cannot be."""
     if not target.parent.is_dir():
         raise ParameterError(f"there is no directory {target.parent}. Make it first, or seal to another place.")
     if target.exists():
@@ -203,5 +204,6 @@ def _check_free(target: Path) -> None:
         )
 
 
-def _now() -> str:
+def now() -> str:
+    """Return this moment, to the second, for descriptions."""
     return datetime.now(UTC).isoformat(timespec="seconds")

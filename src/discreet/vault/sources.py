@@ -2,6 +2,8 @@
 
     "people.parquet"   "part-*.parquet"   ["2023.csv", "2024.csv"]      files, globs, lists of them
     Source("store.duckdb", table="people")                              a table of a DuckDB file
+    Source("postgresql://host/shop", table="visits")                    a table or view of a PostgreSQL database
+    spark.table("visits"), Source(spark, table="shop.visits")           a table of a Spark catalogue
     a pyarrow Table or RecordBatchReader, a pandas or polars frame      and whatever else speaks Arrow
 
 The types of columns are those that the source declares, never inferred from rows: a CSV file is text throughout,
@@ -26,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError, SealingFailed
+from discreet.postgres import is_address
 from discreet.vault.schema import Family
 
 if TYPE_CHECKING:
@@ -41,8 +44,8 @@ _SEPARATORS = ",;\t|"
 class Source:
     """A table to seal, where its name alone does not say enough.
 
-    `table` names a table of a DuckDB file, `separator` what stands between the fields of a CSV file, and `rename`
-    gives columns another name: {"plz": "postcode"}.
+    `table` names a table of a DuckDB file or of a database, `separator` what stands between the fields of a CSV
+    file, and `rename` gives columns another name: {"plz": "postcode"}.
 
     >>> Source("people.csv", separator=";").words
     'people.csv'
@@ -61,7 +64,11 @@ class Source:
     @property
     def words(self) -> str:
         """What it is, for the description: file names, or the kind of frame, and nothing of what it holds."""
+        if is_address(self.data):  # without the host, which is nobody's business
+            return f"table {self.table} of a PostgreSQL database"
         paths = _paths(self.data)
+        if paths is None and self.table:
+            return f"table {self.table} of a Spark catalogue"
         if paths is None:
             return f"a {type(self.data).__module__.split('.')[0]} {type(self.data).__name__}"
         names = ", ".join(Path(path).name for path in paths[:3]) + (" and others" if len(paths) > 3 else "")
@@ -112,7 +119,7 @@ def family(kind: str) -> Family:
         return "integer"
     if kind in ("FLOAT", "DOUBLE"):
         return "float"
-    if (kind.startswith("DECIMAL(") and kind.endswith(")")) or kind == "UHUGEINT":
+    if (kind.startswith("DECIMAL(") and kind.endswith(")")) or kind in ("UHUGEINT", "NUMERIC"):
         return "decimal"  # BIGNUM is another: to cast a large one stops DuckDB 2.0, even if it is only tried
     named: dict[str, Family] = {"VARCHAR": "text", "BOOLEAN": "boolean", "DATE": "date", '"NULL"': "null"}
     if kind == "TIMESTAMP WITH TIME ZONE":
@@ -130,7 +137,11 @@ def opened(connection: DuckDBPyConnection, source: Source, wanted: Iterable[str]
     paths = _paths(source.data)
     old = {new: column for column, new in source.rename.items()}
     kept = None if wanted is None else {old.get(column, column) for column in wanted}
-    if paths is None:
+    if is_address(source.data):
+        from discreet.vault.relations import streamed
+
+        reading = streamed(connection, source, kept, name)
+    elif paths is None:
         reading = _frame(connection, source, kept, name)
     else:
         reading = _file(connection, source, _found(paths, source.words), kept, name)
@@ -242,7 +253,7 @@ def _ipc(paths: list[str]) -> Any:
 def _frame(connection: DuckDBPyConnection, source: Source, wanted: set[str] | None, name: str) -> Reading:
     import pyarrow
 
-    stream = _arrow(source.data, wanted)
+    stream = _arrow(source.data, wanted, source.table)
     schema: pyarrow.Schema = stream.schema
     unread = dict.fromkeys(schema.names, "other")
     if wanted is not None:
@@ -271,10 +282,14 @@ def _selected(stream: Any, columns: list[str]) -> Any:
     return pyarrow.RecordBatchReader.from_batches(schema, (batch.select(columns) for batch in stream))
 
 
-def _arrow(data: Any, wanted: set[str] | None) -> Any:
+def _arrow(data: Any, wanted: set[str] | None, table: str | None = None) -> Any:
     import pyarrow
 
     library = type(data).__module__.split(".")[0]
+    if library == "pyspark":
+        from discreet.vault import dataframes
+
+        return dataframes.stream(Source(data, table), wanted)
     if library == "pandas":
         return _from_pandas(data, wanted)
     if library == "polars" and hasattr(data, "collect"):

@@ -1,15 +1,16 @@
 """One spelling for each question: the key under which an answer is kept and served again for nothing.
 
-Names are as declared, functions and keywords in one case, operands of AND and OR sorted, parentheses where and
-only where operands are compound, aliases and comments gone. Equal texts mean equal questions: a text read again
-gives the question it came from, which tests/vault/test_sql.py checks for every question it knows. Some equal
-questions have unequal texts (`5 < age` and `age > 5`); they are paid for twice.
+Names are as declared, functions and keywords in one case, numbers in full without idle zeros, operands of AND and
+OR sorted, parentheses where and only where operands are compound, aliases and comments gone. Equal texts mean
+equal questions: a text read again gives the question it came from, which tests/vault/test_sql.py checks for every
+question it knows. Some equal questions have unequal texts (`5 < age` and `age > 5`); they are paid for twice.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from functools import lru_cache
 
 from sqlglot import exp
@@ -20,11 +21,12 @@ from discreet.vault.scope import Scope
 
 _COMPOUND = (exp.Binary, exp.Connector, exp.Not, exp.Neg, exp.Between, exp.In)
 _TIGHT = (exp.Binary, exp.Not, exp.Neg, exp.Between, exp.In)
+_SIMPLE: dict[type, str] = {exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg"}
 
 
 def spelled(node: Expression, scope: Scope) -> str:
     """Return the one spelling of an expression that has been understood."""
-    return _written(_normal(node, scope))
+    return _written(_normal(node, scope), last=True)
 
 
 def question(
@@ -35,7 +37,7 @@ def question(
     >>> question("people", ["city"], ["count(*)"], "age >= 65", ["city"])
     'select city, count(*) from people where age >= 65 group by city'
     """
-    text = f"select {', '.join([*keys, *aggregates])} from {_written(identifier(table))}"
+    text = f"select {', '.join([*keys, *aggregates])} from {_named(table)}"
     if where is not None:
         text += f" where {where}"
     return f"{text} group by {', '.join(groups)}" if groups else text
@@ -56,8 +58,27 @@ def _words() -> frozenset[str]:
     )
 
 
-def _written(node: Expression) -> str:
-    return node.sql("duckdb", normalize_functions="lower", comments=False)
+def _written(node: Expression, *, last: bool = False) -> str:
+    """The text of a normal form. Where it is the last use of it, it need not be spared the writer's changes."""
+    if isinstance(node, exp.Column):  # this and the next need no writer, which takes its time
+        return _named(node.name)
+    if type(node) in _SIMPLE and (inside := _only(node)):
+        return f"{_SIMPLE[type(node)]}({inside})"
+    return node.sql("duckdb", copy=not last, normalize_functions="lower", comments=False)
+
+
+def _only(call: Expression) -> str:
+    """The column, or the star, that a function is called with; empty if there is more to it."""
+    if any(argument for name, argument in call.args.items() if name not in ("this", "big_int")):
+        return ""
+    if isinstance(call.this, exp.Star):
+        return "" if any(call.this.args.values()) else "*"
+    return _named(call.this.name) if isinstance(call.this, exp.Column) else ""
+
+
+@lru_cache(4096)
+def _named(name: str) -> str:
+    return identifier(name).sql("duckdb")
 
 
 def _normal(node: Expression, scope: Scope) -> Expression:
@@ -67,11 +88,20 @@ def _normal(node: Expression, scope: Scope) -> Expression:
     if isinstance(node, exp.Column):
         name = scope.description.person if scope.is_person(node) else scope.name(node)
         return exp.Column(this=identifier(str(name)))
+    if isinstance(node, exp.Literal) and not node.is_string:
+        return exp.Literal(this=_numeral(str(node.this)), is_string=False)
     if isinstance(node, exp.Count) and isinstance(node.this, exp.Literal | exp.Boolean | None):
         return exp.Count(this=exp.Star())
     if isinstance(node, exp.WithinGroup):
         return _normal(_called(node), scope)
     return type(node)(**{name: _argument(part, node, scope) for name, part in node.args.items()})
+
+
+def _numeral(text: str) -> str:
+    """A number as its value alone decides: 65 for 65.0 and 6.5e1. It has been read, and so is not long."""
+    whole, _, places = f"{Decimal(text):f}".partition(".")
+    places = places.rstrip("0")
+    return f"{whole}.{places}" if places else whole
 
 
 def _called(node: exp.WithinGroup) -> Expression:

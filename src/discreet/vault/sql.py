@@ -18,7 +18,7 @@ from sqlglot.expressions import Expression
 
 from discreet.errors import QuestionRefused
 from discreet.vault import grouping, refusals, spelling, statement, trees
-from discreet.vault.aggregates import aggregate, is_aggregate
+from discreet.vault.aggregates import aggregate, is_aggregate, over_bound
 from discreet.vault.expressions import bare, condition, only, term
 from discreet.vault.outputs import Outputs, position
 from discreet.vault.question import Aggregate, Key, Question, Term
@@ -47,6 +47,10 @@ def parse(text: str, description: Description) -> Question:
     >>> question.columns, question.where.sql()
     (('city', 'n'), 'c0 >= 65')
     """
+    if "\0" in text or not _writable(text):
+        raise QuestionRefused(
+            "the question holds a NUL, or half a sign of UTF-16, which no text has. Leave it out."
+        )
     try:
         select = statement.statement(text)
         return _question(select, statement.scope(select, description))
@@ -83,10 +87,10 @@ def _question(select: Expression, scope: Scope) -> Question:
     for item in items:
         if isinstance(item.read, Term) and item.text not in keys:
             raise _stray(item, bool(groups))
-    aggregates = [replace(item.read, name=item.name) for item in items if isinstance(item.read, Aggregate)]
+    aggregates = _aggregates(items, where, scope)
     if not aggregates:
         raise QuestionRefused("a question needs something to count or to sum. Add count(*) to the select list.")
-    outputs = Outputs(names, {item.text: item.name for item in items}, _kinds(items, keys, aggregates))
+    outputs = Outputs(names, {item.text: item.name for item in items}, _kinds(items), _counted(items))
     spelled_where = None if where is None else spelling.spelled(select.args["where"].this, scope)
     text = spelling.question(
         scope.description.name,
@@ -201,6 +205,13 @@ def _names(items: Sequence[_Item]) -> list[str]:
     return names
 
 
+def _aggregates(items: Sequence[_Item], where: Expression | None, scope: Scope) -> list[Aggregate]:
+    read = [replace(item.read, name=item.name) for item in items if isinstance(item.read, Aggregate)]
+    if where is None or scope.description.person is None or where != scope.over_bound():
+        return read
+    return [over_bound(part, scope) if part.kind == "persons" else part for part in read]
+
+
 def _stray(item: _Item, grouped: bool) -> QuestionRefused:
     if grouped:
         return QuestionRefused(f"{item.text} is neither a group key nor an aggregate. Add it to group by.")
@@ -210,15 +221,31 @@ def _stray(item: _Item, grouped: bool) -> QuestionRefused:
     )
 
 
-def _kinds(items: Sequence[_Item], keys: dict[str, Key], aggregates: Sequence[Aggregate]) -> dict[str, str]:
-    from datetime import date, datetime
+def _kinds(items: Sequence[_Item]) -> dict[str, str]:
+    """What every column of the answer holds."""
+    return {item.name: _kind(item.read) for item in items}
 
-    kinds = {part.name: part.term.kind for part in aggregates if part.kind == "quantile" and part.term is not None}
-    for item in items:
-        values = keys[item.text].values if item.text in keys else None
-        if values and isinstance(values[0], date):
-            kinds[item.name] = "datetime" if isinstance(values[0], datetime) else "date"
-    return kinds
+
+def _kind(read: Term | Aggregate) -> str:
+    if isinstance(read, Aggregate):
+        return read.term.kind if read.kind == "quantile" and read.term is not None else "number"
+    if read.kind != "category":
+        return read.kind
+    first = (read.labels or ("",))[0]
+    return "text" if isinstance(first, str) else "number" if isinstance(first, int) else "date"
+
+
+def _counted(items: Sequence[_Item]) -> frozenset[str]:
+    """Dates and times that are released as days and microseconds."""
+    return frozenset(item.name for item in items if isinstance(item.read, Aggregate))
+
+
+def _writable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _unquoted(text: str) -> str:

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import BudgetExceeded, ParameterError
-from discreet.ledger import Balance, Budget, Cost, Ledger, cost
+from discreet.ledger import Budget, Cost, Ledger, cost
 from discreet.ledger.costs import described
+from discreet.ledger.ledger import Standing
 from discreet.rational import Rational
 from discreet.vault import after, asked, place
 from discreet.vault import within as widths
@@ -174,9 +175,10 @@ class Vault:
             if epsilon is not None or delta is not None:
                 raise ParameterError(f'within="{within}" finds its own epsilon: say one or the other.')
             return self._step_by_step(query, description, within, confidence)
-        made = self._planned(query, description, epsilon, within, confidence, delta)
-        price = asked.price(query, epsilon, within, confidence, delta)
-        return self._presented(query, self._released(made, description, price))
+        text = asked.text(description, asked.price(query, epsilon, within, confidence, delta))
+        standing = self._standing(text)
+        made = self._planned(query, description, epsilon, within, confidence, delta, standing)
+        return self._presented(query, self._released(made, description, text, standing))
 
     def preview(
         self,
@@ -193,16 +195,17 @@ class Vault:
 
         description = self._place.description()
         query = asked.parsed(question, description)
-        made = self._planned(query, description, epsilon, within, confidence, delta)
-        prepare(made, Rows("rows", description.engine, description.limits))  # refuses what ask would refuse
         text = asked.text(description, asked.price(query, epsilon, within, confidence, delta))
+        standing = self._standing(text)
+        made = self._planned(query, description, epsilon, within, confidence, delta, standing)
+        prepare(made, Rows("rows", description.engine, description.limits))  # refuses what ask would refuse
         return Preview(
             question=query.text,
             expected=made.expected,
             plan=made.words,
             cost=cost(made.losses),
             affordable=self._ledger.can_afford(made.losses, analyst=self._analyst, purpose=self._purpose),
-            recorded=self._ledger.find(text) is not None,
+            recorded=standing.answer is not None,
         )
 
     def _planned(
@@ -213,6 +216,7 @@ class Vault:
         within: Widths | None,
         confidence: Rational,
         delta: Rational | None,
+        standing: Standing,
     ) -> Plan:
         return plan(
             query,
@@ -220,43 +224,62 @@ class Vault:
             epsilon=epsilon,
             within=within,
             confidence=confidence,
-            budget=self._budget(),
+            budget=self._budget(standing),
             delta=delta,
         )
+
+    def over_bound(
+        self,
+        *,
+        epsilon: Rational | None = None,
+        within: Widths | None = None,
+        confidence: Rational = "0.95",
+    ) -> Release:
+        """Estimate how many persons have more rows than count in full. It is charged like any other question.
+
+        What they add is scaled down, which no interval shows. With `where over_bound()` anything is asked of them.
+        """
+        from discreet.vault.builder import name
+
+        described = self.description
+        counted = "*" if described.person is None else f"distinct {name(described.person)}"
+        text = f"select count({counted}) as over_bound from {name(described.name)} where over_bound()"
+        return self.ask(text, epsilon=epsilon, within=within, confidence=confidence)
 
     def _step_by_step(
         self, query: Question, description: Description, within: str, confidence: Rational
     ) -> Release:
         """Spend a little, look, and spend twice as much until the answer is good enough or the budget ends."""
         price = asked.price(query, None, within, confidence, None)
-        steps = widths.doubling(query, description, within=within, confidence=confidence, budget=self._budget())
-        release, why = None, "no larger epsilon is tried"
-        for step, made in enumerate(steps):
+        budget = self._budget(self._standing(price))
+        plans = widths.doubling(query, description, within=within, confidence=confidence, budget=budget)
+        steps: list[Release] = []
+        why = "no larger epsilon is tried"
+        for made in plans:
+            text = asked.text(description, f"{price} step {len(steps)}")
             try:
-                release = self._released(made, description, f"{price} step {step}")
+                steps.append(self._released(made, description, text, self._standing(text)))
             except BudgetExceeded:
-                if release is None:
+                if not steps:
                     raise
                 why = "the budget does not reach further"
                 break
-            if widths.reached(_estimates(release), within):
-                return self._presented(query, release)
-        if release is None:
-            raise AssertionError("there is a first step")
-        return widths.short(self._presented(query, release), _estimates(release), within, why)
+            if widths.reached(_estimates(steps[-1]), within):
+                return widths.billed(self._presented(query, steps[-1]), steps)
+        last = widths.short(self._presented(query, steps[-1]), _estimates(steps[-1]), within, why)
+        return widths.billed(last, steps)
 
-    def _released(self, made: Plan, description: Description, price: str) -> Release:
-        """Charge, ask the engine, record: the one path of a number."""
-        text = asked.text(description, price)
-        if found := self._recorded(text):
-            return found
+    def _released(self, made: Plan, description: Description, text: str, standing: Standing) -> Release:
+        """Charge, ask the engine, record: the one path of a number. What was recorded is free."""
+        if standing.answer is not None:
+            return Release.from_json(json.loads(standing.answer)).again(*standing.balances)
         from discreet.vault.execute import execute, prepare
 
         engine = self._engine(description)
         prepared = prepare(made, engine.rows)  # what cannot be asked is refused here, and is free
         charge = self._ledger.reserve(made.losses, question=text, analyst=self._analyst, purpose=self._purpose)
         estimates = execute(prepared, engine)
-        bill = Bill(cost=charge.cost, losses=tuple(described(made.losses)), balances=self._balances())
+        bill = Bill(cost=charge.cost, losses=tuple(described(made.losses)), balances=charge.balances)
         keys, answers = columns(made.question, estimates)
         release = Release(
             question=made.question.text,
@@ -270,16 +293,15 @@ class Vault:
             self._ledger.record(charge, json.dumps(release.as_json(), ensure_ascii=False))
         return release
 
-    def _recorded(self, text: str) -> Release | None:
-        found = self._ledger.find(text)
-        return None if found is None else Release.from_json(json.loads(found)).again(*self._balances())
-
     def _presented(self, query: Question, release: Release) -> Release:
         """Rename, order and cut: what is done to a release after it was made."""
         table: dict[str, Sequence[Any]] = dict(
             zip((key.name for key in query.keys), release.keys.values(), strict=True)
         )
         pairs = list(zip(query.aggregates, release.aggregates, strict=True))
+        same = [*table] == [*release.keys] and all((a.name, a.note) == (b.name, b.note) for a, b in pairs)
+        if same and query.after == after.After() and query.columns == release.columns:
+            return release
         table |= {aggregate.name: answer.values for aggregate, answer in pairs}
         rows = after.apply(query.after, table)
 
@@ -339,15 +361,15 @@ class Vault:
     def _repr_html_(self) -> str:
         return self._ledger._repr_html_()
 
-    def _budget(self) -> Budget:
-        budget = self._ledger.balance().budget
-        if budget is None:
-            raise ParameterError(f"The ledger of {self.place} has no budget.")
-        return budget
+    def _standing(self, text: str) -> Standing:
+        return self._ledger.standing(text, analyst=self._analyst, purpose=self._purpose)
 
-    def _balances(self) -> tuple[Balance, ...]:
-        named = [{}, {"analyst": self._analyst}, {"purpose": self._purpose}]
-        return tuple(self._ledger.balance(**who) for who in named if not who or all(who.values()))
+    def _budget(self, standing: Standing) -> Budget:
+        """That of the strictest account that pays: one without δ pays for pure noise only, whatever it is of."""
+        if standing.balances[0].budget is None:
+            raise ParameterError(f"The ledger of {self.place} has no budget.")
+        budgets = [balance.budget for balance in standing.balances if balance.budget is not None]
+        return min(budgets, key=lambda budget: (budget.delta, budget.epsilon))
 
     def _engine(self, description: Description) -> Engine:
         version = description.version

@@ -17,14 +17,16 @@ value is within 5 % of the truth.
         if reached(answer, "5%"):
             break
 
-Where the budget ends first, the last answer is worth what it is, and says how far it came (`short`).
+Where the budget ends first, the last answer is worth what it is, and says how far it came (`short`). The bill is
+that of all steps (`billed`).
 
 Tested in tests/vault/test_within.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -34,6 +36,8 @@ from discreet.errors import ParameterError, QuestionRefused
 from discreet.ledger.budget import Budget
 from discreet.mechanisms import tails
 from discreet.rational import Rational, positive, rational
+from discreet.vault.bill import together
+from discreet.vault.budgets import Widths
 from discreet.vault.estimates import Estimates
 from discreet.vault.plan import LEAST_DOUBT, Described, Plan, plan
 from discreet.vault.question import Question
@@ -98,6 +102,31 @@ def short(release: Release, answer: Estimates, within: str, why: str) -> Release
         label=replace(release.label, notes=(*release.label.notes, *lines)),
         plan="\n".join([release.plan, *lines]),
     )
+
+
+def billed(release: Release, steps: Sequence[Release]) -> Release:
+    """Return a release with the bill of all its steps: of those paid for now, or of all if all were recorded."""
+    paid = [step.cost for step in steps if not step.free]
+    bill = together(paid or [step.cost for step in steps])
+    return replace(release, free=not paid, label=replace(release.label, cost=bill))
+
+
+def written(within: Widths | None, names: Sequence[str]) -> str:
+    """Return widths as a ledger knows them: exact, and without the names of the numbers, which may change.
+
+    >>> written("10.0", ["n"]), written({"n": 10, "m": "1/2"}, ["n", "m"]), written("5.0 %", ["n"])
+    ('10', '["10", "1/2"]', '5%')
+    """
+    if isinstance(within, Mapping):
+        each = [_exact(within.get(name)) for name in names]
+        return each[0] if len(set(each)) == 1 else json.dumps(each)
+    if isinstance(within, str) and within.strip().endswith("%"):
+        return f"{100 * share(within)}%"
+    return _exact(within)
+
+
+def _exact(width: Rational | None) -> str:
+    return "" if width is None else str(positive(width, "within", floats="exact"))
 
 
 def _shares(answer: Estimates) -> list[float]:

@@ -221,9 +221,13 @@ class Boolean:
         return {"type": "boolean", "missing": self.missing}
 
     def _as_code(self, value: Expression) -> Expression:
-        from discreet.engines import emit
+        return reading.filled(self._truth(value), self.filling)
 
-        return reading.filled(emit.cast(value, "BIGINT"), self.filling)
+    def _truth(self, value: Expression) -> Expression:
+        from sqlglot import exp
+
+        untrue = exp.Not(this=value.copy())
+        return reading.choose([(value, reading.literal(1)), (untrue, reading.literal(0))], exp.Null())
 
     def _number(self, value: Expression) -> Expression:
         from sqlglot import exp
@@ -244,8 +248,9 @@ class Boolean:
 
         from discreet.engines import emit
 
-        said = emit.cast(emit.cast(value, "BOOLEAN", gently=True), "BIGINT")
-        code = exp.Coalesce(this=said, expressions=[self._number(emit.cast(value, "DOUBLE", gently=True))])
+        said = self._truth(emit.cast(value, "BOOLEAN", gently=True, of="text"))
+        number = self._number(emit.cast(value, "DOUBLE", gently=True, of="text"))
+        code = exp.Coalesce(this=said, expressions=[number])
         return reading.filled(code, self.filling)
 
 

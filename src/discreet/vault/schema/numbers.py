@@ -227,7 +227,7 @@ class Real:
         from_lo = exp.Sub(this=value.copy(), expression=reading.literal(float(self.lo)))
         steps = exp.Div(this=from_lo, expression=reading.literal(float(self.step)))
         nearest = exp.Floor(this=exp.Add(this=steps, expression=reading.literal(0.5)))
-        inside = emit.cast(nearest, "BIGINT", gently=True)
+        inside = emit.cast(nearest, "BIGINT", gently=True, of="float")
         low = exp.LTE(this=value.copy(), expression=reading.literal(float(self.lo + quarter)))
         high = exp.GTE(this=value.copy(), expression=reading.literal(float(self.lo + top * self.step - quarter)))
         branches = [(emit.function("IS_NAN", value), exp.Null())]

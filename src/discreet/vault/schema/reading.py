@@ -111,8 +111,8 @@ def as_double(source: Expression, family: Family) -> Expression:
     if family == "null":
         return nothing("DOUBLE")
     if family in ("date", "timestamp", "zoned", "other"):
-        source = emit.cast(source, "TEXT", gently=True)
-    return emit.cast(source, "DOUBLE", gently=True)
+        source, family = emit.cast(source, "TEXT", gently=True, of=family), "text"
+    return emit.cast(source, "DOUBLE", gently=True, of=family)
 
 
 def rounded(value: Expression) -> Expression:
@@ -123,9 +123,8 @@ def rounded(value: Expression) -> Expression:
 
     floor = exp.Floor(this=value.copy())
     half = exp.GTE(this=exp.Sub(this=value.copy(), expression=floor.copy()), expression=literal(0.5))
-    nearest = exp.Add(
-        this=emit.cast(floor, "BIGINT", gently=True), expression=emit.cast(half, "BIGINT", gently=True)
-    )
+    upwards = choose([(half, literal(1))], literal(0))
+    nearest = exp.Add(this=emit.cast(floor, "BIGINT", gently=True, of="float"), expression=upwards)
     above = exp.GTE(this=value.copy(), expression=literal(float(BEYOND)))
     below = exp.LTE(this=value.copy(), expression=literal(float(-BEYOND)))
     gone = (emit.function("IS_NAN", value), nothing("BIGINT"))
@@ -139,10 +138,14 @@ def rounded_exactly(source: Expression, family: Family) -> Expression:
     from discreet.engines import emit
 
     double = as_double(source, family)
-    written = emit.cast(source, "TEXT", gently=True) if family == "other" else source
-    exact = exp.Coalesce(this=emit.cast(written, "WIDE", gently=True), expressions=[rounded(double)])
+    written, of = source, family
+    if family not in ("decimal", "boolean", "text"):
+        written, of = emit.cast(source, "TEXT", gently=True, of=family), "text"
+    exact = exp.Coalesce(this=emit.cast(written, "WIDE", gently=True, of=of), expressions=[rounded(double)])
     small = exp.LT(this=exp.Abs(this=double.copy()), expression=literal(float(EXACT)))
-    return choose([(emit.function("IS_NAN", double), exp.Null()), (small, rounded(double))], exact)
+    none = exp.Is(this=double.copy(), expression=exp.Null())  # what is no number in general is none here: 0x1F
+    gone = [(none, exp.Null()), (emit.function("IS_NAN", double), exp.Null())]
+    return choose([*gone, (small, rounded(double))], exact)
 
 
 def as_text(source: Expression, family: Family, *, binary: bool = True) -> Expression:
@@ -157,13 +160,13 @@ def as_text(source: Expression, family: Family, *, binary: bool = True) -> Expre
 
     if family == "text":
         return emit.function("BINARY", source) if binary else source.copy()
-    written = emit.cast(source, "TEXT", gently=True)
+    written = emit.cast(source, "TEXT", gently=True, of=family)
     if family != "float":
         return written
-    digits = emit.cast(emit.cast(source, "BIGINT", gently=True), "TEXT", gently=True)
+    digits = emit.cast(emit.cast(source, "BIGINT", gently=True, of="float"), "TEXT", gently=True, of="integer")
     whole = _both(
         exp.EQ(this=exp.Floor(this=source.copy()), expression=source.copy()),
-        exp.LT(this=exp.Abs(this=source.copy()), expression=literal(float(EXACT))),
+        exp.LT(this=exp.Abs(this=source.copy()), expression=literal(float(BEYOND))),
     )
     return choose([(emit.function("IS_NAN", source), exp.Null()), (whole, digits)], written)
 
@@ -173,10 +176,11 @@ def as_timestamp(source: Expression, family: Family) -> Expression:
     from discreet.engines import emit
 
     if family in ("date", "timestamp", "zoned"):
-        return emit.cast(source, "TIMESTAMP", gently=True)
+        return emit.cast(source, "TIMESTAMP", gently=True, of=family)
     if family in ("text", "other"):
-        written = emit.cast(source, "TEXT", gently=True)
-        return emit.cast(emit.cast(written, "ZONED", gently=True), "TIMESTAMP", gently=True)
+        written = emit.cast(source, "TEXT", gently=True, of=family)
+        instant = emit.cast(written, "ZONED", gently=True, of="text")
+        return emit.cast(instant, "TIMESTAMP", gently=True, of="zoned")
     return nothing("TIMESTAMP")
 
 
@@ -187,13 +191,12 @@ def as_date(source: Expression, family: Family) -> Expression:
     from discreet.engines import emit
 
     if family in ("date", "timestamp", "zoned"):
-        return emit.cast(source, "DATE", gently=True)
+        return emit.cast(source, "DATE", gently=True, of=family)
     if family in ("text", "other"):
-        written = emit.cast(source, "TEXT", gently=True)
-        day = emit.cast(emit.cast(written, "ZONED", gently=True), "DATE", gently=True)
-        return exp.Coalesce(
-            this=day, expressions=[emit.cast(written, "DATE", gently=True)]
-        )  # days beyond all times
+        written = emit.cast(source, "TEXT", gently=True, of=family)
+        day = emit.cast(emit.cast(written, "ZONED", gently=True, of="text"), "DATE", gently=True, of="zoned")
+        beyond = emit.cast(written, "DATE", gently=True, of="text")  # days beyond all times
+        return exp.Coalesce(this=day, expressions=[beyond])
     return nothing("DATE")
 
 

@@ -1,0 +1,164 @@
+"""Rows that stay in a PostgreSQL database.
+
+Every statement has a transaction of its own, which only reads. What a session or a role prefers does not matter in
+it: names are found in pg_catalog only, so that nobody's function or operator of the same name is called. The rows
+of a vault never change, so the statements of one question see the same ones.
+
+PostgreSQL adds up BIGINTs in 128 bits and NUMERICs in as many digits as there are, and hands over both as digits,
+which are read as integers and never as floats.
+
+An interrupt (Ctrl-C) cancels the statement in the server. The connection is closed then: a cancellation that
+arrives late must not meet the next transaction. If the server fails, its words are not repeated, since they may
+quote a row. Tested in tests/engines/test_postgres.py, and beside other engines in tests/engines/test_engines.py.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from discreet.engines.contract import GroupKey, Groups
+from discreet.engines.statement import Rows, Statement
+from discreet.engines.waiting import waited_for
+from discreet.errors import DatabaseUnavailable
+from discreet.postgres import Address, close, connected, identifier, sqlstate
+
+if TYPE_CHECKING:
+    import pyarrow
+    from adbc_driver_manager.dbapi import Connection
+    from numpy.typing import NDArray
+
+SAFELY = "SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL standard_conforming_strings = on; "
+"""What every transaction of ours begins with."""
+
+_READING = "SET TRANSACTION READ ONLY; " + SAFELY
+
+_TOLD = {
+    "08": "the connection to it broke",
+    "53": "it has run out of memory, space or connections",
+    "57": "it stopped the question: it shuts down, an administrator wished it, or a time limit was reached",
+    "58": "it has trouble with its files",
+}
+_FORBIDDEN, _ABSENT = "42501", ("42P01", "3F000")
+
+Found = TypeVar("Found")
+
+
+class Postgres:
+    """The sealed rows of one table, in the schema that an address names.
+
+    `limits` says how large the codes of columns can be.
+    """
+
+    def __init__(self, address: Address, table: str = "rows", *, limits: Mapping[str, int] | None = None):
+        self._address, self._table = address, table
+        self.rows = Rows(identifier(str(address.schema), table), "postgres", limits or {})
+
+    def __repr__(self) -> str:
+        return f"Postgres({self._address}, {self._table!r})"
+
+    def run(self, statement: Statement) -> Groups:
+        """Return the exact totals of a statement."""
+        table = self._asked(statement.select())
+        keys = len(statement.keys)
+        read, added = table.columns[:keys], table.columns[keys:]
+        columns = [_integers(column) for column in added]
+        narrow = all(column.dtype == np.int64 for column in columns)
+        sums = np.empty((table.num_rows, len(added)), np.int64 if narrow else object)
+        for j, column in enumerate(columns):
+            sums[:, j] = column if narrow else column.tolist()  # no numpy integers among Python's
+        found: list[GroupKey] = list(zip(*map(_codes, read), strict=True)) if read else [()] * table.num_rows
+        return Groups(found, sums)
+
+    def mark(self) -> str:
+        """Return the comment that the rows were given when they were sealed."""
+        name = self.rows.name.replace("'", "''")
+        text = f"SELECT pg_catalog.obj_description(pg_catalog.to_regclass('{name}'), 'pg_class')"
+        (comment,) = self._asked(text).column(0).to_pylist()
+        return comment or ""
+
+    def close(self) -> None:
+        """Close idle connections. The next question opens one again."""
+        close(self._address)
+
+    def _asked(self, text: str) -> pyarrow.Table:
+        from adbc_driver_manager import Error
+
+        try:
+            with connected(self._address, _READING) as connection:
+                return stoppable(connection, lambda: _fetched(connection, text))
+        except Error as error:
+            failure = _told(error, f"{self._address}, table {self._table},")
+        raise DatabaseUnavailable(failure)  # here, so that nothing hangs on it that quotes a row
+
+
+def stoppable(
+    connection: Connection, work: Callable[[], Found], meanwhile: Callable[[], None] | None = None
+) -> Found:
+    """Return what work with a connection returns. An interrupt stops it in the server and ends the connection.
+
+    Another thread does the work if the caller's is the one that hears of interrupts.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    stopped = threading.Event()
+
+    def stop() -> None:
+        stopped.set()
+        with suppress(Exception):
+            connection.adbc_cancel()
+
+    try:
+        # Never for ever: polars, which the driver imports, has a handler of interrupts that lets a wait go on.
+        return waited_for(work, stop=stop, meanwhile=meanwhile or (lambda: None))
+    finally:
+        if stopped.is_set():
+            connection.close()
+
+
+def _fetched(connection: Connection, text: str) -> pyarrow.Table:
+    with connection.cursor(adbc_stmt_kwargs={"adbc.postgresql.use_copy": "false"}) as cursor:
+        cursor.execute(text)
+        return cursor.fetch_arrow_table()
+
+
+def _integers(column: pyarrow.ChunkedArray) -> NDArray[Any]:
+    """Totals, as int64 if all of them fit and as Python integers if one does not."""
+    import pyarrow
+
+    try:
+        whole = _digits(column).cast(pyarrow.int64())
+    except pyarrow.ArrowInvalid:
+        return np.array([int(total) for total in _digits(column).to_pylist()], object)
+    found: NDArray[np.int64] = whole.to_numpy()
+    return found
+
+
+def _codes(column: pyarrow.ChunkedArray) -> list[Any]:
+    """Keys as they are, whether text or integer; a NUMERIC among them came as digits."""
+    digits = _digits(column)
+    values: list[Any] = digits.to_pylist()
+    return values if digits is column else [None if value is None else int(value) for value in values]
+
+
+def _digits(column: pyarrow.ChunkedArray) -> pyarrow.ChunkedArray:
+    import pyarrow
+
+    if not isinstance(column.type, pyarrow.BaseExtensionType):
+        return column
+    return pyarrow.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
+
+
+def _told(error: Exception, place: str) -> str:
+    """What may be said of a failure. Only errors that name things, and no values, are repeated."""
+    state = sqlstate(error)
+    if state == _FORBIDDEN:
+        return f"the rows of {place} may not be read by whoever runs this. Ask as a role that may SELECT from it."
+    if state in _ABSENT:
+        return f"the rows of {place} are not there any more. Restore them from a backup, or seal again."
+    reason = _TOLD.get(state[:2], "what it says may quote a row and is not repeated here; see the server's log")
+    return f"PostgreSQL could not answer a question about {place} (error {state or 'without a code'}): {reason}."

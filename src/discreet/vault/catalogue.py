@@ -1,0 +1,262 @@
+"""Sealing inside Spark: statements run in the cluster, and what they read is stored in the catalogue.
+
+Spark forgets what it computed and computes it again, perhaps from rows that have changed meanwhile. So whatever a
+pass has read is written to a table before anything else looks at it, and persons are counted in that table. These
+tables stand beside the sealed one and are called after it, people_sealed__sealing_…; they are dropped in the end,
+however it ends. What a killed process left is dropped by the next that seals to the same name, unless it is still
+at work. Names are never used twice, so that two who seal at once fail rather than mix.
+
+The sealed table gets its mark last, when it is whole. Before that the bound is looked at in the table itself: no
+person weighs more than rows_per_person there, and none has more spots. A commit that Spark or a store of files did
+twice would be found here. Tested in tests/vault/test_spark.py.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from discreet.engines import emit
+from discreet.engines.spark import FILES, MARK, asked, files, ours, properties, read, stoppable, told
+from discreet.errors import ParameterError, SealingFailed
+from discreet.vault import dataframes
+from discreet.vault.description import UNIT
+from discreet.vault.sources import Reading, Source, renamed
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from discreet.vault.description import Description
+    from discreet.vault.workplace import Progress
+
+SEALING = "discreet.sealing"
+"""The property of a table that is not whole: the host and the process that is at it."""
+
+_SUFFIX = "__sealing_"
+_PART = r"(?:`(?:[^`]|``)+`|[^`.\s]+)"
+_at_work: set[str] = set()  # the tables that this process is sealing
+
+
+class Catalogue:
+    """A workshop in Spark, which writes one table. `parts` are its full name: catalogue, namespaces, table."""
+
+    dialect = "spark"
+
+    def __init__(self, user: SparkSession, parts: tuple[str, ...], description: Description):
+        self._session, self._user = ours(user), user
+        self._parts, self._token = parts, uuid4().hex[:12]
+        self._most = description.rows_per_person
+        self._text = description.has_text
+        self._views: list[str] = []
+        self._made: list[str] = []
+
+    @property
+    def _shared(self) -> str:
+        """The database of views that all sessions of an application see."""
+        return emit.identifier(self._user.conf.get("spark.sql.globalTempDatabase", None) or "global_temp", "spark")
+
+    @property
+    def table(self) -> str:
+        """The full name of the table, quoted."""
+        return quoted(self._parts)
+
+    def begin(self) -> None:
+        """See that the name is free, and remove what the dead left behind."""
+        if self.table in _at_work:
+            raise _busy(self.table, "another thread of this process")
+        for name in self._left_behind():
+            self._drop(name)
+        _at_work.add(self.table)
+
+    def opened(self, source: Source, wanted: Iterable[str] | None, name: str) -> Reading:
+        """Let our session see a DataFrame of the user's."""
+        if dataframes.session(source) is None:
+            raise ParameterError(
+                f"{source.words} is not in Spark, where the rows are to stay. Bring it there first: "
+                'spark.createDataFrame(table), or spark.read.parquet("file.parquet"). '
+                "Or leave rows= out, and seal into files."
+            )
+        frame = dataframes.dataframe(source)
+        types = dataframes.declared(frame, source.words)
+        view = f"discreet_{self._token}_{name}"
+        told(lambda: frame.createGlobalTempView(view), f"could not read {source.words}")
+        self._views.append(view)
+        old = {new: column for column, new in source.rename.items()}
+        kept = [column for column in types if wanted is None or column in {old.get(one, one) for one in wanted}]
+        chosen = [
+            f"{dataframes.written(column, types[column])} AS {emit.identifier(column, 'spark')}" for column in kept
+        ]
+        rows = f"(SELECT {', '.join(chosen) or 'NULL'} FROM {self._shared}.{view}) AS {name}"
+        return renamed(Reading(rows, types), source)
+
+    def store(self, name: str, query: str, stage: str, progress: Progress | None) -> str:
+        """Keep rows in a table beside the sealed one."""
+        *space, table = self._parts
+        place = quoted((*space, f"{table}{_SUFFIX}{self._token}_{name}"))
+        self._write(place, query, stage, progress)
+        return place
+
+    def answer(self, query: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a query about public tables."""
+        found = asked(self._session, query, "could not read a lookup")
+        return [tuple(row.values()) for row in found.to_pylist()]
+
+    def write(self, query: str, mark: str, stage: str, progress: Progress | None) -> None:
+        """Write the sealed rows, look at the bound, and mark them."""
+        self._write(self.table, query, stage, progress)
+        self._check_bound()
+        marks = {MARK: mark, FILES: files(read(self._session, self.table)) or "none"}
+        self._run(f"ALTER TABLE {self.table} SET TBLPROPERTIES ({_listed(marks)})")
+        self._run(f"ALTER TABLE {self.table} UNSET TBLPROPERTIES IF EXISTS ('{SEALING}')")
+
+    def end(self, *, keep: bool) -> None:
+        """Drop everything but the sealed table, and that too unless it is to be kept."""
+        for name in [one for one in reversed(self._made) if not (keep and one == self.table)]:
+            with suppress(SealingFailed):
+                self._drop(name)
+        for view in self._views:
+            with suppress(Exception):
+                self._user.catalog.dropGlobalTempView(view)
+        _at_work.discard(self.table)
+
+    def _write(self, place: str, query: str, stage: str, progress: Progress | None) -> None:
+        tell = progress or (lambda stage, done: None)
+        tell(stage, 0.0)
+        fields = told(lambda: self._session.sql(query).schema, f"cannot carry out {stage}", SealingFailed).fields
+        columns = ", ".join(f"{emit.identifier(f.name, 'spark')} {f.dataType.simpleString()}" for f in fields)
+        self._made.append(place)
+        at_it = _listed({SEALING: f"{socket.gethostname()} {os.getpid()}"})
+        self._run(f"CREATE TABLE {place} ({columns}) TBLPROPERTIES ({at_it})")
+        furthest = 0.0
+
+        def look() -> None:
+            nonlocal furthest
+            furthest = max(furthest, self._part())
+            tell(stage, furthest)
+
+        self._run(f"INSERT INTO {place} {query}", look if progress is not None else None)
+        tell(stage, 1.0)
+
+    def _check_bound(self) -> None:
+        """See in the table itself that nobody weighs more than is allowed."""
+        spots = f" OR COUNT(CASE WHEN spot THEN 1 END) > {self._most}" if self._text else ""
+        over = (
+            f"SELECT person FROM {self.table} GROUP BY person HAVING SUM(w) > {UNIT * self._most}{spots} LIMIT 1"
+        )
+        if asked(self._session, over, "could not look at the bound").num_rows:
+            raise SealingFailed(
+                "Spark wrote some rows twice, so that a person weighs more than is allowed. Nothing was kept. "
+                "Seal again; if it recurs, look at how its file system commits what tasks have written."
+            )
+
+    def _part(self) -> float:
+        """The part of the tasks now planned that is done."""
+        with suppress(Exception):  # a session of Spark Connect has no such thing
+            tracker = self._user.sparkContext.statusTracker()
+            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            tasks = sum(stage.numTasks for stage in stages if stage)
+            return sum(stage.numCompletedTasks for stage in stages if stage) / tasks if tasks else 0.0
+        return 0.0
+
+    def _run(self, statement: str, meanwhile: Callable[[], None] | None = None) -> None:
+        session = self._session
+        told(
+            lambda: stoppable(session, lambda: session.sql(statement), meanwhile),
+            "could not seal the rows",
+            SealingFailed,
+        )
+
+    def _drop(self, name: str) -> None:
+        self._run(f"DROP TABLE IF EXISTS {name}")
+
+    def _left_behind(self) -> list[str]:
+        """Tables that nobody will finish. Refuse if somebody may, or if the sealed one is whole."""
+        *space, table = self._parts
+        pattern = "".join(sign if sign.isalnum() or sign == "_" else "*" for sign in table)
+        shown = asked(
+            self._session,
+            f"SHOW TABLES IN {quoted(tuple(space))} LIKE {emit.sql(emit.text(pattern + '*'), 'spark')}",
+            f"could not look into {quoted(tuple(space))}",
+        )
+        prefix, left = (table + _SUFFIX).casefold(), []
+        for row in shown.to_pylist():
+            found, folded = row["tableName"], row["tableName"].casefold()
+            if row["isTemporary"] or not (folded == table.casefold() or folded.startswith(prefix)):
+                continue
+            name = quoted((*space, found))
+            worker = properties(self._session, name).get(SEALING)
+            if worker is None:
+                raise ParameterError(
+                    f"the table {name} exists, and sealed rows are never overwritten. Take another name for "
+                    f"rows=, or, if no vault has it: DROP TABLE {name}."
+                )
+            if _alive(worker):
+                raise _busy(name, f"process {worker.split()[-1]} on {worker.split()[0]}")
+            left.append(name)
+        return left
+
+
+def full_name(session: SparkSession, name: str) -> tuple[str, ...]:
+    """Return the parts of a table's name, with the catalogue and the namespace that the session is in.
+
+    A name in backquotes may hold anything.
+    """
+    parts = named(name)
+    catalogue, space = told(
+        lambda: (session.catalog.currentCatalog(), session.catalog.currentDatabase()), "could not tell where it is"
+    )
+    if len(parts) == 1:
+        return (catalogue, *named(space), *parts)
+    declared = told(lambda: session.conf.getAll, "could not tell its settings")
+    known = {key.split(".")[3] for key in declared if key.startswith("spark.sql.catalog.")}
+    return parts if parts[0] in {"spark_catalog", catalogue, *known} else (catalogue, *parts)
+
+
+def quoted(parts: tuple[str, ...]) -> str:
+    """Return a name as statements write it.
+
+    >>> quoted(("spark_catalog", "default", "odd`name"))
+    '`spark_catalog`.`default`.`odd``name`'
+    """
+    return ".".join(emit.identifier(part, "spark") for part in parts)
+
+
+def named(name: str) -> tuple[str, ...]:
+    """Return the parts of a name.
+
+    >>> named("analytics.`odd``name`")
+    ('analytics', 'odd`name')
+    """
+    if re.fullmatch(rf"{_PART}(\.{_PART})*", name.strip()) is None:
+        raise ParameterError(f'rows={name!r} is no name of a table. Write rows="analytics.people_sealed".')
+    found = re.findall(_PART, name.strip())
+    return tuple(part[1:-1].replace("``", "`") if part.startswith("`") else part for part in found)
+
+
+def _listed(properties: dict[str, str]) -> str:
+    pairs = ((emit.sql(emit.text(text), "spark") for text in pair) for pair in properties.items())
+    return ", ".join(" = ".join(pair) for pair in pairs)
+
+
+def _alive(worker: str) -> bool:
+    host, process = worker.rsplit(" ", 1)
+    if host != socket.gethostname() or int(process) == os.getpid():
+        return False  # of this process it is a remnant: what it works at is in _at_work
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _busy(table: str, who: str) -> ParameterError:
+    return ParameterError(
+        f"{table} is being sealed by {who}. Wait for it to end, or, if nobody is at it: DROP TABLE {table}."
+    )

@@ -1,0 +1,54 @@
+"""Tables and vaults in Spark, looked into: what tests of them share."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from discreet.vault.description import Description
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+numbers = itertools.count(1)
+"""To give every table a name of its own."""
+
+
+def loaded(session: SparkSession, table: pa.Table, folder: Path) -> DataFrame:
+    """The rows of a table as a Parquet file that Spark reads, in two parts."""
+    place = folder / f"source_{next(numbers)}"
+    place.mkdir()
+    half = table.num_rows // 2
+    pq.write_table(table.slice(0, half), place / "1.parquet")
+    pq.write_table(table.slice(half), place / "2.parquet")
+    return session.read.parquet(f"file://{place}")
+
+
+def rows_of(session: SparkSession, description: Description) -> list[dict[str, Any]]:
+    """Every sealed row of a vault in Spark. Nothing in the package reads rows like this."""
+    table = description.table
+    if description.version > 1:
+        table = f"{table[:-1]}_{description.version}`"
+    return [row.asDict() for row in session.table(table).collect()]
+
+
+def tables_in(session: SparkSession) -> set[str]:
+    return {row["tableName"] for row in session.sql("SHOW TABLES IN default").collect() if not row["isTemporary"]}
+
+
+def views_in(session: SparkSession) -> set[str]:
+    return {row["viewName"] for row in session.sql("SHOW VIEWS IN global_temp").collect()}
+
+
+@contextmanager
+def nothing_left(session: SparkSession) -> Iterator[None]:
+    """See that what happens leaves no table and no view."""
+    before = tables_in(session), views_in(session)
+    yield
+    assert (tables_in(session), views_in(session)) == before
