@@ -6,11 +6,12 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 UV := $(BIN)/uv
 NAME ?= noise accounting audit query
-# pytest runs one worker per core; statistical tests are independent of each other.
+# pytest runs one worker per core; statistical tests are independent of each other. Tests that share a server (one
+# PostgreSQL, one Spark) are a group, which one worker runs.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow check format bench bench-large mutants pictures lock clean
+.PHONY: help install demo test test-slow java check format bench bench-large mutants pictures lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -27,11 +28,18 @@ $(STAMP): requirements.lock pyproject.toml
 demo: $(STAMP) ## A city sealed and asked, its ledger, and pictures in out/
 	@$(BIN)/python examples/tour.py
 
-test: check ## Format, lint, types, then all tests but the slow ones
-	@$(BIN)/pytest -n $(JOBS) -m "not slow"
+test: check java ## Format, lint, types, then all tests but the slow ones
+	@$(WITHOUT_JAVA); $(BIN)/pytest -n $(JOBS) --dist loadgroup -m "not slow"
 
-test-slow: $(STAMP) ## The tests that take minutes: hundreds of millions of draws per law
-	@$(BIN)/pytest -n $(JOBS) -m slow
+test-slow: $(STAMP) java ## The tests that take minutes: hundreds of millions of draws per law
+	@$(WITHOUT_JAVA); $(BIN)/pytest -n $(JOBS) --dist loadgroup -m slow
+
+# Spark runs on Java. Where there is none, Debian's is installed if we may; where we may not, its tests are skipped.
+WITHOUT_JAVA = command -v java >/dev/null || export DISCREET_WITHOUT_SPARK="there is no Java 17 here"
+java:
+	@command -v java >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y openjdk-17-jre-headless >/dev/null; } || \
+	  echo "There is no Java, and it cannot be installed: the tests of Spark are skipped."
 
 check: $(STAMP) ## Formatting, lint, strict types, layers (seconds)
 	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }

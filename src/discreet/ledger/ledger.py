@@ -25,7 +25,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, NoReturn, TypeAlias
 
-from discreet.errors import BudgetExceeded, LedgerTampered, ParameterError
+from discreet.errors import BudgetExceeded, LedgerTampered, NotComposable, ParameterError
 from discreet.ledger import books, show
 from discreet.ledger.account import Account
 from discreet.ledger.admission import admit, common_room
@@ -229,7 +229,7 @@ class Ledger:
         price = cost(losses)
         try:
             admit(self._balances(books.touched(analyst, purpose)), price, self._strict)
-        except BudgetExceeded:
+        except (BudgetExceeded, NotComposable):  # too much, or of a kind that an account without δ cannot pay for
             return False
         return True
 

@@ -10,7 +10,7 @@ compared before anything is asked of them. Tested in tests/vault/test_vault.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,6 +22,8 @@ from discreet.vault.description import Description
 
 if TYPE_CHECKING:
     from discreet.engines.contract import Engine
+    from discreet.vault.schema import Column
+    from discreet.vault.workplace import Progress
 
 LEDGER = "ledger.sqlite"
 
@@ -46,7 +48,16 @@ class Place(Protocol):
         """Open the rows of this description."""
         ...
 
-    def reseal(self, source: Any, **changes: Any) -> None:
+    def reseal(
+        self,
+        source: Any,
+        *,
+        columns: Mapping[str, Column] | None = None,
+        rows_per_person: int | None = None,
+        tables: Sequence[Any] = (),
+        lookups: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
         """Seal a new version of the rows, under the same ledger."""
         ...
 
