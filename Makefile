@@ -34,12 +34,16 @@ test: check java ## Format, lint, types, then all tests but the slow ones
 test-slow: $(STAMP) java ## The tests that take minutes: hundreds of millions of draws per law
 	@$(WITHOUT_JAVA); $(BIN)/pytest -n $(JOBS) --dist loadgroup -m slow
 
-# Spark runs on Java. Where there is none, Debian's is installed if we may; where we may not, its tests are skipped.
-WITHOUT_JAVA = command -v java >/dev/null || export DISCREET_WITHOUT_SPARK="there is no Java 17 here"
+# Spark runs on Java 17 or newer. Where there is none, Debian's is installed if we may; where we may not, its tests are
+# skipped and say why. An older Java makes them fail.
+FIND_JAVA = command -v "$${JAVA_HOME:+$$JAVA_HOME/bin/}java" >/dev/null
+WITHOUT_JAVA = $(FIND_JAVA) || export DISCREET_WITHOUT_SPARK="there is no Java 17 here, and it could not be installed"
 java:
-	@command -v java >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y openjdk-17-jre-headless >/dev/null; } || \
-	  echo "There is no Java, and it cannot be installed: the tests of Spark are skipped."
+	@$(FIND_JAVA) || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -qq && \
+	  for package in openjdk-17-jre-headless default-jre-headless; do \
+	    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$package >/dev/null && break; done; \
+	  $(FIND_JAVA); } || \
+	  echo "There is no Java, and it cannot be installed here: the tests of Spark are skipped."
 
 check: $(STAMP) ## Formatting, lint, strict types, layers (seconds)
 	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }

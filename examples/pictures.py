@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pricing
+import textbook
 import tour
 
 from discreet import audit, noise, privacy
@@ -28,6 +29,7 @@ def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     charts = {
         **tour.charts(),
+        **textbook.charts(),
         "pricing": pricing.chart(pricing.revenue(pricing.limits())),
         "audit": half_the_noise().plot(privacy.DiscreteLaplace(2)),
     }

@@ -134,7 +134,7 @@ def test_importing_everything_pulls_in_no_engine_and_no_plotting() -> None:
     assert not HEAVY & {name.split(".")[0] for name in loaded.split()}
 
 
-PACKAGES = ("noise", "privacy", "mechanisms", "audit")
+PACKAGES = ("noise", "privacy", "mechanisms", "oracle", "audit")
 
 
 @pytest.mark.parametrize("name", ["discreet", *(f"discreet.{package}" for package in PACKAGES)])

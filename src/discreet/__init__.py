@@ -1,6 +1,7 @@
 """Learn from data about people with differential privacy.
 
     Vault        seal a table, ask it in SQL, never overspend: Vault.seal, vault.ask, vault.preview, vault.ledger
+    Source       a table of a file or a database, where a name alone does not say enough
     Budget       what may be spent
     Integer …    what a column may hold: Integer, Real, Category, Boolean, Date, Datetime, Text
     select       a question without SQL's quotes, and where
@@ -8,6 +9,7 @@
     noise        random bits to exact integer noise
     privacy      what a guarantee is, and how guarantees add up
     mechanisms   one private release each
+    oracle       many queries, few of them paid: multiplicative weights, MWEM, BLR
     plots        pictures of costs and risks (needs `discreet[plots]`)
     audit        attacks on all of these, and on anything else that claims to be private
 
@@ -25,11 +27,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet import audit, errors, mechanisms, noise, plots, privacy
+    from discreet import audit, errors, mechanisms, noise, oracle, plots, privacy
     from discreet.ledger import Budget, Ledger
     from discreet.vault.builder import select, where
     from discreet.vault.release import Release
     from discreet.vault.schema import Boolean, Category, Date, Datetime, Integer, Real, Text
+    from discreet.vault.sources import Source
     from discreet.vault.vault import Vault
 
 __version__ = "0.1.0"
@@ -39,6 +42,7 @@ _HOMES = {
     "Budget": "ledger",
     "Ledger": "ledger",
     "Release": "vault.release",
+    "Source": "vault.sources",
     "Vault": "vault.vault",
     "select": "vault.builder",
     "where": "vault.builder",
@@ -55,6 +59,7 @@ __all__ = [
     "Ledger",
     "Real",
     "Release",
+    "Source",
     "Text",
     "Vault",
     "__version__",
@@ -62,6 +67,7 @@ __all__ = [
     "errors",
     "mechanisms",
     "noise",
+    "oracle",
     "plots",
     "privacy",
     "select",

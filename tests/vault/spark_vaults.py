@@ -43,7 +43,8 @@ def tables_in(session: SparkSession) -> set[str]:
 
 
 def views_in(session: SparkSession) -> set[str]:
-    return {row["viewName"] for row in session.sql("SHOW VIEWS IN global_temp").collect()}
+    found = session.sql("SHOW VIEWS IN global_temp").collect()
+    return {row["viewName"] for row in found if row["namespace"] == "global_temp"}
 
 
 @contextmanager

@@ -351,6 +351,19 @@ def test_an_empty_table_is_sealed_and_additions_to_it_are_noticed(spark: SparkSe
     spark.sql("DROP TABLE empty_rows")
 
 
+def test_a_namespace_in_which_texts_stand_for_others_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    for name in ("schemaLevel", "objectLevel"):
+        spark.conf.set(f"spark.sql.collation.{name}.enabled", "true")
+    spark.sql("CREATE SCHEMA alike DEFAULT COLLATION UTF8_LCASE")
+    frame = spark.createDataFrame([(1, "a"), (2, "A")], "who INT, note STRING")
+    with pytest.raises(ParameterError, match="`alike` gives the texts of its tables a collation"):
+        in_spark.seal(frame, to=tmp_path / "v", rows="alike.rows", person="who", columns={"note": dp.Text()})
+    assert spark.sql("SHOW TABLES IN alike").count() == 0
+    spark.sql("DROP SCHEMA alike")
+    for name in ("schemaLevel", "objectLevel"):
+        spark.conf.unset(f"spark.sql.collation.{name}.enabled")
+
+
 def test_what_the_session_was_told_stays_and_does_not_matter(
     spark: SparkSession, visits: DataFrame, tmp_path: Path
 ) -> None:

@@ -1,19 +1,23 @@
 """Everything that the package ships and that claims to be private, ready to be attacked.
 
 Public mechanisms are found, not listed: one that has no examples here makes `shipped` fail, so that none can be
-forgotten. Noise is narrow in most examples, so that the exact attack can walk through all that matters of it.
+forgotten. Noise is narrow in most examples, so that the exact attack can walk through all that matters of it. The
+mechanisms of `oracle` take a histogram and queries: they are shown on tiny domains, by all that is seen of a run.
 """
 
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import cache
 from typing import Any
 
-from discreet import mechanisms, privacy
+from discreet import mechanisms, oracle, privacy
 from discreet.audit.check import Checkable, Filter
+from discreet.audit.subject import Subject
 from discreet.errors import DiscreetError
 from discreet.mechanisms import (
     AboveThreshold,
+    Exact,
     Exponential,
     Gaussian,
     Laplace,
@@ -45,11 +49,12 @@ def shipped() -> dict[str, Checkable]:
     True
     """
     missing = [name for name in public_mechanisms() if getattr(mechanisms, name) not in _EXAMPLES]
+    missing += sorted(set(public_oracles()) - set(_oracles()))
     if missing:
         raise DiscreetError(f"The auditor has no example of {', '.join(missing)}: add one to audit/shipped.py.")
     found: dict[str, Checkable] = {_title(example): example for some in _EXAMPLES.values() for example in some}
     sessions = {f"Session({type(b).__name__})": Filter(make=privacy.Session, budget=b) for b in _BUDGETS}
-    return {**found, **sessions}
+    return {**found, **{subject.name: subject for subject in _oracles().values()}, **sessions}
 
 
 def public_mechanisms() -> list[str]:
@@ -60,6 +65,43 @@ def public_mechanisms() -> list[str]:
     """
     public = {name: getattr(mechanisms, name) for name in mechanisms.__all__}
     return [name for name, thing in public.items() if hasattr(thing, "release") and thing is not Mechanism]
+
+
+def public_oracles() -> list[str]:
+    """Return the names of all public mechanisms that answer queries about a histogram.
+
+    >>> "MWEM" in public_oracles()
+    True
+    """
+    public = {name: getattr(oracle, name) for name in oracle.__all__}
+    return [name for name, thing in public.items() if hasattr(thing, "release") and hasattr(thing, "loss")]
+
+
+@cache
+def _oracles() -> dict[str, Subject]:
+    """One subject for each of them. Rows are declared, and need not be those of the table."""
+    cells = oracle.Queries([[1, 0], [0, 1]])
+    online = {"cells": 2, "rows": 1, "queries": 2, "failure": "0.5"}
+    pmw = oracle.PrivateMultiplicativeWeights(alpha=3, each=6, **online)  # type: ignore[arg-type]
+    first = oracle.HardtRothblum(epsilon=6, delta="0.5", cells=2, rows=2, queries=1, failure="0.9")
+    mwem = oracle.MWEM.for_epsilon(6, queries=cells, rows=4, rounds=1)
+    blr = oracle.BLR(epsilon=2, queries=cells, rows=10, size=2)
+
+    def asked(mechanism: Any) -> Any:
+        return lambda counts: [(int(a.value), a.paid) for a in mechanism.release(Exact(counts, 1), cells)]
+
+    near = [([4, 5], [5, 5]), ([0, 5], [0, 4])]
+    return {
+        "PrivateMultiplicativeWeights": _subject(pmw, "epsilon=12, cells=2, updates=1", asked(pmw), near[:1]),
+        "HardtRothblum": _subject(first, "epsilon=6, delta=0.5, cells=2, rows=2", asked(first), near),
+        "MWEM": _subject(mwem, "epsilon=6, cells=2, rounds=1", lambda x: mwem.release(Exact(x, 1)).measured, near),
+        "BLR": _subject(blr, "epsilon=2, cells=2, size=2", lambda x: blr.release(Exact(x, 1)).tolist(), near),
+    }
+
+
+def _subject(mechanism: Any, parameters: str, release: Any, pairs: Any) -> Subject:
+    name = f"{type(mechanism).__name__}({parameters})"
+    return Subject(name=name, release=release, loss=mechanism.loss, pairs=pairs)
 
 
 def _title(mechanism: Any) -> str:

@@ -22,6 +22,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
@@ -45,7 +46,6 @@ SETTINGS = {
     "spark.sql.parser.quotedRegexColumnNames": "false",
     "spark.sql.legacy.exponentLiteralAsDecimal.enabled": "false",
     "spark.sql.legacy.setopsPrecedence.enabled": "false",
-    "spark.sql.session.collation.default": "UTF8_BINARY",
     "spark.sql.groupByOrdinal": "true",
     "spark.sql.groupByAliases": "true",
     "spark.sql.files.ignoreCorruptFiles": "false",
@@ -165,20 +165,11 @@ def ours(session: SparkSession) -> SparkSession:
             if known.get(name) != value and made.conf.isModifiable(name):
                 made.conf.set(name, value)
         for name, value in SETTINGS.items():
-            if _setting(made, name) != value:  # to set some of them is warned of
+            if made.conf.get(name) != value:  # to set some of them is warned of
                 made.conf.set(name, value)
         return made
 
     return told(make, "could not make a session")
-
-
-def _setting(session: SparkSession, name: str) -> str | None:
-    from pyspark.errors import PySparkException
-
-    try:
-        return session.conf.get(name)
-    except PySparkException:  # it has no such setting
-        return None
 
 
 def asked(session: SparkSession, text: str, words: str) -> pyarrow.Table:
@@ -250,10 +241,19 @@ def told(work: Callable[[], Found], words: str, failure: type[DiscreetError] = D
 
 
 def _reason(error: Exception) -> str:
-    condition = getattr(error, "getCondition", lambda: None)() or type(error).__name__
+    condition = _condition(error)
     if condition.startswith("TABLE_OR_VIEW_NOT_FOUND"):
         return ": it is not there. Restore it from a backup, or seal again."
     return f" ({condition}). What it says of it may quote a row and is not repeated here; see its log."
+
+
+def _condition(error: Exception) -> str:
+    """The name of what went wrong, which quotes nothing."""
+    for thrown in (error, getattr(error, "java_exception", None)):
+        with suppress(Exception):  # not every failure has one
+            if condition := thrown.getCondition():  # type: ignore[union-attr]
+                return str(condition)
+    return type(error).__name__
 
 
 def _integers(column: pyarrow.ChunkedArray) -> NDArray[Any]:

@@ -53,7 +53,8 @@ def waited_for(
 
     try:
         begin(worker)
-        while not ended.wait(None if meanwhile is None else _PAUSE):
+        # Never without an end: a library that handles signals itself can keep an endless wait from hearing them.
+        while not ended.wait(_PAUSE):
             if meanwhile is not None:
                 meanwhile()
     except BaseException:

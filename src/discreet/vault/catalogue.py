@@ -128,10 +128,12 @@ class Catalogue:
         tell = progress or (lambda stage, done: None)
         tell(stage, 0.0)
         fields = told(lambda: self._session.sql(query).schema, f"cannot carry out {stage}", SealingFailed).fields
-        columns = ", ".join(f"{emit.identifier(f.name, 'spark')} {f.dataType.simpleString()}" for f in fields)
+        kinds = {field.name: field.dataType.simpleString() for field in fields}
+        columns = ", ".join(f"{emit.identifier(column, 'spark')} {kind}" for column, kind in kinds.items())
         self._made.append(place)
         at_it = _listed({SEALING: f"{socket.gethostname()} {os.getpid()}"})
         self._run(f"CREATE TABLE {place} ({columns}) TBLPROPERTIES ({at_it})")
+        self._check_texts(place, kinds)
         furthest = 0.0
 
         def look() -> None:
@@ -141,6 +143,15 @@ class Catalogue:
 
         self._run(f"INSERT INTO {place} {query}", look if progress is not None else None)
         tell(stage, 1.0)
+
+    def _check_texts(self, place: str, kinds: dict[str, str]) -> None:
+        """See that texts are told apart by their characters: a namespace may have a collation for its tables."""
+        made = told(lambda: read(self._session, place).schema, "could not look at a table of its own").fields
+        if any(kinds[field.name] == "string" != field.dataType.simpleString() for field in made):
+            raise ParameterError(
+                f"{quoted(self._parts[:-1])} gives the texts of its tables a collation, under which one may stand "
+                "for others. Take rows= in a namespace without one."
+            )
 
     def _check_bound(self) -> None:
         """See in the table itself that nobody weighs more than is allowed."""

@@ -287,7 +287,9 @@ def _text(value: Any) -> str:
 
 
 def _fold(text: str, caseless: bool) -> str:
-    return text.lower() if caseless else text
+    from discreet.engines import letters
+
+    return letters.folded(text) if caseless else text  # as every engine is told to
 
 
 def _shown(value: Any) -> str:

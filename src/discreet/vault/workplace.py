@@ -127,7 +127,7 @@ def _told(error: Exception) -> str:
         return f'memory ran out. Give less of it to each step: memory="2GB", threads=1. ({error})'
     return (
         f"the source cannot be read to its end ({type(error).__name__}). What DuckDB says of it may quote a row "
-        "and is not repeated here. Look at the file with DuckDB itself."
+        "and is not repeated here. Look at the source with its own tools."
     )
 
 

@@ -1,0 +1,97 @@
+"""Columns and how many values each has: the shape of every marginal.
+
+Columns are known by their place, 0 to d − 1, and a set of them is an ascending tuple of places. Names are for
+people. Tested in tests/marginals/test_domain.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.rational import whole
+
+Columns: TypeAlias = tuple[int, ...]
+"""Places of columns, ascending."""
+
+Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Column names with their sizes, in order.
+
+    >>> domain = Domain(("sex", "age"), (2, 110))
+    >>> domain.shape((0, 1)), domain.cells((0, 1)), domain.sets(2)
+    ((2, 110), 220, [(0, 1)])
+    """
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(self.names))
+        object.__setattr__(self, "sizes", tuple(whole(size, "size") for size in self.sizes))
+        if len(self.names) != len(self.sizes) or not self.names:
+            raise ParameterError(
+                f"a domain has a size for every name, and at least one: {len(self.names)} names, "
+                f"{len(self.sizes)} sizes."
+            )
+        if len(set(self.names)) < len(self.names):
+            raise ParameterError(f"two columns of a domain have one name: {', '.join(self.names)}.")
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def shape(self, columns: Sequence[int]) -> tuple[int, ...]:
+        """Return the sizes of these columns."""
+        return tuple(self.sizes[column] for column in columns)
+
+    def cells(self, columns: Sequence[int]) -> int:
+        """Return how many cells the marginal over these columns has."""
+        return prod(self.shape(columns))
+
+    def sets(self, size: int) -> list[Columns]:
+        """Return every set of so many columns."""
+        return list(combinations(range(len(self)), size))
+
+    def places(self, names: Iterable[str]) -> Columns:
+        """Return the places of columns by name, ascending.
+
+        >>> Domain(("sex", "age"), (2, 110)).places(["age", "sex"])
+        (0, 1)
+        """
+        wanted = [names] if isinstance(names, str) else list(names)
+        for name in wanted:
+            if name not in self.names:
+                raise ParameterError(f"there is no column {name!r}. There are {', '.join(self.names)}.")
+        return tuple(sorted({self.names.index(name) for name in wanted}))
+
+    def count(self, codes: NDArray[np.integer], columns: Sequence[int]) -> NDArray[np.int64]:
+        """Return the marginal of rows of codes, one column of codes for each column of the domain.
+
+        >>> Domain(("a", "b"), (2, 2)).count(np.array([[0, 1], [1, 1], [0, 1]]), (0, 1)).tolist()
+        [[0, 2], [0, 1]]
+        """
+        shape = self.shape(columns)
+        if not shape:
+            return np.array(len(codes), np.int64)
+        place = np.ravel_multi_index([codes[:, column] for column in columns], shape)
+        return np.bincount(place, minlength=prod(shape)).astype(np.int64).reshape(shape)
+
+
+def onto(table: NDArray[Any], columns: Sequence[int], kept: Sequence[int]) -> NDArray[Any]:
+    """Return the sums of a marginal over all its columns but those kept.
+
+    >>> onto(np.array([[1, 2], [3, 4]]), (3, 5), (5,)).tolist()
+    [4, 6]
+    """
+    summed: NDArray[Any] = table.sum(axis=tuple(i for i, column in enumerate(columns) if column not in kept))
+    return summed

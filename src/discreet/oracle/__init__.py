@@ -1,0 +1,38 @@
+"""Many adaptive queries, few of them paid.
+
+The textbook versions, over the cells of a domain that can be listed. Each is a record with its `loss`, what its
+theorem promises about answers (`promise`), and a sealed histogram in, public answers out:
+
+    OnlineRelease                  multiplicative weights without privacy, for public data
+    PrivateMultiplicativeWeights   online, on AboveThreshold
+    HardtRothblum                  online, as it was first made
+    MWEM                           a workload known in advance: a synthetic histogram
+    BLR                            a workload known in advance: a small synthetic database, ε-DP, tiny domains
+
+>>> from discreet.mechanisms import Exact
+>>> mechanism = PrivateMultiplicativeWeights.for_epsilon(1, cells=4, rows=10**8, queries=100, failure="0.05")
+>>> run = mechanism.start(Exact([10**8, 0, 0, 0], sensitivity=1))
+>>> run.ask([0, 1, 1, 0]).paid, run.ask([1, 1, 1, 1]).paid
+(True, False)
+"""
+
+from discreet.oracle.blr import BLR
+from discreet.oracle.hardt_rothblum import HardtRothblum
+from discreet.oracle.mwem import MWEM, Learned
+from discreet.oracle.pmw import PrivateMultiplicativeWeights
+from discreet.oracle.promise import Promise
+from discreet.oracle.queries import Queries
+from discreet.oracle.release import OnlineRelease
+from discreet.oracle.runs import Answer
+
+__all__ = [
+    "BLR",
+    "MWEM",
+    "Answer",
+    "HardtRothblum",
+    "Learned",
+    "OnlineRelease",
+    "PrivateMultiplicativeWeights",
+    "Promise",
+    "Queries",
+]

@@ -1,0 +1,133 @@
+"""What an oracle says: a number, how sure it is, whether it was paid for, and the running total."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import NotForRelease
+from discreet.oracle.terms import FINE
+
+if TYPE_CHECKING:
+    from discreet.vault.question import Term
+
+HOW = {
+    "checked": "from the hypothesis, which the sentry found good enough",
+    "alarm": "from the sentry, which found the hypothesis wrong, and by how much",
+    "paid": "with noise of its own",
+    "measured": "from a marginal that was measured for it",
+    "unchecked": "from the hypothesis, which nobody checked",
+}
+"""Where the number of an answer comes from."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The sum of one query, between two ends, all in units of 1/FINE rows; what it cost, and how it was found."""
+
+    value: int
+    low: int
+    high: int
+    how: str
+    cost: Fraction = Fraction(0)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what `from_json` reads."""
+        return {"value": self.value, "low": self.low, "high": self.high, "how": self.how, "cost": str(self.cost)}
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> Part:
+        """Return the part that `as_json` wrote."""
+        return cls(**{**record, "cost": Fraction(record["cost"])})
+
+
+@dataclass(frozen=True)
+class OracleAnswer:
+    """One answer: value and interval, what it cost, and what the oracle has spent of its budget so far.
+
+    `low` and `high` enclose the true value with probability `confidence`, whatever was asked before and however
+    this question was chosen. An answer that nobody checked has no ends.
+    """
+
+    question: str
+    value: float
+    low: float
+    high: float
+    confidence: Fraction
+    how: tuple[str, ...]
+    cost: Fraction
+    spent: Fraction
+    total: Fraction
+    test_bits: bool = False
+
+    @property
+    def free(self) -> bool:
+        """Whether it cost nothing."""
+        return self.cost == 0
+
+    @property
+    def checked(self) -> bool:
+        """Whether its interval means something."""
+        return "unchecked" not in self.how
+
+    @property
+    def error(self) -> float:
+        """Half of the width of the interval."""
+        return (self.high - self.low) / 2
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        if self.test_bits:
+            raise NotForRelease("This answer was made from test bits. It may not be shown to anyone.")
+        sure = f"{_short(self.low)} to {_short(self.high)} with {float(self.confidence):.4g}"
+        ends = sure if self.checked else "nobody checked it"
+        paid = "free" if self.free else f"paid ρ = {float(self.cost):.3g}"
+        rest = f"{float(self.spent):.3g} of {float(self.total):.3g} is spent"
+        return f"{_short(self.value)} ({ends}), {paid}; ρ = {rest} of the oracle"
+
+
+def count(part: Part) -> tuple[float, float, float]:
+    """Return value and ends of a count, in rows.
+
+    >>> count(Part(3 * FINE, 2 * FINE, 5 * FINE, "paid"))
+    (3.0, 2.0, 5.0)
+    """
+    if part.how == "unchecked":
+        return part.value / FINE, -math.inf, math.inf
+    return part.value / FINE, part.low / FINE, part.high / FINE
+
+
+def total(counted: Part, summed: Part, slack: Fraction, term: Term) -> tuple[float, float, float]:
+    """Return value and ends of the sum of a column: least·rows + (most − least)·(sum of shares)."""
+    rows, share = count(counted), _share(counted, summed, slack)
+    least, span = float(term.least), float(term.most - term.least)
+    ends = [least * r for r in rows[1:]]
+    return least * rows[0] + span * share[0], min(ends) + span * share[1], max(ends) + span * share[2]
+
+
+def mean(counted: Part, summed: Part, slack: Fraction, term: Term) -> tuple[float, float, float]:
+    """Return value and ends of the average of a column, which lies within its bounds whatever happens."""
+    rows, share = count(counted), _share(counted, summed, slack)
+
+    def part(number: float, whole: float, otherwise: float) -> float:
+        return max(0.0, min(1.0, number / whole)) if whole > 0 else otherwise
+
+    low, high = part(share[1], rows[2], 0.0), part(share[2], rows[1], 1.0)
+    value = min(max(part(share[0], rows[0], 0.5), low), high)
+    least, span = float(term.least), float(term.most - term.least)
+    return least + span * value, least + span * low, least + span * high
+
+
+def _share(counted: Part, summed: Part, slack: Fraction) -> tuple[float, float, float]:
+    """Widened by what rounding to grains may have moved: so much for each row that was counted."""
+    value, low, high = count(summed)
+    rounding = float(slack) * max(count(counted)[2], 0.0)
+    return value, low - rounding, high + rounding
+
+
+def _short(number: float) -> str:
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"

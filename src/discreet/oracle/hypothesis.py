@@ -1,0 +1,128 @@
+"""What the oracle believes: a public table fitted to everything that was measured so far.
+
+All of this is post-processing of noisy numbers, so floats are welcome and nothing here can leak. It decides how
+many answers are free, never whether they are private.
+
+Up to MOST_DENSE cells one table is kept (`Dense`). Beyond, every set of columns that is asked about has a table of
+its own, fitted to whatever was measured about them (`Factored`): a graphical model for each question, over the
+columns that it touches. Tested in tests/oracle/test_oracle_hypothesis.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, TypeAlias
+
+from discreet.oracle.fitting import Columns, Measurement, Pool, Prior, Table, total_of
+from discreet.oracle.tables import Floats, project
+
+MOST_DENSE = 10**7
+"""Cells up to which the hypothesis is one table."""
+
+_QUICK = 2**17  # cells of a table whose fit may take more rounds
+
+
+class Dense:
+    """One table over all columns."""
+
+    def __init__(self, sizes: Sequence[int], known: Measurement, prior: Prior | None = None):
+        self._known, self.measured = known, list[Measurement]()
+        self.total = float(known.values.sum())
+        self._table = Table(tuple(range(len(sizes))), sizes, self.total, prior)
+        self._marginals: dict[Columns, Floats] = {}
+
+    def fit(self, measured: Sequence[Measurement]) -> None:
+        """Add measurements, and fit to all of them."""
+        self.measured += measured
+        self.total = max(total_of(self.measured, self._known), 1.0)
+        rounds = 12 if self._table.cells.size <= _QUICK else 6
+        self._table.fit(self.measured, total=self.total, rounds=rounds)
+        self._marginals.clear()
+
+    def learn(self, measured: Measurement) -> None:
+        """Add one measurement by one step."""
+        self.measured.append(measured)
+        self._table.learn(measured)
+        self._marginals.clear()
+
+    def marginal(self, columns: Columns) -> Floats:
+        """Return what is believed of some columns, in rows."""
+        if columns not in self._marginals:
+            self._marginals[columns] = self._table.marginal(columns)
+        return self._marginals[columns]
+
+
+class Factored:
+    """A table for every set of columns that is asked about, fitted to what was measured of them.
+
+    A measurement of more columns is added up over those that are not asked about, and its variance with it.
+    """
+
+    def __init__(self, sizes: Sequence[int], known: Measurement, prior: Prior | None = None):
+        self._sizes, self._known, self._prior = tuple(sizes), known, prior
+        self.measured: list[Measurement] = []
+        self.total = float(known.values.sum())
+        self._marginals: dict[Columns, Floats] = {}
+
+    def fit(self, measured: Sequence[Measurement]) -> None:
+        """Add measurements; tables about their columns are fitted anew when they are asked about."""
+        self.measured += measured
+        self.total = max(total_of(self.measured, self._known), 1.0)
+        touched = {column for m in measured for column in m.columns}
+        self._marginals = {c: v for c, v in self._marginals.items() if not touched & set(c)}
+
+    def learn(self, measured: Measurement) -> None:
+        """Add one measurement."""
+        self.fit([measured])
+
+    def marginal(self, columns: Columns) -> Floats:
+        """Return what is believed of some columns, in rows."""
+        if columns not in self._marginals:
+            table = Table(columns, [self._sizes[i] for i in columns], self.total, self._prior)
+            about = [part for m in self.measured if (part := _about(m, columns)) is not None]
+            table.fit(_pooled(about), total=self.total, rounds=5)
+            self._marginals[columns] = table.marginal(columns)
+        return self._marginals[columns]
+
+
+Hypothesis: TypeAlias = Dense | Factored
+
+
+def hypothesis(sizes: Sequence[int], known: Measurement, prior: Prior | None = None) -> Hypothesis:
+    """Return the hypothesis before anything but the number of rows is known.
+
+    >>> import numpy as np
+    >>> type(hypothesis([10] * 9, Measurement((), np.array(5.0), 1.0))).__name__
+    'Factored'
+    """
+    made: type[Dense] | type[Factored] = Dense if prod(sizes) <= MOST_DENSE else Factored
+    return made(sizes, known, prior)
+
+
+def _about(m: Measurement, columns: Columns) -> Measurement | None:
+    """What a measurement says of these columns alone."""
+    shared = tuple(column for column in m.columns if column in columns)
+    if not shared:
+        return None
+    if shared == m.columns:
+        return m
+    if m.weights is not None:
+        return None
+    places = [m.columns.index(column) for column in shared]
+    values = project(m.values, places)
+    starts = tuple(m.starts[place] for place in places) if any(m.starts) else ()
+    return Measurement(shared, values, m.variance * m.values.size / values.size, None, starts)
+
+
+def _pooled(measured: Sequence[Measurement]) -> list[Measurement]:
+    """Take several measurements of the same cells for one."""
+    apart = [m for m in measured if m.weights is not None]
+    pools: dict[tuple[Columns, Any], Pool] = {}
+    for m in measured:
+        if m.weights is None:
+            starts = m.starts if any(m.starts) else ()
+            pools.setdefault((m.columns, starts), Pool()).add(m.values, m.variance)
+    for (columns, starts), pool in pools.items():
+        apart.append(Measurement(columns, pool.mean, pool.variance, None, starts))
+    return apart

@@ -1,0 +1,186 @@
+"""Making an oracle, and finding it again: one charge, one journal, one record in the ledger.
+
+The order is that of every release: the whole ρ is charged first, then the journal is made, then the ledger records
+which journal it was charged for. Whoever makes the same oracle again is given the one that is there, and is
+charged nothing. Killed between charge and record, the charge is wasted and nothing was asked. Tested in
+tests/oracle/test_oracle_crashes.py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import ParameterError
+from discreet.ledger.budget import largest
+from discreet.noise.testing import test_bits as bits_in_use
+from discreet.oracle import prior as priors
+from discreet.oracle.axes import Axis, Bins, axes_of
+from discreet.oracle.journal import Journal
+from discreet.oracle.oracle import Oracle
+from discreet.oracle.sums import Sums
+from discreet.oracle.terms import Terms, terms
+from discreet.privacy.conversions import zcdp_to_approximate
+from discreet.privacy.losses import ZeroConcentrated
+from discreet.rational import Rational, positive
+from discreet.vault import asked
+
+if TYPE_CHECKING:
+    from discreet.vault.description import Description
+    from discreet.vault.vault import Vault
+
+
+def oracle(
+    vault: Vault,
+    columns: Sequence[str],
+    *,
+    epsilon: Rational,
+    delta: Rational | None = None,
+    within: Rational = "0.01",
+    confidence: Rational = "0.95",
+    queries: int = 10_000,
+    bins: Mapping[str, Bins] | None = None,
+    start: str | None = None,
+    prior: Any = None,
+    name: str = "",
+    path: str | Path | None = None,
+) -> Oracle:
+    """Make an oracle over some columns of a vault, or open the one that these parameters made before.
+
+    The whole of it is one charge: ρ = epsilon²/2, as for a question; with `delta` as well, the largest ρ that is
+    (epsilon, delta)-differentially private by itself. `within` is how far off answers may be: a share of the rows,
+    or from 1 on so many rows; each is so far off at most with this confidence. About so many `queries` can be
+    asked before good answers raise false alarms. `bins` coarsens columns of many levels. `start` says what is
+    measured first: "pairs", "singles" or "nothing". `prior` is a public table, or the oracle of the time before.
+    Two oracles with the same parameters are told apart by `name`. `path` is where the state is kept, beside the
+    rows if unsaid.
+    """
+    description = vault.description
+    axes = axes_of(description, columns, bins)
+    chosen = start or ("pairs" if prior is None else "singles")
+    agreed = terms(
+        rho=_rho(vault, epsilon, delta),
+        within=within,
+        confidence=confidence,
+        queries=queries,
+        start=chosen,
+        rows_per_person=description.rows_per_person,
+    )
+    known = _prior(prior, axes, description)
+    text = asked.text(description, _price(axes, agreed, _identity(prior, known), name))
+    found = vault.ledger.find(text)
+    sums = Sums(vault._engine(description), agreed.moves)
+    journal = (
+        _made(vault, text, agreed, description, known, path)
+        if found is None
+        else Journal.open(_folder(vault) / json.loads(found)["oracle"])
+    )
+    try:
+        if journal.header["mark"] != description.mark:
+            raise ParameterError(f"the journal {journal.path} belongs to other rows than these.")
+        believed = priors.restored(journal.header["prior"], axes)
+        return Oracle(journal, sums, axes=axes, terms=agreed, description=description, prior=believed)
+    except BaseException:
+        journal.close()
+        raise
+
+
+def next_block(before: Oracle, vault: Vault, *, epsilon: Rational, **changes: Any) -> Oracle:
+    """Make an oracle for the next block of time, which starts from what the one before it learned.
+
+    The blocks are vaults of their own, with people of their own or budgets of their own.
+    """
+    columns = [axis.name for axis in before.axes]
+    return oracle(vault, columns, epsilon=epsilon, prior=before, **changes)
+
+
+def _rho(vault: Vault, epsilon: Rational, delta: Rational | None) -> Fraction:
+    budget = vault.ledger.balance().budget
+    exact = positive(epsilon, "epsilon")
+    if budget is None or budget.pure:
+        raise ParameterError(
+            "an oracle adds up many small losses, which takes a budget with δ: seal the vault with "
+            'Budget(epsilon=2, delta="1e-9"), or amend it: vault.ledger.amend(Budget(…)).'
+        )
+    if delta is None:
+        return exact**2 / 2
+    small = positive(delta, "delta")
+    if small >= 1:
+        raise ParameterError(f'delta must be below 1, such as "1e-9", not {delta!r}.')
+    rho = largest(lambda rho: zcdp_to_approximate(rho, small) <= exact)
+    if not rho:
+        raise ParameterError(f"no ρ is worth so little as epsilon={epsilon}, delta={delta}. Spend more.")
+    return rho
+
+
+def _prior(given: Any, axes: Sequence[Axis], description: Description) -> list[dict[str, Any]]:
+    if given is None:
+        return []
+    if not isinstance(given, Oracle):
+        return priors.of_rows(given, axes, description)
+    if [axis.size for axis in given.axes] != [axis.size for axis in axes]:
+        raise ParameterError("the oracle before has other columns or bins. Make both over the same.")
+    return priors.of_measurements(given.measured, given.rows)
+
+
+def _identity(given: Any, known: list[dict[str, Any]]) -> str:
+    """What tells priors apart: the rows of a public table, and which oracle it is, however that goes on."""
+    if isinstance(given, Oracle):
+        return given.identity
+    return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:16] if known else "none"
+
+
+def _price(axes: Sequence[Axis], agreed: Terms, prior: str, name: str) -> str:
+    over = ", ".join(f"{axis.name} in {len(axis.starts)}" for axis in axes)
+    cuts = hashlib.sha256(json.dumps([axis.starts for axis in axes]).encode()).hexdigest()[:16]
+    paid = f"rho {agreed.rho}, within {agreed.within}, confidence {agreed.confidence}, queries {agreed.queries}"
+    called = f" {name!r}" if name else ""
+    return f"oracle{called} over {over} [{paid}, start {agreed.start}, bins {cuts}, prior {prior}]"
+
+
+def _made(
+    vault: Vault,
+    text: str,
+    agreed: Terms,
+    description: Description,
+    known: list[dict[str, Any]],
+    path: str | Path | None,
+) -> Journal:
+    identity = secrets.token_hex(8)
+    place = _place(vault, identity, path)
+    charge = vault.ledger.reserve(
+        ZeroConcentrated(agreed.rho), question=text, analyst=vault._analyst, purpose=vault._purpose
+    )
+    facts = {
+        "identity": identity,
+        "charge": charge.number,
+        "mark": description.mark,
+        "question": text,
+        "prior": known,
+        "test_bits": bits_in_use() is not None,
+    }
+    journal = Journal.create(place, rho=agreed.rho, facts=facts)
+    named = str(place) if path is not None else place.name  # a vault that is moved takes its oracles along
+    vault.ledger.record(charge, json.dumps({"oracle": named, "identity": identity}))
+    return journal
+
+
+def _place(vault: Vault, identity: str, path: str | Path | None) -> Path:
+    if path is not None:
+        return Path(path).absolute()
+    if getattr(vault._place, "path", None) is None:
+        raise ParameterError(
+            f"the vault {vault.place} is no directory, so say where the oracle's state is kept, in a file of your "
+            'own: path="people.oracle".'
+        )
+    return _folder(vault) / f"{identity}.oracle"
+
+
+def _folder(vault: Vault) -> Path:
+    """Where a vault of files keeps its oracles: with its rows. Elsewhere paths are absolute."""
+    return Path(getattr(vault._place, "path", "/")).absolute()

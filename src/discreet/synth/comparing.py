@@ -1,0 +1,260 @@
+"""How wrong a synthetic table is: distances of its marginals of one, two and three columns, and pictures of them.
+
+The distance is ‖M(D)/n − M(synthetic)/n‖₁, between 0 and 2. Three ways to know it:
+
+**From what was released.** The distances that were scored while the table was made are unbiased, up to noise
+that is stated; they are those of the model before its last round, which made it better if anything. What was
+measured has the error that its shrinkage believes, E|x̂ − x| ≈ √(2/π)·deviation, added up.
+**Beside a public table**: the distances themselves.
+**For a price**: half of ρ for the distances of the final model from the vault, all at once, half for a fresh
+look at a few marginals. This is a release of its own, charged before it is made and recorded like any other.
+
+Tested in tests/synth/test_comparing.py.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import ParameterError
+from discreet.marginals.domain import Columns, Floats
+from discreet.oracle import prior as priors
+from discreet.privacy.losses import ZeroConcentrated
+from discreet.rational import Rational, positive
+from discreet.synth import fitting
+from discreet.synth.accounting import Unit, parts
+from discreet.synth.synthetic import Synthetic
+from discreet.vault import asked
+from discreet.vault.description import UNIT
+
+if TYPE_CHECKING:
+    import altair
+
+MOST_SETS = 600
+"""Distances that one comparison pays for."""
+
+EARLIER = "scored before the last round"
+
+_ROOT = math.sqrt(2 / math.pi)
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far one marginal is off, in l1 as a share of the rows, give or take `deviation`."""
+
+    columns: tuple[str, ...]
+    value: float
+    deviation: float
+    how: str
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """One marginal beside its counterpart: counts, and the deviation of the noise on those of the table."""
+
+    columns: tuple[str, ...]
+    table: Floats
+    synthetic: Floats
+    deviation: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Distances of marginals, and marginals side by side."""
+
+    title: str
+    distances: tuple[Distance, ...]
+    shown: tuple[Shown, ...] = field(default=())
+
+    def mean(self, ways: int) -> tuple[float, float] | None:
+        """Return the mean distance of the marginals over so many columns, and its deviation; None without any."""
+        found = [d for d in self.distances if len(d.columns) == ways]
+        if not found:
+            return None
+        noise = math.sqrt(sum(d.deviation**2 for d in found)) / len(found)
+        return float(np.mean([d.value for d in found])), noise
+
+    @property
+    def worst(self) -> tuple[Distance, ...]:
+        """The ten marginals that are furthest off."""
+        return tuple(sorted(self.distances, key=lambda d: -d.value)[:10])
+
+    def __str__(self) -> str:
+        lines = [self.title]
+        for ways in (1, 2, 3):
+            if found := self.mean(ways):
+                count = sum(len(d.columns) == ways for d in self.distances)
+                lines.append(
+                    f"  {count:4d} marginals of {ways} column{'s' * (ways > 1)}: mean distance "
+                    f"{found[0]:.4f} ± {1.96 * found[1]:.4f}"
+                )
+        lines += [f"  furthest off: {', '.join(d.columns)} ({d.value:.3f}, {d.how})" for d in self.worst[:3]]
+        return "\n".join(lines)
+
+    def plot(self) -> altair.TopLevelMixin:
+        """Draw the distances, and the marginals that were looked at, side by side."""
+        import altair as alt
+
+        rows = [
+            {
+                "columns": ", ".join(d.columns),
+                "ways": f"{len(d.columns)}",
+                "distance": max(d.value, 0),
+                "how": d.how,
+            }
+            for d in self.distances
+        ]
+        ticks = (
+            alt.Chart(_data(rows), title=self.title, width=540)
+            .mark_tick(thickness=2)
+            .encode(
+                x=alt.X("distance:Q", title="distance of the marginal (l1, from 0 to 2)"),
+                y=alt.Y("ways:N", title="columns"),
+                color=alt.Color("how:N", title="known"),
+                tooltip=["columns:N", "distance:Q", "how:N"],
+            )
+        )
+        drawn: alt.TopLevelMixin = alt.vconcat(ticks, *map(_picture, self.shown)) if self.shown else ticks
+        return drawn
+
+    def _repr_html_(self) -> str:
+        import html
+
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def _data(rows: Sequence[dict[str, Any]]) -> Any:
+    import altair as alt
+
+    return alt.Data(values=rows)  # type: ignore[no-untyped-call]
+
+
+def _picture(shown: Shown) -> Any:
+    import altair as alt
+
+    noise = 1.96 * shown.deviation
+    rows = [
+        {"synthetic": float(s), "table": float(t), "low": float(t) - noise, "high": float(t) + noise}
+        for s, t in zip(shown.synthetic.ravel()[:5000], shown.table.ravel()[:5000], strict=True)
+    ]
+    top = max(float(shown.synthetic.max()), float(shown.table.max()), 1.0)
+    base = alt.Chart(_data(rows), title=" × ".join(shown.columns), width=400, height=400)
+    diagonal = alt.Chart(_data([{"at": 0.0}, {"at": top}])).mark_line(color="#777777")
+    x = alt.X("synthetic:Q", title="rows, synthetic")
+    bars = base.mark_rule(opacity=0.4).encode(x=x, y=alt.Y("low:Q", title="rows, measured"), y2="high:Q")
+    points = base.mark_point(size=12).encode(x=x, y="table:Q")
+    return diagonal.encode(x="at:Q", y="at:Q") + bars + points
+
+
+def released(table: Synthetic) -> Comparison:
+    """Return the comparison that is free: from what was released while the table was made."""
+    model, total = table.model, table.total
+    names = table.domain.names
+    found: list[Distance] = []
+    known = model.evidence.gathered(1)
+    for (column,), m in known.items():
+        cells = np.minimum(_ROOT * np.sqrt(m.variance), model.ones[column]).sum() / total
+        found.append(Distance((names[column],), float(cells), 0.0, "believed"))
+    for pair in model.variances:
+        off = _ROOT * float(np.sqrt(model.variances[pair]).sum()) / total
+        found.append(Distance(tuple(names[c] for c in pair), off, 0.0, "believed"))
+    for score in table.scores.get("triples", ()):
+        columns = tuple(names[c] for c in score.columns)
+        found.append(Distance(columns, score.value / total, score.deviation / total, EARLIER))
+    return Comparison("What the measurements say of the synthetic table", tuple(found))
+
+
+def beside(table: Synthetic, public: Any) -> Comparison:
+    """Return the comparison with a public table that has the same columns."""
+    record = priors.of_rows(public, table.axes, table.description)[0]
+    places, counts = np.array(record["places"], np.int64), np.array(record["counts"], float)
+    rows = max(float(counts.sum()), 1.0)
+    found = []
+    for columns in _sets(table):
+        shape = table.domain.shape(columns)
+        flat = np.ravel_multi_index([places[c] for c in columns], shape)
+        there = np.bincount(flat, counts, math.prod(shape)).reshape(shape) / rows
+        here = table.model.marginal(columns)
+        off = float(np.abs(there - here / max(float(here.sum()), 1e-12)).sum())
+        found.append(Distance(tuple(table.domain.names[c] for c in columns), off, 0.0, "beside a public table"))
+    return Comparison("The synthetic table beside a public one", tuple(found))
+
+
+def _sets(table: Synthetic) -> list[Columns]:
+    """Sets of one, two and three columns, spread evenly over all if they are too many."""
+    sets = [c for ways in (1, 2, 3) for c in table.domain.sets(ways)]
+    small = [c for c in sets if table.domain.cells(c) <= fitting.MOST_CELLS]
+    if len(small) <= MOST_SETS:
+        return small
+    return [small[i] for i in np.unique(np.linspace(0, len(small) - 1, MOST_SETS).astype(int))]
+
+
+def paid(table: Synthetic, epsilon: Rational, show: Sequence[Sequence[str]]) -> Comparison:
+    """Return the comparison with the vault itself, and charge it."""
+    from discreet.synth.synthesize import _source
+
+    vault = table.vault
+    if vault is None:
+        raise ParameterError(
+            "this table was loaded from a file, and a comparison that is paid for asks its vault. "
+            "Make the table again, which is free: vault.synthesize(…).compare(epsilon=…)."
+        )
+    if vault.description.mark != table.description.mark:
+        raise ParameterError("the vault has other rows by now. Synthesize them, and compare that.")
+    rho = positive(epsilon, "epsilon") ** 2 / 2
+    looks = [table.domain.places(names) for names in show] or _worst(table)
+    sets = _sets(table)
+    digest = table.label.cost.losses, [m.values.sum() for m in table.measurements[:3]]
+    text = f"comparison of a synthetic table over {', '.join(table.domain.names)} [rho {rho}, {looks}, {digest}]"
+    question = asked.text(table.description, text)
+    engine = vault._engine(table.description)
+    found = vault.ledger.find(question)
+    if found is not None:
+        return _read(json.loads(found), table)
+    budget = parts(rho, {"scores": 1.0, "looks": 1.0})
+    charge = vault.ledger.reserve(
+        ZeroConcentrated(rho), question=question, analyst=vault._analyst, purpose=vault._purpose
+    )
+    unit = Unit(table.description.rows_per_person * UNIT)
+    done = fitting.Released(table.domain, unit, float(UNIT))
+    source = _source(engine, table.axes)
+    fitting.score(done, source, {c: table.model.marginal(c) for c in sets}, budget["scores"], "paid")
+    fitting.measure(done, source, parts(budget["looks"], dict.fromkeys(looks, 1.0)))
+    record = {
+        "scores": [[list(s.columns), s.value, s.deviation] for s in done.scores["paid"]],
+        "looks": [[list(m.columns), m.values.ravel().tolist(), m.variance] for m in done.measurements],
+    }
+    if not done.test_bits:
+        vault.ledger.record(charge, json.dumps(record))
+    return _read(record, table)
+
+
+def _worst(table: Synthetic) -> list[Columns]:
+    """The pair that is tied most, and the column that it begins with."""
+    ties = table.model.ties
+    pair = max(ties, key=lambda c: ties[c]) if ties else tuple(range(min(2, len(table.domain))))
+    return [pair[:1], *([pair] if len(pair) > 1 else [])]
+
+
+def _read(record: Any, table: Synthetic) -> Comparison:
+    names, total = table.domain.names, table.total
+    distances = tuple(
+        Distance(tuple(names[c] for c in columns), value / total, deviation / total, "measured")
+        for columns, value, deviation in record["scores"]
+    )
+    shown = tuple(
+        Shown(
+            tuple(names[c] for c in columns),
+            np.array(values, float).reshape(table.domain.shape(columns)),
+            table.model.marginal(columns),
+            math.sqrt(variance),
+        )
+        for columns, values, variance in record["looks"]
+    )
+    return Comparison("The synthetic table beside the vault, with noise", distances, shown)

@@ -1,0 +1,233 @@
+"""A synthetic table of a vault: one charge, a few dozen noisy marginals, and a model that anyone may have.
+
+    what is asked ─▶ charge ─▶ one-way marginals ─▶ bins ─▶ two rounds of pairs and triples ─▶ record ─▶ model,
+    rows
+
+The order is that of every release: whatever can be refused is refused by public facts before the charge, the
+charge is on the disk before the engine is asked, and the noisy numbers are recorded before anyone sees them. The
+same call again is answered from the record and costs nothing. What the engine returns goes into an `Exact` and
+nowhere else (discreet.synth.fitting). Tested in tests/synth/test_synthesize.py and tests/synth/test_replay.py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import ParameterError
+from discreet.ledger.costs import described
+from discreet.marginals.domain import Columns, Domain
+from discreet.mechanisms.exact import Integers
+from discreet.oracle import prior as priors
+from discreet.oracle.axes import Axis, Bins
+from discreet.privacy.losses import ZeroConcentrated
+from discreet.rational import Rational, whole
+from discreet.synth import binning, fitting, labelling
+from discreet.synth.accounting import Unit, parts, rho_of
+from discreet.synth.archive import read, written
+from discreet.synth.constraints import masks, parsed
+from discreet.synth.fitting import Progress, Released
+from discreet.synth.synthetic import Synthetic, prior_pairs
+from discreet.vault import asked
+from discreet.vault.bill import Bill
+from discreet.vault.cells import Cells, dense
+from discreet.vault.description import UNIT
+
+if TYPE_CHECKING:
+    from discreet.engines.contract import Engine
+    from discreet.vault.description import Description
+    from discreet.vault.vault import Vault
+
+Workload = Iterable[Sequence[str]] | Mapping[tuple[str, ...], float]
+"""Sets of columns that matter, each with a weight if it is a mapping."""
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What was ordered, checked against the description: everything that is public before the charge."""
+
+    description: Description
+    fine: tuple[Axis, ...]
+    kept: frozenset[str]
+    rho: Fraction
+    promise: str
+    workload: dict[Columns, float] | None
+    prior: Any
+    impossible: tuple[str, ...]
+    text: str
+
+
+def synthesize(
+    vault: Vault,
+    columns: Sequence[str] | None = None,
+    *,
+    epsilon: Rational,
+    delta: Rational | None = None,
+    rows: int | None = None,
+    workload: Workload | None = None,
+    prior: Any = None,
+    bins: Mapping[str, Bins] | None = None,
+    impossible: Sequence[str] = (),
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Synthetic:
+    """Return a synthetic table over some columns of a vault, or over all that are not texts.
+
+    It is one charge of ρ = epsilon²/2, as for a question; with `delta` as well, of the largest ρ at which this
+    release is (epsilon, delta)-DP by itself. `workload` names the sets of columns whose marginals matter, all
+    sets of three if unsaid. `prior` is a public table with the same columns. `bins` says how many bins a column
+    has, or where they begin. `impossible` has conditions on two columns that nobody can meet, such as "age < 15
+    and married". `rows` is how many rows come out, and `seed` which; neither costs anything. `progress(what,
+    share)` is told how far it is.
+    """
+    order = _ordered(vault, columns, epsilon, delta, workload, prior, bins, impossible)
+    size = None if rows is None else whole(rows, "rows")
+    known = vault.ledger.standing(order.text, analyst=vault._analyst, purpose=vault._purpose)
+    if known.answer is None:
+        return replace(_released(vault, order, progress), vault=vault, rows=size, seed=seed)
+    found = read(json.loads(known.answer))
+    return replace(found, vault=vault, rows=size, seed=seed, free=True, label=found.label.now(*known.balances))
+
+
+def _ordered(
+    vault: Vault,
+    columns: Sequence[str] | None,
+    epsilon: Rational,
+    delta: Rational | None,
+    workload: Workload | None,
+    prior: Any,
+    bins: Mapping[str, Bins] | None,
+    impossible: Sequence[str],
+) -> _Order:
+    description = vault.description
+    budget = vault.ledger.balance().budget
+    if budget is None or budget.pure:
+        raise ParameterError(
+            "a synthetic table adds up many small losses, which takes a budget with δ: seal the vault with "
+            'Budget(epsilon=2, delta="1e-9"), or amend it: vault.ledger.amend(Budget(…)).'
+        )
+    names = list(columns) if columns is not None else _closed(description)
+    fine = binning.fine_axes(description, names, bins)
+    binning.check(fine)
+    rho = rho_of(epsilon, delta)
+    domain = _domain(fine)
+    wanted = None if workload is None else _workload(workload, domain)
+    conditions = tuple(impossible)
+    for condition in conditions:
+        parsed(condition, fine, description)
+    public = None if prior is None else priors.of_rows(prior, fine, description)[0]
+    facts = [
+        [[axis.name, list(axis.starts)] for axis in fine],
+        sorted(([*c, w] for c, w in wanted.items()), key=str) if wanted else None,
+        conditions,
+        public,
+    ]
+    digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+    text = f"synthetic table over {', '.join(domain.names)} [rho {rho}, {digest}]"
+    kept = frozenset(axis.name for axis in fine if axis.name in {_known(name, domain) for name in bins or {}})
+    promise = "" if delta is None else f"ε = {epsilon} at δ = {delta}"
+    return _Order(description, fine, kept, rho, promise, wanted, prior, conditions, asked.text(description, text))
+
+
+def _known(name: str, domain: Domain) -> str:
+    return next((known for known in domain.names if known.casefold() == name.casefold()), name)
+
+
+def _closed(description: Description) -> list[str]:
+    names = [name for name, column in description.columns.items() if column.levels is not None]
+    if not names:
+        raise ParameterError("all columns are texts, whose values are not public. Seal one as a Category.")
+    return names
+
+
+def _domain(axes: Sequence[Axis]) -> Domain:
+    return Domain(tuple(axis.name for axis in axes), tuple(axis.size for axis in axes))
+
+
+def _workload(workload: Workload, domain: Domain) -> dict[Columns, float]:
+    listed = workload.items() if isinstance(workload, Mapping) else ((names, 1.0) for names in workload)
+    found: dict[Columns, float] = {}
+    for names, weight in listed:
+        if not isinstance(weight, int | float) or not 0 < weight < float("inf"):
+            raise ParameterError(f"a weight of the workload is above 0, not {weight!r}.")
+        places = domain.places(names)
+        found[places] = found.get(places, 0.0) + float(weight)
+    if not found:
+        raise ParameterError('a workload names sets of columns: [["age", "city"], ["age", "income"]].')
+    return found
+
+
+def _source(engine: Engine, axes: Sequence[Axis]) -> fitting.Source:
+    """The exact marginals of the sealed rows."""
+
+    def marginal(columns: Columns) -> Integers:
+        from discreet.vault import trees
+
+        cells = Cells(tuple(axes[column].key() for column in columns))
+        found = engine.run(engine.rows.sums(where=None, keys=cells.trees(), sums=[trees.sealed("w")]))
+        return dense(found.sums[:, 0], cells.places(found.keys, None), cells.declared)
+
+    return marginal
+
+
+def _released(vault: Vault, order: _Order, progress: Progress | None) -> Synthetic:
+    """Charge, measure, record."""
+    description, unit = order.description, Unit(order.description.rows_per_person * UNIT)
+    engine = vault._engine(description)
+    charge = vault.ledger.reserve(
+        ZeroConcentrated(order.rho), question=order.text, analyst=vault._analyst, purpose=vault._purpose
+    )
+    share = fitting.ONES if len(order.fine) > 1 else 1.0
+    first = parts(order.rho, {"ones": share, "rest": 1 - share})
+    fine = Released(_domain(order.fine), unit, float(UNIT))
+    each: dict[Columns, float] = {(column,): 1.0 for column in range(len(order.fine))}
+    fitting.measure(fine, _source(engine, order.fine), parts(first["ones"], each))
+    cut = [
+        binning.coarse(axis, measured, description, keep=axis.name in order.kept)
+        for axis, measured in zip(order.fine, fine.measurements, strict=True)
+    ]
+    axes = tuple(axis for axis, _ in cut)
+    released = Released(_domain(axes), unit, float(UNIT), [m for _, m in cut], test_bits=fine.test_bits)
+    known = None if order.prior is None else priors.of_rows(order.prior, axes, description)[0]
+    if "rest" in first:
+        fitting.rounds(
+            released,
+            _source(engine, axes),
+            rho=first["rest"],
+            workload=order.workload,
+            prior=prior_pairs(known, released.domain),
+            impossible=masks(order.impossible, axes, description),
+            progress=progress,
+        )
+    noises = [*fine.noises, *released.noises]
+    bill = Bill(cost=charge.cost, losses=tuple(described(ZeroConcentrated(order.rho))), balances=charge.balances)
+    made = Synthetic(
+        description=description,
+        axes=axes,
+        measurements=tuple(released.measurements),
+        scores={name: tuple(scores) for name, scores in released.scores.items()},
+        stages=dict(released.stages),
+        label=labelling.label(description, axes, noises, bill, order.impossible, order.promise),
+        impossible=order.impossible,
+        prior=known,
+        test_bits=released.test_bits,
+    )
+    if not made.test_bits:  # what was made from test bits is nobody's table
+        vault.ledger.record(charge, json.dumps(written(made), ensure_ascii=False))
+    return made
+
+
+def counts(codes: np.ndarray[Any, np.dtype[np.integer]], domain: Domain) -> fitting.Source:
+    """Return a source for rows of codes, each of weight UNIT: for tables that are not in a vault.
+
+    >>> source = counts(np.array([[0, 1], [1, 1]]), Domain(("a", "b"), (2, 2)))
+    >>> source((0,)).tolist()
+    [4096, 4096]
+    """
+    return lambda columns: domain.count(codes, columns).ravel() * UNIT

@@ -1,0 +1,261 @@
+"""A synthetic table: a model of noisy marginals, with rows, answers and a report of how far to trust them.
+
+    table.to_pandas()                          rows like those of the vault; also to_arrow(), to_polars()
+    table.marginal(["age", "city"])            estimated counts, from the model rather than from rows
+    table.ask("select avg(income) from people where age >= 65")
+    table.compare()                            how wrong marginals of one, two and three columns are
+    table.save("people.synthetic"), Synthetic.load(…)
+
+Everything in it was released: whoever has it may do with it as they like, and nothing done to it costs budget.
+**Except if it was made from test bits**: then it refuses to become a table or a file. Tested in
+tests/synth/test_synthetic.py.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from discreet.errors import NotForRelease, ParameterError
+from discreet.marginals.domain import Columns, Domain, Floats
+from discreet.marginals.estimate import estimate
+from discreet.marginals.evidence import Evidence, Measurement
+from discreet.marginals.model import Model
+from discreet.oracle.axes import Axis
+from discreet.rational import Rational, whole
+from discreet.synth.constraints import masks
+from discreet.synth.fitting import Score
+from discreet.synth.rows import Codes, sample
+from discreet.vault.bill import Bill
+from discreet.vault.description import Description
+from discreet.vault.label import Label
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+    from discreet.synth.answers import SyntheticAnswer
+    from discreet.synth.comparing import Comparison
+    from discreet.vault.vault import Vault
+
+
+class Marginal(NamedTuple):
+    """Estimated counts over some columns, in their order, with how far off each cell typically is."""
+
+    columns: tuple[str, ...]
+    levels: tuple[tuple[Any, ...], ...]
+    counts: Floats
+    deviations: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Synthetic:
+    """What `vault.synthesize` returns. See the module for what it can do."""
+
+    description: Description
+    axes: tuple[Axis, ...]
+    measurements: tuple[Measurement, ...]
+    scores: Mapping[str, tuple[Score, ...]]
+    stages: Mapping[str, int]
+    label: Label
+    impossible: tuple[str, ...] = ()
+    prior: Mapping[str, Any] | None = None
+    test_bits: bool = False
+    rows: int | None = None
+    seed: int = 0
+    free: bool = False
+    vault: Vault | None = field(default=None, repr=False)
+
+    # -- the model --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The columns and how many bins each has."""
+        return Domain(tuple(axis.name for axis in self.axes), tuple(axis.size for axis in self.axes))
+
+    @cached_property
+    def model(self) -> Model:
+        """What is believed of the table, from all that was measured."""
+        return self.model_of(len(self.measurements))
+
+    def model_of(self, count: int) -> Model:
+        """Return the model of the first measurements."""
+        ties = {score.columns: max(score.value, 0.0) for score in self.scores.get("pairs", ())}
+        return estimate(
+            Evidence(self.domain, self.measurements[:count]),
+            ties,
+            prior=prior_pairs(self.prior, self.domain),
+            impossible=masks(self.impossible, self.axes, self.description),
+        )
+
+    @property
+    def total(self) -> float:
+        """How many rows the table has, as measured."""
+        return self.model.total
+
+    def drawn(self, rows: int | None = None, *, seed: int = 0) -> Synthetic:
+        """Return the same table with other rows: as many as this, or as many as the vault has. It is free."""
+        return replace(self, rows=None if rows is None else whole(rows, "rows"), seed=seed)
+
+    # -- rows -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def codes(self) -> Codes:
+        """The rows as bins, one column for each of the table's."""
+        count = max(1, round(self.total)) if self.rows is None else self.rows
+        return sample(self.model, count, seed=self.seed)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return rows as a table of Arrow, in the schema of the vault."""
+        import json
+
+        from discreet.synth import decoding
+
+        self.expect_release("to_arrow")
+        table = decoding.table(self.codes, self.axes, self.description, seed=self.seed, impossible=self.impossible)
+        about = {"product": self.label.product, "cost": self.cost.spent, "label": self.label.facts}
+        return table.replace_schema_metadata({"discreet": json.dumps(about, ensure_ascii=False)})
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return rows as a data frame of pandas."""
+        frame: pandas.DataFrame = self.to_arrow().replace_schema_metadata(None).to_pandas(date_as_object=False)
+        frame.attrs["discreet"] = {"cost": self.cost.spent, "label": self.label.facts}
+        return frame
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return rows as a data frame of polars."""
+        import polars
+
+        frame = polars.from_arrow(self.to_arrow().replace_schema_metadata(None))
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    # -- answers ----------------------------------------------------------------------------------------------
+
+    def marginal(self, columns: Sequence[str]) -> Marginal:
+        """Return the estimated counts over some columns, by bin."""
+        self.expect_release("marginal")
+        places = self.domain.places(columns)
+        return Marginal(
+            tuple(self.domain.names[place] for place in places),
+            tuple(self._levels(place) for place in places),
+            self.model.marginal(places),
+            self.model.deviation(places),
+        )
+
+    def ask(self, question: Any, *, confidence: Rational = "0.95") -> SyntheticAnswer:
+        """Answer a count, a sum or an average, in SQL or made with `dp.select`, from the model. It is free."""
+        from discreet.synth.answers import answer
+
+        self.expect_release("ask")
+        return answer(self, question, confidence)
+
+    def compare(
+        self,
+        public: Any = None,
+        *,
+        epsilon: Rational | None = None,
+        show: Sequence[Sequence[str]] = (),
+    ) -> Comparison:
+        """Report how wrong the table is: by what was released already, beside a public table, or for a price.
+
+        `epsilon` pays for distances of its marginals from the vault's, and for a fresh look at those to `show`.
+        """
+        from discreet.synth import comparing
+
+        self.expect_release("compare")
+        if epsilon is not None:
+            return comparing.paid(self, epsilon, show)
+        return comparing.beside(self, public) if public is not None else comparing.released(self)
+
+    # -- facts ------------------------------------------------------------------------------------------------
+
+    @property
+    def cost(self) -> Bill:
+        """What it cost, and what is left."""
+        return self.label.cost
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What whoever uses the table should know."""
+        spread = float(np.sqrt(self.model.evidence.total().variance))
+        found = list(self.label.notes)
+        if spread > 0.05 * self.total:
+            found.append(
+                f"The table has about {self.total:,.0f} rows, and a noisy count of them is off by {spread:,.0f}: "
+                "there are too few rows for this epsilon to say much about more than one column."
+            )
+        elif not self.scores.get("triples") and len(self.domain) > 2:
+            found.append("Noise was too large to look at three columns at a time: they follow from pairs.")
+        return tuple(found)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the table to a directory: synthetic.json, what was released, and rows.parquet."""
+        from discreet.synth import archive
+
+        self.expect_release("save")
+        archive.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Synthetic:
+        """Return the table that was saved. It runs no code that is in the files."""
+        from discreet.synth import archive
+
+        return archive.load(path)
+
+    def expect_release(self, doing: str) -> None:
+        """Refuse to go on if this was made from test bits."""
+        if self.test_bits:
+            raise NotForRelease(
+                f"This table was made from test bits: its noise is predictable, and {doing} would let it out. "
+                "Synthesize outside of noise.deterministic(…)."
+            )
+
+    def __repr__(self) -> str:
+        return f"Synthetic({', '.join(self.domain.names)}; {self.cost.spent})"
+
+    def __str__(self) -> str:
+        pairs = len({m.columns for m in self.measurements if len(m.columns) == 2})
+        triples = len({m.columns for m in self.measurements if len(m.columns) == 3})
+        lines = [
+            f"A synthetic {self.description.name}: {len(self.axes)} columns, about {self.total:,.0f} rows.",
+            f"Measured: {len(self.axes)} columns, {pairs} of {len(self.domain.sets(2))} pairs, "
+            f"{triples} of {len(self.domain.sets(3))} triples.",
+            f"It cost {self.cost.spent}; {self.cost.left}." + (" Answered from the record: free." * self.free),
+            *self.notes,
+        ]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        if self.test_bits:
+            return f"<p>{html.escape(repr(self))}: made from test bits.</p>"
+        first, *rest = (html.escape(line) for line in str(self).split("\n"))
+        shown = replace(self, rows=5).to_pandas().to_html(index=False)
+        return f"<p><strong>{first}</strong></p>{shown}" + "".join(f"<p>{line}</p>" for line in rest)
+
+    def _levels(self, place: int) -> tuple[Any, ...]:
+        axis = self.axes[place]
+        column: Any = self.description.columns[axis.name]
+        values = column.values(list(axis.starts))
+        return (*values, *([None] if axis.nullable else []))
+
+
+def prior_pairs(record: Mapping[str, Any] | None, domain: Domain) -> dict[Columns, Floats] | None:
+    """Return the two-way marginals of a public table, from its counted cells."""
+    if record is None:
+        return None
+    places, counts = np.array(record["places"], np.int64), np.array(record["counts"], float)
+    if places.shape[0] != len(domain):
+        raise ParameterError("the public table has other columns than the synthetic one.")
+    found: dict[Columns, Floats] = {}
+    for pair in domain.sets(2):
+        flat = np.ravel_multi_index([places[column] for column in pair], domain.shape(pair))
+        found[pair] = np.bincount(flat, counts, domain.cells(pair)).astype(float).reshape(domain.shape(pair))
+    return found

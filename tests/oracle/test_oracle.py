@@ -1,0 +1,244 @@
+"""The oracle on a town: answers within their intervals, mostly free, on one charge."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.errors import BudgetExceeded, DiscreetError, NotForRelease, ParameterError, QuestionRefused
+from discreet.ledger import Budget
+from discreet.oracle.oracle import Oracle
+from discreet.vault.builder import avg, select, total, where
+from discreet.vault.vault import Vault
+from tests.ledger.processes import alone
+from tests.oracle.people import CITIES, made, rows, town, true_count
+from tests.vault.sealed_tables import scratch
+
+TABLE = rows()
+
+
+@pytest.fixture(scope="module")
+def vault() -> Iterator[Vault]:
+    """One town for all: every test has an oracle of its own name."""
+    with scratch() as folder, town(folder, budget=Budget(100, "1e-6")) as sealed:
+        yield sealed
+
+
+@pytest.fixture
+def own() -> Iterator[Vault]:
+    """A town for a test that looks at the ledger, or changes the rows."""
+    with scratch() as folder, town(folder) as sealed:
+        yield sealed
+
+
+@pytest.fixture
+def oracle(vault: Vault, request: pytest.FixtureRequest) -> Iterator[Oracle]:
+    with made(vault, name=request.node.name) as opened:
+        yield opened
+
+
+def stream(count: int, seed: int = 1) -> Iterator[dict[str, Any]]:
+    """Conditions on one to three columns, along bins and across them."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        wanted: dict[str, Any] = {}
+        for name in rng.choice(["age", "city", "pay", "ill"], rng.integers(1, 4), replace=False):
+            low, high = sorted(int(x) for x in rng.integers(0, 100, 2))
+            wanted[str(name)] = {
+                "age": (low, high),
+                "pay": (low * 60, high * 60),
+                "city": CITIES[int(rng.integers(4))],
+                "ill": int(rng.integers(2)),
+            }[str(name)]
+        yield wanted
+
+
+def test_a_stream_of_questions_is_mostly_free_and_within_its_intervals(own: Vault) -> None:
+    """At 95 % each, 300 intervals that miss 40 or more times have a chance below 1e-7."""
+    oracle = made(own)
+    missed, free = 0, []
+    for wanted in stream(300):
+        answer = oracle.ask(where(**wanted))
+        truth = true_count(TABLE, **wanted)
+        missed += not answer.low <= truth <= answer.high
+        assert answer.error <= oracle.width + 1
+        assert answer.checked
+        assert answer.spent <= answer.total
+        free.append(answer.free)
+    assert missed < 40
+    assert sum(free[-100:]) >= 90
+    oracle.close()
+    assert own.ledger.balance().charges == 1
+    assert own.ledger.balance().spent.rho == Fraction(1, 2) == oracle.total
+
+
+def test_questions_come_as_sql_or_from_the_builder_and_the_same_one_is_free(oracle: Oracle) -> None:
+    first = oracle.ask("select count(*) from people where age between 30 and 40 and city = 'Oslo'")
+    again = oracle.ask(where(age=(30, 40), city="Oslo"))
+    assert (again.value, again.low, again.high) == (first.value, first.low, first.high)
+    assert again.free
+    assert abs(first.value - true_count(TABLE, age=(30, 40), city="Oslo")) < 2 * oracle.width
+
+
+def test_sums_and_averages_say_how_sure_they_are(oracle: Oracle) -> None:
+    paid = [pay for pay, city in zip(TABLE["pay"], TABLE["city"], strict=True) if city == "Oslo"]
+    summed = oracle.ask(select(total("pay")).where(city="Oslo"))
+    mean = oracle.ask(select(avg("pay")).where(city="Oslo"))
+    assert summed.confidence == mean.confidence == Fraction(9, 10)
+    assert len(summed.how) == 2
+    # Each part misses with a chance of 5 %: twice its width is beyond 1e-4.
+    middle, radius = (summed.low + summed.high) / 2, summed.error
+    assert abs(sum(paid) - middle) <= 2.5 * radius
+    assert mean.low <= mean.value <= mean.high
+    assert abs(mean.value - np.mean(paid)) <= 4 * mean.error
+    assert mean.error < 500
+    counted = oracle.ask("select count(age) from people")
+    assert abs(counted.value - sum(age is not None for age in TABLE["age"])) < 2 * oracle.width
+
+
+def test_an_average_of_nobody_lies_within_the_bounds(oracle: Oracle) -> None:
+    answer = oracle.ask("select avg(pay) from people where age = 0 and pay = 8999")
+    assert 0 <= answer.low <= answer.value <= answer.high <= 9000
+
+
+def test_a_question_across_bins_is_answered_like_any_other(oracle: Oracle) -> None:
+    answer = oracle.ask("select count(*) from people where pay between 1234 and 1239 or age > pay")
+    assert answer.checked
+    assert answer.low <= answer.value <= answer.high
+
+
+def test_where_the_budget_ends_the_oracle_says_so_and_answers_unchecked_if_asked(vault: Vault) -> None:
+    with made(vault, epsilon="0.01", within="0.004", name="poor") as poor:
+        with pytest.raises(BudgetExceeded, match="unchecked=True"):
+            [poor.ask(where(**wanted)) for wanted in stream(2000)]
+        answer = poor.ask("select count(*) from people where age = 17 and city = 'Hamar'", unchecked=True)
+        assert not answer.checked
+        assert answer.free
+        assert answer.low == -np.inf
+        assert "nobody checked it" in str(answer)
+        assert poor.spent <= poor.total
+
+
+def test_the_hypothesis_is_open_to_all_and_has_the_shape_of_the_bins(oracle: Oracle) -> None:
+    table = oracle.marginal("city", "age")
+    assert table.shape == (5, 21)
+    assert table.sum() == pytest.approx(oracle.rows, rel=1e-3)
+    assert np.abs(table.sum(1)[:4] - [TABLE["city"].count(city) for city in CITIES]).max() < 400
+    np.testing.assert_allclose(oracle.marginal("age", "city"), table.T)
+
+
+def test_an_oracle_is_found_again_with_all_that_it_said(own: Vault) -> None:
+    with made(own) as first:
+        said = [first.ask(where(**wanted)) for wanted in stream(60)]
+        spent = first.spent
+    with made(own) as second:
+        assert second.spent == spent
+        again = [second.ask(where(**wanted)) for wanted in stream(60)]
+        assert [answer.value for answer in again] == [answer.value for answer in said]
+        assert second.spent == spent
+        second.ask(where(age=(3, 77), ill=1))
+    assert own.ledger.balance().charges == 1
+    with made(own, name="another") as other:
+        assert other.path != second.path
+    assert own.ledger.balance().charges == 2
+
+
+def test_its_state_is_for_its_owner_only(oracle: Oracle) -> None:
+    assert os.stat(oracle.path).st_mode & 0o777 == 0o600
+
+
+def test_one_process_at_a_time_holds_an_oracle(vault: Vault, oracle: Oracle) -> None:
+    with pytest.raises(DiscreetError, match="in use"):
+        made(vault, name="test_one_process_at_a_time_holds_an_oracle")
+
+    def forked(tell: Any) -> None:
+        try:
+            oracle.ask("select count(*) from people where age = 3")
+        except DiscreetError as wrong:
+            tell(str(wrong))
+
+    assert "another process" in alone(forked).told[0]
+
+
+def test_threads_take_turns(oracle: Oracle) -> None:
+    found: list[float] = []
+
+    def ask(seed: int) -> None:
+        found.extend(oracle.ask(where(**wanted)).value for wanted in stream(10, seed % 2))
+
+    threads = [threading.Thread(target=ask, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 40
+    assert len(set(found)) <= 20
+    assert oracle.spent <= oracle.total
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("select city, count(*) from people group by city", "one number"),
+        ("select count(*) from people where wage > 3", "no column"),
+        ("drop table people", "select"),
+    ],
+)
+def test_what_is_refused_costs_nothing(oracle: Oracle, text: str, word: str) -> None:
+    before = oracle.spent
+    with pytest.raises(QuestionRefused, match=word):
+        oracle.ask(text)
+    assert oracle.spent == before
+
+
+def test_a_vault_without_delta_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    with town(tmp_path, 100, budget=Budget(5)) as pure, pytest.raises(ParameterError, match="delta="):
+        made(pure)
+
+
+def test_an_oracle_that_costs_more_than_is_left_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    with town(tmp_path, 100, budget=Budget(1, "1e-9")) as vault:
+        with pytest.raises(BudgetExceeded):
+            made(vault, epsilon=5)
+        assert not list((tmp_path / "town.vault").glob("*.oracle"))
+        with made(vault, epsilon="0.5", delta="1e-9") as modest:
+            assert modest.total == vault.ledger.balance().spent.rho
+
+
+def test_what_is_made_from_test_bits_is_nobodys_answer(vault: Vault) -> None:
+    from discreet import noise
+
+    with noise.deterministic(1):
+        fake = made(vault, name="fake")
+        answer = fake.ask("select count(*) from people")
+        fake.close()
+    assert answer.test_bits
+    with pytest.raises(NotForRelease):
+        str(answer)
+    with pytest.raises(NotForRelease):
+        made(vault, name="fake")
+
+
+def test_new_rows_need_a_new_oracle(own: Vault) -> None:
+    import pyarrow
+
+    made(own).close()
+    own.reseal(pyarrow.table(rows(500, 3)))
+    with made(own) as fresh:
+        assert fresh.rows < 1000
+    assert own.ledger.balance().charges == 2
+
+
+def test_a_state_that_is_gone_is_gone(own: Vault) -> None:
+    first = made(own)
+    first.close()
+    os.unlink(first.path)
+    with pytest.raises(ParameterError, match="counts as spent"):
+        made(own)

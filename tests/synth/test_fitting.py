@@ -1,0 +1,127 @@
+"""The private algorithm: what it spends, what it finds, and what it sees."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from discreet import noise
+from discreet.marginals import Domain
+from discreet.marginals.domain import Columns
+from discreet.mechanisms.exact import LIMIT, Integers
+from discreet.synth.accounting import mu, rho_of, spent
+from discreet.synth.fitting import Released, Source, _distance, fit
+from discreet.synth.synthesize import counts
+from discreet.vault.description import UNIT
+from tests.synth.tables import tied
+
+
+def fitted(source: Source, domain: Domain, epsilon: str = "1", **more: object) -> tuple[object, Released]:
+    rho = rho_of(epsilon, "1e-9")
+    with noise.deterministic(1):
+        return fit(source, domain, rho=rho, moves=UNIT, scale=float(UNIT), **more)  # type: ignore[arg-type]
+
+
+def distances(model: object, domain: Domain, codes: NDArray[Any], ways: int) -> dict[Columns, float]:
+    return {
+        c: float(np.abs(model.marginal(c) / model.total - domain.count(codes, c) / len(codes)).sum())  # type: ignore[attr-defined]
+        for c in domain.sets(ways)
+    }
+
+
+@pytest.mark.parametrize("epsilon", ["0.01", "1", "30"])
+@pytest.mark.parametrize("columns", [1, 2, 3, 5])
+def test_exactly_what_was_charged_is_spent(epsilon: str, columns: int) -> None:
+    domain, codes = tied(2000)
+    part = Domain(domain.names[:columns], domain.sizes[:columns])
+    _, released = fitted(counts(codes[:, :columns], part), part, epsilon)
+    rho = rho_of(epsilon, "1e-9")
+    assert rho * Fraction(99, 100) < spent(released.noises) <= rho
+    assert mu(released.noises) ** 2 <= 2 * rho * (1 + 1e-12)
+
+
+def test_every_exact_number_is_asked_for_once_for_every_release() -> None:
+    """The source is called for marginals that are measured or scored, and each call has its noise."""
+    domain, codes = tied()
+    asked: list[Columns] = []
+
+    def source(columns: Columns) -> Integers:
+        asked.append(columns)
+        return counts(codes, domain)(columns)
+
+    _, released = fitted(source, domain)
+    listed = [m.columns for m in released.measurements] + [s.columns for v in released.scores.values() for s in v]
+    assert sorted(asked) == sorted(listed)
+    assert len(released.noises) == len(released.measurements) + len(released.scores)
+
+
+def test_pairs_are_found_and_so_is_what_only_three_columns_show() -> None:
+    domain, codes = tied()
+    model, released = fitted(counts(codes, domain), domain, "3")
+    assert np.mean(list(distances(model, domain, codes, 2).values())) < 0.02
+    assert (0, 3, 4) in {m.columns for m in released.measurements}
+    assert distances(model, domain, codes, 3)[0, 3, 4] < 0.05
+
+
+def test_noise_has_the_variance_that_is_stated() -> None:
+    """Standardised noise of some thousand cells: its mean square is 1 ± 0.3 but for a chance below 1e-9."""
+    domain, codes = tied(100)
+    _, released = fitted(counts(codes, domain), domain, "0.1")
+    z = [(m.values - domain.count(codes, m.columns)).ravel() / np.sqrt(m.variance) for m in released.measurements]
+    flat = np.concatenate(z)
+    assert len(flat) > 60
+    assert abs(np.square(flat).mean() - 1) < 0.9
+    scores = list(released.scores["pairs"])
+    assert all(s.deviation == scores[0].deviation for s in scores)
+
+
+def test_a_workload_of_pairs_asks_for_no_triples() -> None:
+    domain, codes = tied()
+    _, released = fitted(counts(codes, domain), domain, "5", workload={(0, 1): 1.0, (2, 4): 1.0})
+    assert {m.columns for m in released.measurements if len(m.columns) > 1} <= {(0, 1), (2, 4)}
+    assert {s.columns for s in released.scores["pairs"]} == {(0, 1), (2, 4)}
+
+
+def test_a_workload_of_single_columns_spends_all_on_them() -> None:
+    domain, codes = tied()
+    _, released = fitted(counts(codes, domain), domain, workload={(0,): 1.0})
+    assert {len(m.columns) for m in released.measurements} == {1}
+    assert spent(released.noises) > rho_of("1", "1e-9") * Fraction(99, 100)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7])
+def test_a_table_of_next_to_nobody_behaves(rows: int) -> None:
+    domain, codes = tied(10)
+    model, released = fitted(counts(codes[:rows], domain), domain, "0.5")
+    table = model.marginal((0, 1, 2))  # type: ignore[attr-defined]
+    assert np.isfinite(table).all()
+    assert table.min() >= 0
+    assert spent(released.noises) <= rho_of("0.5", "1e-9")
+
+
+def test_no_sum_overflows_whatever_the_table_holds() -> None:
+    huge = np.full(1000, LIMIT, np.int64)
+    assert 0 <= _distance(huge, np.zeros(1000)) < 2**62
+    assert 0 <= _distance(np.zeros(1000, np.int64), np.full(1000, 1e300)) < 2**62
+
+
+def test_a_distance_moves_by_no_more_than_the_marginal() -> None:
+    rng = np.random.default_rng(0)
+    believed = rng.random(50) * 100
+    for _ in range(200):
+        here = rng.integers(0, 100, 50)
+        moved = rng.integers(-5, 6, 50)
+        there = np.maximum(here + moved, 0)
+        assert abs(_distance(here, believed) - _distance(there, believed)) <= np.abs(here - there).sum()
+
+
+def test_progress_is_told_from_beginning_to_end() -> None:
+    domain, codes = tied(500)
+    told: list[float] = []
+    fitted(counts(codes, domain), domain, progress=lambda _what, done: told.append(done))
+    assert told == sorted(told)
+    assert told[0] <= 0.1

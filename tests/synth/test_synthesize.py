@@ -1,0 +1,206 @@
+"""A synthetic table of a vault: one charge, a record, rows in its schema, and refusals that cost nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pytest
+
+from discreet import noise
+from discreet.errors import BudgetExceeded, DiscreetError, NotForRelease, ParameterError, QuestionRefused
+from discreet.ledger import Budget
+from discreet.synth import Synthetic, synthesize
+from discreet.synth.accounting import rho_of
+from discreet.vault.schema import Category, Integer, Text
+from discreet.vault.vault import Vault
+from tests.synth.tables import COLUMNS, people, sealed
+
+
+@pytest.fixture(scope="module")
+def vault(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vault]:
+    with sealed(people(), tmp_path_factory.mktemp("synth") / "people.vault") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def table(vault: Vault) -> Synthetic:
+    return synthesize(vault, epsilon=8, delta="1e-9", impossible=["age < 15 and married"])
+
+
+def test_rows_have_the_schema_of_the_vault(table: Synthetic) -> None:
+    rows = table.to_arrow()
+    assert rows.column_names == list(COLUMNS)
+    kinds = [pyarrow.int64(), pyarrow.string(), pyarrow.float64(), pyarrow.bool_(), pyarrow.date32()]
+    assert rows.schema.types == kinds
+    assert rows["age"].null_count > 0
+    assert [rows[name].null_count for name in ("city", "income", "married", "day")] == [0, 0, 0, 0]
+    incomes = rows["income"].to_numpy()
+    assert np.all(incomes % 100 == 0)
+    assert incomes.min() >= 0 and incomes.max() <= 200_000  # noqa: PT018
+    assert len(rows) == round(table.total)
+    assert table.to_pandas().shape == (len(rows), 5)
+    assert table.to_polars().shape == (len(rows), 5)
+
+
+def test_rows_look_like_the_table(table: Synthetic) -> None:
+    """At ε = 8 the noise is a few rows; the bounds leave room for ten times that."""
+    rows, truth = table.to_pandas(), people().to_pandas()
+    assert abs(len(rows) - len(truth)) < 200
+    assert abs(rows["age"].mean() - truth["age"].mean()) < 3
+    assert abs(rows["income"].mean() - truth["income"].mean()) < 1500
+    here, there = (frame[frame["city"] == "Oslo"]["income"].mean() for frame in (rows, truth))
+    assert abs(here - there) < 2500
+    assert abs(rows["married"].mean() - truth["married"].mean()) < 0.05
+
+
+def test_nobody_is_what_was_declared_impossible(table: Synthetic) -> None:
+    rows = table.to_pandas()
+    assert not ((rows["age"] < 15) & rows["married"]).any()
+
+
+def test_a_bin_that_a_condition_cuts_through_keeps_to_it(vault: Vault) -> None:
+    made = synthesize(
+        vault, ["age", "married"], epsilon=5, bins={"age": [0, 10, 60]}, impossible=["age < 25 and married"]
+    )
+    rows = made.to_pandas()
+    assert ((rows["age"] >= 25) & (rows["age"] < 60) & rows["married"]).any()
+    assert not ((rows["age"] < 25) & rows["married"]).any()
+
+
+def test_it_is_one_charge_and_the_same_call_again_is_free(vault: Vault, table: Synthetic) -> None:
+    before = vault.ledger.balance()
+    again = synthesize(vault, epsilon=8, delta="1e-9", impossible=["age < 15 and married"], rows=7, seed=3)
+    assert vault.ledger.balance().spent == before.spent
+    assert again.free and not table.free  # noqa: PT018
+    assert len(again.to_arrow()) == 7
+    assert np.allclose(again.model.marginal((0, 1)), table.model.marginal((0, 1)))
+
+
+def test_the_charge_is_what_was_agreed(vault: Vault) -> None:
+    before = vault.ledger.balance().spent.rho
+    synthesize(vault, ["city", "married"], epsilon="0.5")
+    middle = vault.ledger.balance().spent.rho
+    assert middle - before == Fraction(1, 8)
+    synthesize(vault, ["city", "married"], epsilon="0.5", delta="1e-9")
+    assert vault.ledger.balance().spent.rho - middle == rho_of("0.5", "1e-9")
+
+
+def test_rows_are_another_draw_for_free(table: Synthetic) -> None:
+    few = table.drawn(50, seed=1)
+    assert len(few.to_arrow()) == 50
+    assert few.to_arrow().equals(table.drawn(50, seed=1).to_arrow())
+    assert not few.to_arrow().equals(table.drawn(50, seed=2).to_arrow())
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"columns": ["pay"]}, "no column 'pay'"),
+        ({"columns": []}, "list of columns"),
+        ({"epsilon": 0}, "epsilon"),
+        ({"delta": 2}, "delta must be below 1"),
+        ({"rows": -1}, "rows"),
+        ({"workload": [["age", "pay"]]}, "no column 'pay'"),
+        ({"workload": []}, "a workload names sets"),
+        ({"workload": {("age",): -1.0}}, "above 0"),
+        ({"impossible": ["age < 15"]}, "condition on two columns"),
+        ({"impossible": ["age < "]}, "."),
+        ({"bins": {"pay": 3}}, "pay"),
+        ({"prior": {"age": [1]}}, "no column city"),
+    ],
+)
+def test_what_is_refused_costs_nothing(vault: Vault, changes: dict[str, Any], words: str) -> None:
+    before = vault.ledger.balance().spent
+    with pytest.raises(DiscreetError, match=words):
+        synthesize(vault, **{"epsilon": 1, **changes})
+    assert vault.ledger.balance().spent == before
+
+
+def test_a_budget_that_is_too_small_refuses_before_anything_is_asked(tmp_path: Path) -> None:
+    with sealed(people(100), tmp_path / "v", budget=Budget("0.1", "1e-9")) as vault:
+        with pytest.raises(BudgetExceeded):
+            synthesize(vault, epsilon=5)
+        assert vault.ledger.balance().spent.rho == 0
+
+
+def test_a_vault_without_delta_refuses_and_says_what_to_do(tmp_path: Path) -> None:
+    with (
+        sealed(people(100), tmp_path / "v", budget=Budget(1)) as vault,
+        pytest.raises(ParameterError, match=r"budget with δ.*amend"),
+    ):
+        synthesize(vault, epsilon="0.5")
+
+
+def test_texts_are_left_out_and_refused_by_name(tmp_path: Path) -> None:
+    rows = people(200).append_column("word", pyarrow.array(["tea"] * 200))
+    with sealed(rows, tmp_path / "v", columns={**COLUMNS, "word": Text()}) as vault:
+        made = synthesize(vault, epsilon=1)
+        assert "word" not in made.domain.names
+        assert any("word" in note for note in made.notes)
+        with pytest.raises(ParameterError, match="word is a text"):
+            synthesize(vault, ["word"], epsilon=1)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5])
+def test_next_to_nobody_gives_a_table_that_says_so(tmp_path: Path, rows: int) -> None:
+    with sealed(people(rows), tmp_path / "v") as vault:
+        made = synthesize(vault, epsilon="0.5", rows=20)
+        assert len(made.to_arrow()) == 20
+        assert any("too few rows" in note for note in made.notes)
+
+
+def test_thousands_of_labels_are_binned_and_come_back_as_labels(tmp_path: Path) -> None:
+    labels = [f"place {i:04d}" for i in range(3000)]
+    rng = np.random.default_rng(0)
+    places = np.where(rng.random(5000) < 0.5, 7, rng.integers(0, 3000, 5000))
+    rows = pyarrow.table(
+        {"who": range(5000), "place": [labels[i] for i in places], "age": rng.integers(0, 90, 5000)}
+    )
+    columns = {"place": Category(labels), "age": Integer(0, 110)}
+    with sealed(rows, tmp_path / "v", columns=columns) as vault:
+        made = synthesize(vault, epsilon=5)
+        assert max(made.domain.sizes) <= 40
+        found = made.to_pandas()["place"]
+        assert set(found.dropna()) <= set(labels)
+        busiest = made.axes[0]
+        assert 0.3 < made.model.ones[0][np.searchsorted(busiest.starts, 7, "right") - 1] / made.total < 0.7
+
+
+def test_bins_of_ones_own_are_kept(vault: Vault) -> None:
+    made = synthesize(vault, ["age", "city"], epsilon=1, bins={"age": [18, 65]})
+    assert made.axes[0].starts == (0, 18, 65)
+    assert made.marginal(["age"]).levels == ((0, 18, 65, None),)
+
+
+def test_a_public_table_helps_where_noise_hides_everything(tmp_path: Path) -> None:
+    with sealed(people(1500), tmp_path / "v") as vault:
+        public = people(1500, seed=9)
+        helped, alone = (synthesize(vault, epsilon="0.1", prior=prior) for prior in (public, None))
+        truth = people(1500)
+        assert helped.compare(truth).mean(2)[0] < alone.compare(truth).mean(2)[0]  # type: ignore[index]
+
+
+def test_one_column_alone(vault: Vault) -> None:
+    made = synthesize(vault, ["married"], epsilon=2)
+    assert abs(made.to_pandas()["married"].mean() - people()["married"].to_numpy().mean()) < 0.05
+
+
+def test_what_is_made_from_test_bits_never_leaves(vault: Vault) -> None:
+    with noise.deterministic(1):
+        made = synthesize(vault, ["city", "day"], epsilon=1)
+    for doing in (made.to_arrow, made.to_pandas, lambda: made.marginal(["city"]), made.compare):
+        with pytest.raises(NotForRelease):
+            doing()
+    fresh = synthesize(vault, ["city", "day"], epsilon=1)
+    assert not fresh.free
+    assert not fresh.test_bits
+
+
+def test_a_condition_that_is_no_condition_is_refused_in_words(vault: Vault) -> None:
+    with pytest.raises(QuestionRefused):
+        synthesize(vault, epsilon=1, impossible=["age + married"])
