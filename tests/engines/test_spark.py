@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import os
 import signal
 import subprocess
@@ -20,7 +22,7 @@ from sqlglot import exp
 from sqlglot.expressions import Expression
 
 from discreet.engines.contract import Engine
-from discreet.engines.spark import FILES, MARK, SETTINGS, Spark, files
+from discreet.engines.spark import FILES, MARK, SETTINGS, Spark, files, ours
 from discreet.engines.statement import Rows, Statement
 from discreet.errors import DatabaseUnavailable, ParameterError, QuestionRefused
 from tests.engines.python_rows import PythonRows
@@ -217,24 +219,20 @@ HOSTILE_SETTINGS = {
 
 def test_what_a_session_was_told_changes_no_answer_and_stays_as_it_was(spark: SparkSession) -> None:
     before = {name: spark.conf.get(name) for name in HOSTILE_SETTINGS}
-    texts = ["${spark.app.name}", "tests", "a\\nb", "a\nb", "it's"]
-    spark.createDataFrame([(4096, text) for text in texts], "w SMALLINT, c0 STRING").createOrReplaceTempView(
-        "texts"
-    )
+    texts = {"${spark.app.name}": 1, "tests": 2, "a\\nb": 3, "a\nb": 4, "it's": 5}
+    frame = spark.createDataFrame([(weight, text) for text, weight in texts.items()], "w SMALLINT, c0 STRING")
+    frame.createOrReplaceTempView("texts")
     with table(spark, "SELECT * FROM texts") as name:
         try:
             for setting, value in HOSTILE_SETTINGS.items():
                 spark.conf.set(setting, value)
             engine = Spark(name, spark, limits={"w": 4096})
-            found = totals(
-                engine.run(engine.rows.sums(where=None, keys=[exp.column("c0")], sums=[exp.column("w")]))
-            )
-            assert found == {(text,): [4096] for text in texts}
-            for text in texts:
+            by_text = engine.rows.sums(where=None, keys=[exp.column("c0")], sums=[exp.column("w")])
+            assert totals(engine.run(by_text)) == {(text,): [weight] for text, weight in texts.items()}
+            for text, weight in texts.items():
                 same = exp.EQ(this=exp.column("c0"), expression=exp.Literal.string(text))
-                assert totals(engine.run(engine.rows.sums(where=same, keys=[], sums=[exp.column("w")]))) == {
-                    (): [4096]
-                }
+                of_it = engine.rows.sums(where=same, keys=[], sums=[exp.column("w")])
+                assert totals(engine.run(of_it)) == {(): [weight]}
             assert {setting: spark.conf.get(setting) for setting in HOSTILE_SETTINGS} == HOSTILE_SETTINGS
         finally:
             for setting, was in before.items():
@@ -284,13 +282,25 @@ def test_rows_without_a_mark_say_nothing(engine: Engine) -> None:
     assert engine.mark() == ""
 
 
-def test_a_failure_quotes_no_row_nowhere(engine: Engine, capfd: pytest.CaptureFixture[str]) -> None:
-    failing = Statement(f"{engine.rows.name} WHERE CAST(c8 AS INTEGER) > 0", (), ("SUM(w)",))
-    with pytest.raises(DatabaseUnavailable, match=r"CAST_INVALID_INPUT\).*not repeated") as caught:
-        engine.run(failing)
-    assert not any(text in str(caught.value) for text in ("quoted", "👍", "ΑΣ"))
-    assert caught.value.__context__ is None
-    assert capfd.readouterr().err == ""
+def test_a_failure_quotes_no_row_nowhere(engine: Engine, spark: SparkSession) -> None:
+    from pyspark.errors import PySparkException
+    from pyspark.logger import PySparkLogger
+
+    logger, written = PySparkLogger.getLogger("SQLQueryContextLogger"), io.StringIO()
+    handler = logging.StreamHandler(written)
+    logger.addHandler(handler)
+    try:
+        failing = Statement(f"{engine.rows.name} WHERE CAST(c8 AS INTEGER) > 0", (), ("SUM(w)",))
+        with pytest.raises(DatabaseUnavailable, match=r"CAST_INVALID_INPUT\).*not repeated") as caught:
+            engine.run(failing)
+        assert not any(text in str(caught.value) for text in ("quoted", "👍", "ΑΣ"))
+        assert caught.value.__context__ is None
+        assert written.getvalue() == ""
+        with pytest.raises(PySparkException):
+            ours(spark).sql("SELECT CAST('the user\\'s own' AS INTEGER)").collect()
+        assert "the user's own" in written.getvalue()
+    finally:
+        logger.removeHandler(handler)
 
 
 def test_sums_that_would_wrap_fail_and_give_no_number(engine: Engine) -> None:

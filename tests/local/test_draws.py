@@ -16,7 +16,7 @@ from discreet.local.draws import FRESH, SCALE, Keyed
 def words(key: bytes, context: bytes, count: int) -> list[int]:
     """The stream as its definition reads, written another way."""
     blocks = b"".join(hmac.digest(key, context + bytes([0, 0, 0, i]), hashlib.sha256) for i in range(count))
-    return np.frombuffer(blocks, "<u8")[:count].tolist()
+    return [int(word) for word in np.frombuffer(blocks, "<u8")[:count]]
 
 
 def test_keyed_coins_compare_one_word_each_with_the_threshold() -> None:

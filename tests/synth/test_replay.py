@@ -71,6 +71,7 @@ def test_a_whole_synthesis_is_private_on_every_neighbour_that_is_tried() -> None
     assert not verdict.caught, verdict.words
 
 
+@pytest.mark.slow
 def test_the_auditor_would_see_a_marginal_that_was_looked_at_without_noise(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -4,8 +4,8 @@ Statements run in a session of our own, made from the user's: it shares the cata
 own settings, on which the meaning of a statement depends (`SETTINGS`). Arithmetic is ANSI: what overflowed would
 fail, and not wrap or become NULL. Nothing that is written after a `$` is replaced in a statement.
 
-A sum of BIGINTs could overflow, so that whatever may grow is added up as a DECIMAL of 38 digits; those arrive as
-Arrow decimals and are read as integers, never as floats.
+A sum of BIGINTs could overflow, so that whatever may grow is added up in two halves, or as a DECIMAL of 38 digits.
+Decimals arrive as such and are read as integers, never as floats.
 
 The table of the rows is written once. It says of itself what it was sealed as, and which files it consists of. An
 answer is of these files: if one was added, removed or replaced, nobody knows what one person weighs in the rest.
@@ -244,6 +244,8 @@ def _reason(error: Exception) -> str:
     condition = _condition(error)
     if condition.startswith("TABLE_OR_VIEW_NOT_FOUND"):
         return ": it is not there. Restore it from a backup, or seal again."
+    if condition.startswith(("SCHEMA_NOT_FOUND", "NAMESPACE_NOT_FOUND", "CATALOG_NOT_FOUND")):
+        return ": there is no such schema or catalogue. Make it first: CREATE SCHEMA …"
     return f" ({condition}). What it says of it may quote a row and is not repeated here; see its log."
 
 
@@ -288,11 +290,11 @@ def _quietly(work: Callable[[], Found]) -> Found:
         logger = PySparkLogger.getLogger(name)
         if _spoken not in logger.filters:
             logger.addFilter(_spoken)
-    _quiet.here = True
+    before, _quiet.here = getattr(_quiet, "here", False), True
     try:
         return work()
     finally:
-        _quiet.here = False
+        _quiet.here = before
 
 
 def _spoken(record: logging.LogRecord) -> bool:

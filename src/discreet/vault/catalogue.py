@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import re
 import socket
+import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -39,7 +40,9 @@ SEALING = "discreet.sealing"
 
 _SUFFIX = "__sealing_"
 _PART = r"(?:`(?:[^`]|``)+`|[^`.\s]+)"
+_KEEPING = ("parquet", "orc", "delta", "iceberg", "hudi")  # formats in which a value is read as it was written
 _at_work: set[str] = set()  # the tables that this process is sealing
+_lock = threading.Lock()
 
 
 class Catalogue:
@@ -49,6 +52,8 @@ class Catalogue:
 
     def __init__(self, user: SparkSession, parts: tuple[str, ...], description: Description):
         self._session, self._user = ours(user), user
+        if self._session.conf.get("spark.sql.sources.default") not in _KEEPING:
+            self._session.conf.set("spark.sql.sources.default", "parquet")
         self._parts, self._token = parts, uuid4().hex[:12]
         self._most = description.rows_per_person
         self._text = description.has_text
@@ -67,11 +72,16 @@ class Catalogue:
 
     def begin(self) -> None:
         """See that the name is free, and remove what the dead left behind."""
-        if self.table in _at_work:
-            raise _busy(self.table, "another thread of this process")
-        for name in self._left_behind():
-            self._drop(name)
-        _at_work.add(self.table)
+        with _lock:
+            if self.table in _at_work:
+                raise _busy(self.table, "another thread of this process")
+            _at_work.add(self.table)
+        try:
+            for name in self._left_behind():
+                self._drop(name)
+        except BaseException:
+            _at_work.discard(self.table)
+            raise
 
     def opened(self, source: Source, wanted: Iterable[str] | None, name: str) -> Reading:
         """Let our session see a DataFrame of the user's."""
@@ -109,8 +119,7 @@ class Catalogue:
     def write(self, query: str, mark: str, stage: str, progress: Progress | None) -> None:
         """Write the sealed rows, look at the bound, and mark them."""
         self._write(self.table, query, stage, progress)
-        self._check_bound()
-        marks = {MARK: mark, FILES: files(read(self._session, self.table)) or "none"}
+        marks = {MARK: mark, FILES: self._bounded() or "none"}
         self._run(f"ALTER TABLE {self.table} SET TBLPROPERTIES ({_listed(marks)})")
         self._run(f"ALTER TABLE {self.table} UNSET TBLPROPERTIES IF EXISTS ('{SEALING}')")
 
@@ -153,17 +162,21 @@ class Catalogue:
                 "for others. Take rows= in a namespace without one."
             )
 
-    def _check_bound(self) -> None:
-        """See in the table itself that nobody weighs more than is allowed."""
+    def _bounded(self) -> str:
+        """See in the table itself that nobody weighs more than is allowed. Return of which files that is true."""
         spots = f" OR COUNT(CASE WHEN spot THEN 1 END) > {self._most}" if self._text else ""
         over = (
             f"SELECT person FROM {self.table} GROUP BY person HAVING SUM(w) > {UNIT * self._most}{spots} LIMIT 1"
         )
-        if asked(self._session, over, "could not look at the bound").num_rows:
+        failed = "could not look at the bound"
+        plan = told(lambda: self._session.sql(over), failed, SealingFailed)
+        seen = files(plan)
+        if told(lambda: stoppable(self._session, plan.toArrow), failed, SealingFailed).num_rows:
             raise SealingFailed(
                 "Spark wrote some rows twice, so that a person weighs more than is allowed. Nothing was kept. "
                 "Seal again; if it recurs, look at how its file system commits what tasks have written."
             )
+        return seen
 
     def _part(self) -> float:
         """The part of the tasks now planned that is done."""
