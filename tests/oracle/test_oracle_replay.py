@@ -43,11 +43,11 @@ def conversation(trusting: bool) -> Any:
                     pyarrow.table(typed),
                     to=f"{folder}/people.vault",
                     person="who",
-                    rows_per_person=2,
+                    rows_per_person=1,
                     columns=COLUMNS,
                     budget=Budget(30, "1e-6"),
                 ) as vault,
-                oracle(vault, list(COLUMNS), epsilon=3, within=20, bins={"age": 5}) as opened,
+                oracle(vault, list(COLUMNS), epsilon=3, within=60, bins={"age": 5}) as opened,
             ):
                 if trusting:
                     opened._seen = 10**6
@@ -77,6 +77,8 @@ def _text(name: str, value: Any) -> str | None:
 
 
 def test_a_conversation_with_an_oracle_is_private_on_hostile_tables() -> None:
+    said, _ = conversation(True)(ROWS)
+    assert any("checked" in answer[3] for answer in said)
     found = findings(conversation(True), ROWS, person="who", limit=1)
     assert not found, found[0].words
 
