@@ -35,7 +35,8 @@ def rows_of(session: SparkSession, description: Description) -> list[dict[str, A
     table = description.table
     if description.version > 1:
         table = f"{table[:-1]}_{description.version}`"
-    return [row.asDict() for row in session.table(table).collect()]
+    rows: list[dict[str, Any]] = session.table(table).toArrow().to_pylist()  # as an engine reads texts: strictly
+    return rows
 
 
 def tables_in(session: SparkSession) -> set[str]:
