@@ -51,7 +51,7 @@ EPSILON, DELTA = 1, "1e-9"
 ALPHA = {"adult": "0.012", "binary": "0.011"}
 """Such that Laplace noise answers about a tenth of the stream: with more there would be nothing to compare."""
 
-ADULT = Path("/work/shared/data/adult")
+ADULT = Path(__file__).parents[2] / "shared" / "data" / "adult"  # beside the project, if it is there
 COLUMNS = ["age", "workclass", "education-num", "marital-status", "relationship", "race", "sex", "income>50K"]
 STEADY = 0.2
 """The last part of a stream, in which everyone has learned what they can."""

@@ -50,7 +50,7 @@ pytestmark = pytest.mark.xdist_group("postgres")
         ("postgresql://ana:p%40w%23@h1:5432,[::1]:5433/d", "postgresql://ana@h1:5432,[::1]:5433/d", None),
         ("postgresql:///d?host=/run/pg&user=ana#p", "postgresql:///d?host=/run/pg&user=ana#p", "p"),
         ("postgresql://h/d?password=pw&sslpassword=pw&sslmode=require", "postgresql://h/d", None),
-        ("postgresql://h/d?sslkey=/home/pw&passfile=/pw&scram_client_key=pw", "postgresql://h/d", None),
+        ("postgresql://h/d?sslkey=/keys/pw&passfile=/pw&scram_client_key=pw", "postgresql://h/d", None),
         (
             "postgresql://h/d#Leute%20in%20%22Ö%22%23",
             "postgresql://h/d#Leute%20in%20%22%C3%96%22%23",
