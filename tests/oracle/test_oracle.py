@@ -99,6 +99,12 @@ def test_sums_and_averages_say_how_sure_they_are(oracle: Oracle) -> None:
     assert mean.low <= mean.value <= mean.high
     assert abs(mean.value - np.mean(paid)) <= 4 * mean.error
     assert mean.error < 500
+    turned = oracle.ask("select avg(2 * pay - 100) from people where city = 'Oslo'")
+    assert turned.low <= turned.value <= turned.high
+    assert abs(turned.value - (2 * np.mean(paid) - 100)) <= 4 * turned.error
+    owed = oracle.ask("select sum(2 * pay - 100) from people where city = 'Oslo'")
+    assert owed.low <= owed.value <= owed.high
+    assert abs(owed.value - (2 * sum(paid) - 100 * len(paid))) <= 4 * owed.error
     counted = oracle.ask("select count(age) from people")
     assert abs(counted.value - sum(age is not None for age in TABLE["age"])) < 2 * oracle.width
 

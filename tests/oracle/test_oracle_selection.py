@@ -155,7 +155,7 @@ def test_bins_may_begin_where_their_owner_says(vault: Vault) -> None:
         ("select city, count(*) from people group by city", "one number at a time"),
         ("select count(*), sum(pay) from people", "one number at a time"),
         ("select median(pay) from people", "adds up rows"),
-        ("select sum(age * 2) from people", "one of its own columns"),
+        ("select sum(age * age) from people", "one of its own columns"),
         ("select count(*) from people where word = 1", "not about"),
     ],
 )

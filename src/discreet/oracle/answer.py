@@ -104,9 +104,9 @@ def count(part: Part) -> tuple[float, float, float]:
 def total(counted: Part, summed: Part, slack: Fraction, term: Term) -> tuple[float, float, float]:
     """Return value and ends of the sum of a column: least·rows + (most − least)·(sum of shares)."""
     rows, share = count(counted), _share(counted, summed, slack)
-    least, span = float(term.least), float(term.most - term.least)
-    ends = [least * r for r in rows[1:]]
-    return least * rows[0] + span * share[0], min(ends) + span * share[1], max(ends) + span * share[2]
+    least, span = float(term.least), float(term.most - term.least)  # either may be negative
+    ends, parts = [least * r for r in rows[1:]], [span * s for s in share[1:]]
+    return least * rows[0] + span * share[0], min(ends) + min(parts), max(ends) + max(parts)
 
 
 def mean(counted: Part, summed: Part, slack: Fraction, term: Term) -> tuple[float, float, float]:
@@ -119,7 +119,8 @@ def mean(counted: Part, summed: Part, slack: Fraction, term: Term) -> tuple[floa
     low, high = part(share[1], rows[2], 0.0), part(share[2], rows[1], 1.0)
     value = min(max(part(share[0], rows[0], 0.5), low), high)
     least, span = float(term.least), float(term.most - term.least)
-    return least + span * value, least + span * low, least + span * high
+    ends = sorted((least + span * low, least + span * high))
+    return least + span * value, ends[0], ends[1]
 
 
 def _share(counted: Part, summed: Part, slack: Fraction) -> tuple[float, float, float]:
