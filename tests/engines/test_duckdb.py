@@ -181,7 +181,7 @@ def test_a_forked_process_asks_too_and_ends_in_peace(tmp_path: Path) -> None:
 
 
 INTERRUPTED = """
-import dataclasses, sys, threading, time
+import dataclasses, os, sys, threading, time
 from sqlglot import exp
 from discreet.engines.duckdb import DuckDB
 engine = DuckDB(sys.argv[1])
@@ -193,7 +193,7 @@ def others():
 def tell():
     begun = others()
     while others() < begun + 0.3:
-        time.sleep(0.01)
+        os.sched_yield()
     print("running", flush=True)
 total("few")
 threading.Thread(target=tell, daemon=True).start()

@@ -10,7 +10,7 @@ from sqlglot import exp, parse_one
 from sqlglot.expressions import Expression
 
 from discreet.engines import emit
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, QuestionRefused
 
 LIMITS = {"w": 4096, "c0": 127, "c1": 32767, "c2": 2**31 - 1, "c3": 2**62}
 
@@ -146,9 +146,9 @@ def test_what_is_not_on_the_list_is_refused(text: str) -> None:
 
 
 def test_what_may_leave_126_bits_is_refused_before_it_runs() -> None:
-    with pytest.raises(ParameterError, match="126 bits"):
+    with pytest.raises(QuestionRefused, match="126 bits"):
         emit.sql(tree("c3 * c3 * 4"), limits=LIMITS)
-    with pytest.raises(ParameterError, match="126 bits"):
+    with pytest.raises(QuestionRefused, match="126 bits"):
         emit.total(tree("c3 * c3"), limits=LIMITS)
     with pytest.raises(ParameterError, match="positive constants"):
         emit.sql(tree("c0 // c1"), limits=LIMITS)
@@ -190,7 +190,7 @@ def test_no_row_overflows_and_every_value_is_within_the_derived_bounds(written: 
     low, high = emit.reach(written, limits)
     try:
         text = emit.sql(written, limits=limits)
-    except ParameterError:  # more than 126 bits on the way
+    except QuestionRefused:  # more than 126 bits on the way
         return
     corners = " CROSS JOIN ".join(
         f"(VALUES (0::{kind}), ({limit}::{kind}), (NULL)) AS _{name}({name})"

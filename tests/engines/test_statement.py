@@ -7,7 +7,7 @@ from sqlglot import exp
 from sqlglot.expressions import Expression
 
 from discreet.engines.statement import Rows
-from discreet.errors import ParameterError
+from discreet.errors import QuestionRefused
 
 ROWS = Rows("people", limits={"w": 4096, "c0": 110, "c1": 2**62})
 
@@ -27,7 +27,7 @@ def test_declared_limits_decide_the_type_of_arithmetic() -> None:
 
 
 def test_what_may_leave_126_bits_is_refused_when_it_is_written() -> None:
-    with pytest.raises(ParameterError, match="126 bits"):
+    with pytest.raises(QuestionRefused, match="126 bits"):
         ROWS.sums(where=None, keys=[], sums=[product("w", "c1", "c1")])
 
 

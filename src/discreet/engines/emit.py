@@ -25,7 +25,7 @@ from sqlglot.expressions import Expression
 
 from discreet.engines import letters
 from discreet.engines.dialects import DIALECTS, Dialect
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, QuestionRefused
 
 WIDEST = 2**126
 _UNKNOWN = 2**62  # a column of which nothing is said: BIGINT, and codes stay below 2**62
@@ -91,7 +91,7 @@ def total(tree: Expression, dialect: str = "duckdb", *, limits: Mapping[str, int
     """
     furthest, words = max(map(abs, reach(tree, limits))), DIALECTS[dialect]
     if furthest > WIDEST >> 40:  # so that 2**40 rows still add up
-        raise ParameterError(
+        raise QuestionRefused(
             "a sum of this expression may leave 126 bits. Coarsen its columns before it is asked."
         )
     template = next((text for limit, text in words.narrow_totals if furthest < limit), words.total)
@@ -234,7 +234,7 @@ class _Text:
             return None
         *_, size = _span(tree, self.limits)
         if size >= WIDEST:
-            raise ParameterError(
+            raise QuestionRefused(
                 "an expression may leave 126 bits. Coarsen its columns, or multiply fewer of them."
             )
         return "INTEGER" if size < 2**31 else "BIGINT" if size < 2**63 else "WIDE"

@@ -71,7 +71,7 @@ class Cells:
         place: Expression | None = None
         for key in self._declared:
             code, size = key.code, len(key.values or ())
-            if key.missing:
+            if key.missing and len(self._declared) > 1:  # engines group a column by itself faster, NULL and all
                 code = trees.case([(trees.is_null(code), trees.number(size))], code)
             place = code if place is None else trees.binary(exp.Add, trees.times(place, key.groups or 0), code)
         return [*(key.code for key in self.open), *([] if place is None else [place])]
@@ -80,7 +80,9 @@ class Cells:
         """Return the place of every group that an engine found among all groups; −1 for none."""
         texts, width = len(self.open), len(self._declared)
         inner: list[Any] = [key[texts] for key in found] if width else [0] * len(found)
-        place = np.fromiter((-1 if k is None or not 0 <= k < self.declared else k for k in inner), np.int64)
+        alone = width == 1 and self._declared[0].missing  # then NULL is left as it is, and has the last place
+        last, most = (self.declared - 1, self.declared - 1) if alone else (-1, self.declared)
+        place = np.fromiter((last if k is None else k if 0 <= k < most else -1 for k in inner), np.int64)
         if not texts:
             return place
         numbers = {name: number for number, name in enumerate(names or ())}

@@ -199,7 +199,7 @@ def _selection(
     if budget.pure:
         names = ", ".join(key.name for key in grid.open)
         raise QuestionRefused(
-            f"Which values of {names} occur can be told only with a δ, and this ledger has none: no pure noise "
+            f"Which values of {names} occur can be told only with a δ, and this budget has none: no pure noise "
             "hides that one person alone has written something. Declare the values, dp.Category([…]), or give the "
             f'vault a budget with a δ: dp.Budget({float(budget.epsilon):g}, delta="1e-9").'
         )
