@@ -9,6 +9,7 @@ tests/engines/test_duckdb.py.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
@@ -63,6 +64,15 @@ class Engine(Protocol):
     def close(self) -> None:
         """Let go of the rows."""
         ...
+
+
+def joined(keys: Sequence[Sequence[Any]], totals: Sequence[NDArray[Any]], size: int) -> Groups:
+    """Return groups from columns of keys and columns of totals, each of them `size` long."""
+    narrow = all(column.dtype == np.int64 for column in totals)
+    sums = np.empty((size, len(totals)), np.int64 if narrow else object)
+    for j, column in enumerate(totals):
+        sums[:, j] = column if narrow else column.tolist()  # no numpy integers among Python's
+    return Groups(list(zip(*keys, strict=True)) if keys else [()] * size, sums)
 
 
 def wide(rows: list[tuple[Any, ...]], keys: int) -> Groups:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.engines.contract import GroupKey, Groups, wide
+from discreet.engines.contract import Groups, joined, wide
 from discreet.engines.statement import Rows, Statement
 from discreet.engines.waiting import waited_for
 from discreet.errors import ParameterError
@@ -74,13 +74,7 @@ class DuckDB:
         if any(np.ma.is_masked(column) for column in added):  # more than 64 bits
             return wide(self._asked(statement.select(), lambda found: found.fetchall()), keys)
         size = len(columns[0]) if columns else 0
-        sums = np.empty((size, len(added)), np.int64)
-        for j, column in enumerate(added):
-            sums[:, j] = column
-        found: list[GroupKey] = (
-            list(zip(*(column.tolist() for column in read), strict=True)) if read else [() for _ in range(size)]
-        )
-        return Groups(found, sums)
+        return joined([column.tolist() for column in read], added, size)
 
     def mark(self) -> str:
         """Return the comment that the rows were given when they were sealed."""

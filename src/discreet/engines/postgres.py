@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from discreet.engines.contract import GroupKey, Groups
+from discreet.engines.contract import Groups, joined
 from discreet.engines.statement import Rows, Statement
 from discreet.engines.waiting import waited_for
 from discreet.errors import DatabaseUnavailable
@@ -66,13 +66,7 @@ class Postgres:
         table = self._asked(statement.select())
         keys = len(statement.keys)
         read, added = table.columns[:keys], table.columns[keys:]
-        columns = [_integers(column) for column in added]
-        narrow = all(column.dtype == np.int64 for column in columns)
-        sums = np.empty((table.num_rows, len(added)), np.int64 if narrow else object)
-        for j, column in enumerate(columns):
-            sums[:, j] = column if narrow else column.tolist()  # no numpy integers among Python's
-        found: list[GroupKey] = list(zip(*map(_codes, read), strict=True)) if read else [()] * table.num_rows
-        return Groups(found, sums)
+        return joined([*map(_codes, read)], [*map(_integers, added)], table.num_rows)
 
     def mark(self) -> str:
         """Return the comment that the rows were given when they were sealed."""

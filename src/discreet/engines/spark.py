@@ -28,7 +28,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from discreet.engines.contract import GroupKey, Groups
+from discreet.engines.contract import Groups, joined
 from discreet.engines.statement import Rows, Statement
 from discreet.engines.waiting import waited_for
 from discreet.errors import DatabaseUnavailable, DiscreetError, ParameterError
@@ -102,13 +102,7 @@ class Spark:
         )
         keys = len(statement.keys)
         read, added = table.columns[:keys], table.columns[keys:]
-        columns = [_integers(column) for column in added]
-        narrow = all(column.dtype == np.int64 for column in columns)
-        sums = np.empty((table.num_rows, len(added)), np.int64 if narrow else object)
-        for j, column in enumerate(columns):
-            sums[:, j] = column if narrow else column.tolist()  # no numpy integers among Python's
-        found: list[GroupKey] = list(zip(*map(_codes, read), strict=True)) if read else [()] * table.num_rows
-        return Groups(found, sums)
+        return joined([*map(_codes, read)], [*map(_integers, added)], table.num_rows)
 
     def mark(self) -> str:
         """Return what the rows were sealed as. What others did to the table until now is noticed."""

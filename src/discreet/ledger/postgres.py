@@ -114,13 +114,17 @@ _UNSAFE = "SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_write
 
 
 class PostgresStore:
-    """One schema of a server, many processes, threads and machines."""
+    """One schema of a server, many processes, threads and machines.
 
-    def __init__(self, address: str | Address, *, timeout: float = 30):
+    `within` is a transaction of someone else, who makes the ledger together with what it is for: all of it, or
+    nothing. Such a store is for `Ledger.create` alone.
+    """
+
+    def __init__(self, address: str | Address, *, timeout: float = 30, within: Connection | None = None):
         self._address = address if isinstance(address, Address) else Address.of(address)
         self._schema = identifier(self._address.schema)
         self._table = f"{self._schema}.entries"
-        self._timeout = timeout
+        self._timeout, self._within = timeout, within
 
     @property
     def name(self) -> str:
@@ -201,6 +205,9 @@ class PostgresStore:
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Connection]:
         """A transaction that is committed if its block ends, and leaves nothing if it raises."""
+        if self._within is not None:
+            yield self._within
+            return
         committing = False
         try:
             with connected(self._address, begin) as connection:

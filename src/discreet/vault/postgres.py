@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines.postgres import Postgres
@@ -27,7 +26,7 @@ from discreet.postgres import Address, connected, execute, from_driver, identifi
 from discreet.vault import joining, relations
 from discreet.vault.database import LOOKING, Database, make_private, pass_on
 from discreet.vault.description import Description
-from discreet.vault.sealing import fill, now
+from discreet.vault.sealing import fill, now, renewed
 from discreet.vault.sources import Source
 
 if TYPE_CHECKING:
@@ -87,15 +86,7 @@ class Schema:
         lock = f"LOCK TABLE {self._description} IN SHARE ROW EXCLUSIVE MODE NOWAIT"  # before the snapshot is taken
         with _in_words(self._address), connected(self._address, _SEALING + lock) as connection:
             old = _newest(connection, self._address)
-            description = replace(
-                old,
-                columns=columns if columns is not None else old.columns,
-                rows_per_person=rows_per_person if rows_per_person is not None else old.rows_per_person,
-                version=old.version + 1,
-                sealed_at=now(),
-                sources=(Source.of(source).words,),
-                joins=joining.words(tables, lookups, old.person),
-            )
+            description = renewed(old, source, columns, rows_per_person, tables, lookups)
             _sealed(connection, self._address, description, source, tables, lookups, progress)
             pass_on(connection, *(identifier(self._address.schema, _table(one)) for one in (old, description)))
 
@@ -135,20 +126,8 @@ def seal(
         run(connection, _DESCRIPTION.format(table=table))
         make_private(connection, table)
         _sealed(connection, address, description, source, tables, lookups, progress)
-        Ledger.create(_Store(address, connection), budget, strict=strict)
+        Ledger.create(PostgresStore(address, within=connection), budget, strict=strict)
     return description
-
-
-class _Store(PostgresStore):
-    """The store of a ledger that is made within a transaction of ours."""
-
-    def __init__(self, address: Address, connection: Connection):
-        super().__init__(address)
-        self._connection = connection
-
-    @contextmanager
-    def _transaction(self, begin: str) -> Iterator[Connection]:
-        yield self._connection
 
 
 def _sealed(

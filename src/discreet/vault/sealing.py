@@ -82,13 +82,7 @@ def seal(
     with workplace(target.parent, target.name) as place:
         with database(place / description.rows_file, memory=memory, threads=threads) as connection:
             fill(Embedded(connection), description, source, tables, lookups, progress)
-        if furnish is not None:
-            furnish(place)
-        make_private(place)
-        descriptions.write(description, place)
-        check_free(target)
-        os.rename(place, target)
-        descriptions.persist(target.parent)
+        settle(place, target, description, furnish)
     return description
 
 
@@ -113,15 +107,7 @@ def reseal(
     old = descriptions.read(vault)
     with alone(vault):
         old = descriptions.read(vault)
-        description = replace(
-            old,
-            columns=columns if columns is not None else old.columns,
-            rows_per_person=rows_per_person if rows_per_person is not None else old.rows_per_person,
-            version=old.version + 1,
-            sealed_at=now(),
-            sources=(Source.of(source).words,),
-            joins=joining.words(tables, lookups, old.person),
-        )
+        description = renewed(old, source, columns, rows_per_person, tables, lookups)
         with workplace(vault, "rows") as place:
             with database(place / description.rows_file, memory=memory, threads=threads) as connection:
                 fill(Embedded(connection), description, source, tables, lookups, progress)
@@ -130,6 +116,37 @@ def reseal(
             descriptions.persist(vault)
             descriptions.write(description, vault)
     return description
+
+
+def settle(place: Path, target: Path, description: Description, furnish: Callable[[Path], None] | None) -> None:
+    """Move a directory that has its rows to where the vault is to be, with its description and ledger."""
+    if furnish is not None:
+        furnish(place)
+    make_private(place)
+    descriptions.write(description, place)
+    check_free(target)
+    os.rename(place, target)
+    descriptions.persist(target.parent)
+
+
+def renewed(
+    old: Description,
+    source: Any,
+    columns: Mapping[str, Column] | None,
+    rows_per_person: int | None,
+    tables: Sequence[Any],
+    lookups: Mapping[str, Any] | None,
+) -> Description:
+    """Return the description of the next version of a vault."""
+    return replace(
+        old,
+        columns=columns if columns is not None else old.columns,
+        rows_per_person=rows_per_person if rows_per_person is not None else old.rows_per_person,
+        version=old.version + 1,
+        sealed_at=now(),
+        sources=(Source.of(source).words,),
+        joins=joining.words(tables, lookups, old.person),
+    )
 
 
 def fill(

@@ -12,10 +12,8 @@ say. Tested in tests/vault/test_spark.py.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +23,9 @@ from discreet.vault import dataframes, joining
 from discreet.vault import description as descriptions
 from discreet.vault.catalogue import Catalogue, full_name, named, quoted
 from discreet.vault.description import Description
-from discreet.vault.sealing import check_free, fill, now
+from discreet.vault.sealing import check_free, fill, now, renewed, settle
 from discreet.vault.sources import Source
-from discreet.vault.workplace import alone, make_private, workplace
+from discreet.vault.workplace import alone, workplace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,13 +75,7 @@ def seal(
         _catalogue(session, description, target) as catalogue,
     ):
         fill(catalogue, description, source, tables, lookups, progress)
-        if furnish is not None:
-            furnish(place)
-        make_private(place)
-        descriptions.write(description, place)
-        check_free(target)
-        os.rename(place, target)
-        descriptions.persist(target.parent)
+        settle(place, target, description, furnish)
     return description
 
 
@@ -102,15 +94,7 @@ def reseal(
     vault = Path(to).absolute()
     with alone(vault):
         old = descriptions.read(vault)
-        description = replace(
-            old,
-            columns=columns if columns is not None else old.columns,
-            rows_per_person=rows_per_person if rows_per_person is not None else old.rows_per_person,
-            version=old.version + 1,
-            sealed_at=now(),
-            sources=(Source.of(source).words,),
-            joins=joining.words(tables, lookups, old.person),
-        )
+        description = renewed(old, source, columns, rows_per_person, tables, lookups)
         with _catalogue(_session(source, session), description, vault) as catalogue:
             fill(catalogue, description, source, tables, lookups, progress)
             descriptions.write(description, vault)
