@@ -9,7 +9,8 @@
     noise        random bits to exact integer noise
     privacy      what a guarantee is, and how guarantees add up
     mechanisms   one private release each
-    oracle       many queries, few of them paid: multiplicative weights, MWEM, BLR
+    oracle       many queries, few of them paid: vault.oracle, and multiplicative weights, MWEM, BLR
+    synth        rows that nobody lived, with the marginals of those who did: vault.synthesize
     plots        pictures of costs and risks (needs `discreet[plots]`)
     audit        attacks on all of these, and on anything else that claims to be private
 
@@ -27,7 +28,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet import audit, errors, mechanisms, noise, oracle, plots, privacy
+    from discreet import audit, errors, mechanisms, noise, oracle, plots, privacy, synth
     from discreet.ledger import Budget, Ledger
     from discreet.vault.builder import select, where
     from discreet.vault.release import Release
@@ -71,6 +72,7 @@ __all__ = [
     "plots",
     "privacy",
     "select",
+    "synth",
     "where",
 ]
 

@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow
 
 from discreet.ledger import Budget
-from discreet.oracle.opening import oracle
-from discreet.oracle.oracle import Oracle
+from discreet.oracle import Oracle
 from discreet.vault.schema import Category, Column, Integer, Real
 from discreet.vault.vault import Vault
 
@@ -21,6 +20,7 @@ COLUMNS: dict[str, Column] = {
     "pay": Real(0, 9000, 1),
     "ill": Integer(0, 1, missing=0),
 }
+NAMES = [*COLUMNS]
 RHO = "1/2"
 
 
@@ -53,7 +53,7 @@ def town(folder: Path, count: int = 20_000, *, budget: Budget | None = None, see
 
 def made(vault: Vault, **changes: Any) -> Oracle:
     given: dict[str, Any] = {"epsilon": 1, "within": "0.02", "bins": {"age": 20, "pay": 18}, **changes}
-    return oracle(vault, ["age", "city", "pay", "ill"], **given)
+    return vault.oracle(NAMES, **given)
 
 
 def true_count(table: dict[str, list[Any]], **wanted: Any) -> int:

@@ -159,7 +159,7 @@ def test_killed_at_every_point_of_asking_nothing_is_drawn_that_was_not_set_aside
         journal.close()
         with opened(path) as again:
             assert again.spent == spent  # opened again, nothing is spent again
-            assert [run.over for run in again._runs.values()] == [bool(unfinished)] * len(again._runs)
+            assert [run.over for run in again._guard.runs] == [bool(unfinished)] * len(again._guard.runs)
             for question, line in zip((FEW, MANY), [x for x in told if x.startswith("answer")], strict=False):
                 answer = again.ask(question)
                 assert f"answer {answer.value}" == line

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.oracle.opening import next_block
 from discreet.oracle.prior import of_rows, restored
 from discreet.vault.builder import where
-from tests.oracle.people import CITIES, made, rows, town
+from tests.oracle.people import CITIES, NAMES, made, rows, town
 
 
 def test_a_public_table_is_counted_by_bin(tmp_path: Path) -> None:
@@ -54,16 +54,16 @@ def test_the_next_block_starts_from_what_the_last_one_learned(tmp_path: Path) ->
     (tmp_path / "then").mkdir()
     (tmp_path / "now").mkdir()
     with town(tmp_path / "then", seed=1) as then, town(tmp_path / "now", seed=2) as now, made(then) as before:
-        options = {"within": "0.02", "bins": {"age": 20, "pay": 18}}
-        with next_block(before, now, epsilon="0.2", **options) as after:
+        options: dict[str, Any] = {"within": "0.02", "bins": {"age": 20, "pay": 18}}
+        with now.oracle(NAMES, epsilon="0.2", prior=before, **options) as after:
             learned = np.abs(after.marginal("age", "city") - before.marginal("age", "city")).sum()
             assert learned < 0.25 * after.rows
             answer = after.ask(where(age=(20, 39), city="Oslo"))
             path, value = after.path, answer.value
         before.ask(where(age=(1, 99)))  # what the last one learns later changes nothing
-        with next_block(before, now, epsilon="0.2", **options) as again:
+        with now.oracle(NAMES, epsilon="0.2", prior=before, **options) as again:
             assert again.path == path
             assert again.ask(where(age=(20, 39), city="Oslo")).value == value
         with pytest.raises(ParameterError, match="other columns or bins"):
-            next_block(before, now, epsilon="0.2")
+            now.oracle(NAMES, epsilon="0.2", prior=before)
         assert now.ledger.balance().charges == 1

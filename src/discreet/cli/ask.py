@@ -24,8 +24,9 @@ from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
     from discreet.vault.bill import Bill
+    from discreet.vault.preview import Preview
     from discreet.vault.release import Release
-    from discreet.vault.vault import Preview, Vault
+    from discreet.vault.vault import Vault
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="SQL, in quotes; - reads it from stdin.")]
 Epsilon = Annotated[str | None, typer.Option(help="What to spend, such as 0.1.")]

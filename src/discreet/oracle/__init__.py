@@ -1,5 +1,7 @@
 """Many adaptive queries, few of them paid.
 
+    Oracle, OracleAnswer           the one to use, over the columns of a vault: vault.oracle(columns, epsilon=…)
+
 The textbook versions, over the cells of a domain that can be listed. Each is a record with its `loss`, what its
 theorem promises about answers (`promise`), and a sealed histogram in, public answers out:
 
@@ -16,9 +18,11 @@ theorem promises about answers (`promise`), and a sealed histogram in, public an
 (True, False)
 """
 
+from discreet.oracle.answer import OracleAnswer
 from discreet.oracle.blr import BLR
 from discreet.oracle.hardt_rothblum import HardtRothblum
 from discreet.oracle.mwem import MWEM, Learned
+from discreet.oracle.oracle import Oracle
 from discreet.oracle.pmw import PrivateMultiplicativeWeights
 from discreet.oracle.promise import Promise
 from discreet.oracle.queries import Queries
@@ -32,6 +36,8 @@ __all__ = [
     "HardtRothblum",
     "Learned",
     "OnlineRelease",
+    "Oracle",
+    "OracleAnswer",
     "PrivateMultiplicativeWeights",
     "Promise",
     "Queries",

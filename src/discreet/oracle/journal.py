@@ -28,6 +28,8 @@ from discreet.vault.description import persist
 
 FORMAT = "discreet oracle 1"
 
+_UNWRITTEN = "The journal of the oracle could not be written ({}). Make room, then open the oracle again."
+
 
 class Journal:
     """The records of one oracle, and the file they are in, made by `create` and found again by `open`.
@@ -108,7 +110,11 @@ class Journal:
     def _append(self, record: dict[str, Any], *, sync: bool = True) -> None:
         if self._handle < 0:
             raise DiscreetError("This oracle is closed. Open it again: vault.oracle(…) with the same parameters.")
-        _write(self._handle, record, sync=sync)
+        try:
+            _write(self._handle, record, sync=sync)
+        except BaseException:
+            self.close()  # what is on the disk now is known only to whoever opens it again
+            raise
         self._take(record)
 
     def _take(self, record: dict[str, Any]) -> None:
@@ -132,11 +138,14 @@ def _lock(handle: int, path: Path) -> None:
 def _write(handle: int, record: Mapping[str, Any], *, sync: bool = True) -> None:
     text = json.dumps(record, separators=(",", ":"), sort_keys=True)
     line = f"{_sum(text)} {text}\n".encode()
-    written = os.write(handle, line)
+    try:
+        written = os.write(handle, line)
+        if sync:
+            os.fsync(handle)
+    except OSError as error:
+        raise DiscreetError(_UNWRITTEN.format(error.strerror)) from error
     if written != len(line):
-        raise DiscreetError("The journal of the oracle could not be written: the disk may be full.")
-    if sync:
-        os.fsync(handle)
+        raise DiscreetError(_UNWRITTEN.format("the disk may be full"))
 
 
 def _read(handle: int, path: Path) -> list[dict[str, Any]]:

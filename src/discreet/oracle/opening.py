@@ -90,19 +90,9 @@ def oracle(
         raise
 
 
-def next_block(before: Oracle, vault: Vault, *, epsilon: Rational, **changes: Any) -> Oracle:
-    """Make an oracle for the next block of time, which starts from what the one before it learned.
-
-    The blocks are vaults of their own, with people of their own or budgets of their own.
-    """
-    columns = [axis.name for axis in before.axes]
-    return oracle(vault, columns, epsilon=epsilon, prior=before, **changes)
-
-
 def _rho(vault: Vault, epsilon: Rational, delta: Rational | None) -> Fraction:
-    budget = vault.ledger.balance().budget
     exact = positive(epsilon, "epsilon")
-    if budget is None or budget.pure:
+    if vault._budget(vault._standing("")).pure:  # that of the strictest account that pays
         raise ParameterError(
             "an oracle adds up many small losses, which takes a budget with δ: seal the vault with "
             'Budget(epsilon=2, delta="1e-9"), or amend it: vault.ledger.amend(Budget(…)).'

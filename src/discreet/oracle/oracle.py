@@ -30,18 +30,18 @@ from discreet.errors import BudgetExceeded, DiscreetError, NotForRelease
 from discreet.noise.bits import generation
 from discreet.noise.testing import test_bits as bits_in_use
 from discreet.oracle import answer as answers
-from discreet.oracle import sentry
 from discreet.oracle.answer import OracleAnswer, Part
 from discreet.oracle.axes import Axis
 from discreet.oracle.fitting import Columns, Measurement, Prior
-from discreet.oracle.hypothesis import Hypothesis, hypothesis
+from discreet.oracle.guard import Guard
+from discreet.oracle.hypothesis import hypothesis
 from discreet.oracle.journal import Journal
 from discreet.oracle.measuring import Marginals
-from discreet.oracle.selection import GRAIN, Query, selected
-from discreet.oracle.sentry import Line, Run, Side, Watch
+from discreet.oracle.selection import Query, selected
+from discreet.oracle.sentry import Run, Side
 from discreet.oracle.sums import Sums
 from discreet.oracle.tables import Floats
-from discreet.oracle.terms import FINE, Prices, Terms, prices
+from discreet.oracle.terms import FINE, Terms, prices
 from discreet.vault import asked
 
 if TYPE_CHECKING:
@@ -69,13 +69,14 @@ class Oracle:
         self._terms, self._description, self._prior = terms, description, prior
         self._lock, self._generation = Lock(), generation()
         self._cache: dict[str, Part] = {}
-        self._runs: dict[Side, Run] = {}
-        self._started = 0  # runs
         self._seen, self._bad = 0, 0
         self._marginals = Marginals(journal, sums, self._axes, terms)
         self._test = bits_in_use() is not None
-        self._prices: Prices | None = None
-        self._believed = self._start()
+        known = self._total()
+        self._prices = prices(terms, float(known.values))
+        self._guard = Guard(journal, terms, self._prices)
+        self._believed = hypothesis([axis.size for axis in self._axes], known, prior)
+        self._believed.fit(self._marginals.start(self._prices))
         self._replay()
 
     # -- what anyone may ask ----------------------------------------------------------------------------------
@@ -126,7 +127,7 @@ class Oracle:
     @property
     def width(self) -> float:
         """How far off an answer may be, in rows."""
-        return self._known().width / FINE
+        return self._prices.width / FINE
 
     @property
     def rows(self) -> float:
@@ -208,20 +209,10 @@ class Oracle:
         An alarm uses up a run. Its chance is estimated from what happened so far, by the rule (bad + ½)/(seen +
         1).
         """
-        known = self._known()
+        known = self._prices
         chance = Fraction(2 * self._bad + 1, 2 * self._seen + 2)
-        if known.watch is None:
-            return None
         cheaper = chance * known.run > known.single or self._untrained(query.columns)
-        if cheaper and self._purse() >= known.single:
-            return None
-        sides: tuple[Side, Side] = ("up", "down")
-        missing = [side for side in sides if side not in self._runs or self._runs[side].over]
-        if self._started + len(missing) > known.runs or len(missing) * known.run > self._journal.left:
-            return None
-        for side in missing:
-            self._start_run(side)
-        return self._runs
+        return None if cheaper and self._purse() >= known.single else self._guard.ready()
 
     def _untrained(self, columns: Columns) -> bool:
         """Whether nothing was ever measured about two of these columns together, and no prior speaks of them."""
@@ -233,22 +224,10 @@ class Oracle:
 
     def _purse(self) -> Fraction:
         """What payments may use: what is left, but for the runs that the sentry has still to come."""
-        known = self._known()
-        return self._journal.left - (known.runs - self._started) * known.run
-
-    def _start_run(self, side: Side) -> None:
-        """Draw a new line for a side. What the run costs is set aside before anything is compared with it."""
-        known = self._known()
-        if known.watch is None:
-            raise DiscreetError("This oracle has no sentry.")
-        made = sentry.start(known.watch, side, self._started)
-        drawn = {"epsilon": str(known.watch.epsilon), "threshold": known.watch.threshold}
-        self._journal.begin("run", known.run, side=side, run=made.number, line=int(made.line.height), **drawn)
-        self._started += 1
-        self._runs[side] = made
+        return self._journal.left - self._guard.to_come * self._prices.run
 
     def _checked(self, query: Query, statement: Any, believed: int, runs: dict[Side, Run]) -> Part:
-        known = self._known()
+        known = self._prices
         numbers = [run.number for run in runs.values()]
         step = self._journal.begin("check", Fraction(0), question=query.text, runs=numbers)
         for side, distance in self._sums.distances(query, statement, believed).items():
@@ -269,7 +248,7 @@ class Oracle:
         """
         distance = run.mechanism.threshold + gap
         value = believed + (distance if run.side == "up" else -distance)
-        found = _within(value, self._known().reach, "alarm")
+        found = _within(value, self._prices.reach, "alarm")
         self._journal.end(step, part=found.as_json(), over=run.number)
         self._seen, self._bad = self._seen + 1, self._bad + 1
         with suppress(BudgetExceeded):
@@ -278,7 +257,7 @@ class Oracle:
         return found
 
     def _paid(self, query: Query, statement: Any, believed: int) -> Part:
-        known = self._known()
+        known = self._prices
         if known.payment is None or known.single > self._purse():
             raise BudgetExceeded(self._used_up())
         step = self._journal.begin("payment", known.single, question=query.text)
@@ -295,7 +274,7 @@ class Oracle:
 
     def _lesson(self, query: Query, value: int) -> Measurement | None:
         """What one payment teaches. A query that cuts bins, or weighs them, teaches nothing."""
-        payment = self._known().payment
+        payment = self._prices.payment
         if payment is None or not query.crisp or not query.columns:
             return None
         variance = float(payment.variance) / FINE**2
@@ -307,7 +286,7 @@ class Oracle:
         """Measure columns together where nothing is known of them, and answer the query if that is enough."""
         if not self._untrained(query.columns) or not self._measure(query.columns) or not query.crisp:
             return None
-        known = self._known()
+        known = self._prices
         newest = self._believed.measured[-1]
         marked = int(np.count_nonzero(query.weights))
         variance = Fraction(newest.variance) * marked * FINE**2
@@ -321,7 +300,7 @@ class Oracle:
 
     def _measure(self, columns: Columns) -> bool:
         """Measure a whole marginal, if it was not yet and there is enough left for it."""
-        known = self._known()
+        known = self._prices
         if (
             columns in self._marginals.whole
             or not self._marginals.small(columns)
@@ -333,49 +312,30 @@ class Oracle:
 
     # -- starting, and starting again -------------------------------------------------------------------------
 
-    def _start(self) -> Hypothesis:
-        """Measure what is measured at the start, as far as it was not, and fit the hypothesis to it."""
+    def _total(self) -> Measurement:
+        """The number of rows, measured now if it was not before."""
         if self._journal.header.get("test_bits") and not self._test:
             raise NotForRelease("This oracle was made from test bits. Make another one.")
-        known = self._marginals.total()
-        self._prices = prices(self._terms, float(known.values))
-        believed = hypothesis([axis.size for axis in self._axes], known, self._prior)
-        believed.fit(self._marginals.start(self._prices))
-        return believed
+        return self._marginals.total()
 
     def _replay(self) -> None:
         """Take up what was asked before: answers, runs, and lessons. A check without an end is an alarm."""
-        runs: dict[int, Run] = {}
         learned: list[Measurement] = []
         for number, record in self._journal.begun.items():
             ended, kind = self._journal.ended.get(number), record["begin"]
             if kind == "run":
-                runs[record["run"]] = self._resumed(record)
+                self._guard.resume(record)
             elif kind == "check" and ended is None:
                 for run in record["runs"]:
-                    runs[run].over = True
+                    self._guard.end(run)
             elif kind == "whole" and (found := self._marginals.written(record)) is not None:
                 learned.append(found)
             elif "question" in record and ended is not None:
-                learned += self._remembered(record, ended, runs)
-        self._runs = {run.side: run for run in runs.values()}  # the newest of either side
-        self._started = len(runs)
+                learned += self._remembered(record, ended)
         if learned:
             self._believed.fit(learned)
 
-    def _resumed(self, record: dict[str, Any]) -> Run:
-        """A run with the line that it had. One that was drawn for another sentry, with other noise, is over."""
-        watch = self._known().watch
-        drawn = Watch(
-            record["epsilon"], record["threshold"], sensitivity=self._terms.moves * GRAIN, monotonic=True
-        )
-        run = Run(Line(drawn, int(record["line"])), record["side"], record["run"])
-        run.over = drawn != watch
-        return run
-
-    def _remembered(
-        self, record: dict[str, Any], ended: dict[str, Any], runs: dict[int, Run]
-    ) -> list[Measurement]:
+    def _remembered(self, record: dict[str, Any], ended: dict[str, Any]) -> list[Measurement]:
         """Take up one answer, and return what it taught."""
         self._cache[record["question"]] = Part.from_json(ended["part"])
         if record["begin"] == "answer":
@@ -383,7 +343,7 @@ class Oracle:
         bad = "over" in ended or "value" in ended
         self._seen, self._bad = self._seen + 1, self._bad + bad
         if "over" in ended:
-            runs[ended["over"]].over = True
+            self._guard.end(ended["over"])
         taught = self._lesson(self._reread(record["question"]), ended["value"]) if "value" in ended else None
         return [] if taught is None else [taught]
 
@@ -395,13 +355,8 @@ class Oracle:
 
     # -- small things -----------------------------------------------------------------------------------------
 
-    def _known(self) -> Prices:
-        if self._prices is None:
-            raise DiscreetError("This oracle is still being made.")
-        return self._prices
-
     def _used_up(self) -> str:
-        left, price = float(self._journal.left), float(self._known().single)
+        left, price = float(self._journal.left), float(self._prices.single)
         return (
             f"An answer within {self.width:,.0f} rows costs ρ = {price:.3g}, and {left:.3g} of "
             f"{float(self.total):.3g} is left of this oracle. Ask with unchecked=True for what its hypothesis "

@@ -106,8 +106,7 @@ def _ordered(
     impossible: Sequence[str],
 ) -> _Order:
     description = vault.description
-    budget = vault.ledger.balance().budget
-    if budget is None or budget.pure:
+    if vault._budget(vault._standing("")).pure:  # that of the strictest account that pays
         raise ParameterError(
             "a synthetic table adds up many small losses, which takes a budget with δ: seal the vault with "
             'Budget(epsilon=2, delta="1e-9"), or amend it: vault.ledger.amend(Budget(…)).'

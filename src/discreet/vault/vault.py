@@ -11,20 +11,20 @@ are done afterwards, on what was released. Tested in tests/vault/test_vault.py.
 
 from __future__ import annotations
 
+import importlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.errors import BudgetExceeded, ParameterError
-from discreet.ledger import Budget, Cost, Ledger, cost
+from discreet.ledger import Budget, Ledger, cost
 from discreet.ledger.costs import described
 from discreet.ledger.ledger import Standing
 from discreet.rational import Rational
-from discreet.vault import after, asked, place
+from discreet.vault import asked, place
 from discreet.vault import within as widths
 from discreet.vault.bill import Bill
 from discreet.vault.description import Description
@@ -32,38 +32,18 @@ from discreet.vault.estimates import Estimate, Estimates
 from discreet.vault.facts import label
 from discreet.vault.place import at, marked
 from discreet.vault.plan import Plan, plan
+from discreet.vault.presenting import presented
+from discreet.vault.preview import Preview
 from discreet.vault.question import Aggregate, Question
 from discreet.vault.release import Release, columns
-from discreet.vault.wording import Expected
 
 if TYPE_CHECKING:
     from discreet.engines.contract import Engine
+    from discreet.oracle.oracle import Oracle
+    from discreet.synth.synthetic import Synthetic
     from discreet.vault.budgets import Widths
     from discreet.vault.schema import Column
     from discreet.vault.workplace import Progress
-
-
-@dataclass(frozen=True)
-class Preview:
-    """What a question would cost and how wide its answer would be. It touches neither data nor budget."""
-
-    question: str
-    expected: tuple[Expected, ...]
-    plan: str
-    cost: Cost
-    affordable: bool
-    recorded: bool
-    """Whether the same question was answered already: then it is free."""
-
-    def __str__(self) -> str:
-        verdict = (
-            "Answered before: free."
-            if self.recorded
-            else "There is enough left."
-            if self.affordable
-            else "There is not enough left."
-        )
-        return f"{self.plan}\n{verdict}"
 
 
 class Vault:
@@ -103,7 +83,7 @@ class Vault:
         self._place.description()  # refuses in words what is no vault
         self._ledger = self._place.ledger()
         self._analyst, self._purpose = analyst, purpose
-        self._engines: dict[int, Engine] = {}
+        self._engines: dict[str, Engine] = {}
 
     @classmethod
     def seal(
@@ -178,7 +158,7 @@ class Vault:
         text = asked.text(description, asked.price(query, epsilon, within, confidence, delta))
         standing = self._standing(text)
         made = self._planned(query, description, epsilon, within, confidence, delta, standing)
-        return self._presented(query, self._released(made, description, text, standing))
+        return presented(query, self._released(made, description, text, standing))
 
     def preview(
         self,
@@ -265,8 +245,8 @@ class Vault:
                 why = "the budget does not reach further"
                 break
             if widths.reached(_estimates(steps[-1]), within):
-                return widths.billed(self._presented(query, steps[-1]), steps)
-        last = widths.short(self._presented(query, steps[-1]), _estimates(steps[-1]), within, why)
+                return widths.billed(presented(query, steps[-1]), steps)
+        last = widths.short(presented(query, steps[-1]), _estimates(steps[-1]), within, why)
         return widths.billed(last, steps)
 
     def _released(self, made: Plan, description: Description, text: str, standing: Standing) -> Release:
@@ -293,34 +273,80 @@ class Vault:
             self._ledger.record(charge, json.dumps(release.as_json(), ensure_ascii=False))
         return release
 
-    def _presented(self, query: Question, release: Release) -> Release:
-        """Rename, order and cut: what is done to a release after it was made."""
-        table: dict[str, Sequence[Any]] = dict(
-            zip((key.name for key in query.keys), release.keys.values(), strict=True)
-        )
-        pairs = list(zip(query.aggregates, release.aggregates, strict=True))
-        same = [*table] == [*release.keys] and all((a.name, a.note) == (b.name, b.note) for a, b in pairs)
-        if same and query.after == after.After() and query.columns == release.columns:
-            return release
-        table |= {aggregate.name: answer.values for aggregate, answer in pairs}
-        rows = after.apply(query.after, table)
+    # -- many questions, and rows -----------------------------------------------------------------------------
 
-        def chosen(values: Sequence[Any]) -> tuple[Any, ...]:
-            return tuple(values[row] for row in rows)
+    def oracle(
+        self,
+        columns: Sequence[str],
+        *,
+        epsilon: Rational,
+        delta: Rational | None = None,
+        within: Rational = "0.01",
+        confidence: Rational = "0.95",
+        queries: int = 10_000,
+        bins: Mapping[str, int | Sequence[Any]] | None = None,
+        start: str | None = None,
+        prior: Any = None,
+        name: str = "",
+        path: str | Path | None = None,
+    ) -> Oracle:
+        """Make an oracle over some columns: thousands of adaptive questions on one charge, most of them free.
 
-        answers = tuple(
-            replace(
-                answer,
-                name=aggregate.name,
-                note=aggregate.note,
-                values=chosen(answer.values),
-                low=chosen(answer.low),
-                high=chosen(answer.high),
-            )
-            for aggregate, answer in pairs
+        The same call again opens the one that is there, and costs nothing. `within` is how far off answers may be:
+        a share of the rows ("0.01"), or from 1 on so many rows. About so many `queries` can be asked before good
+        answers raise false alarms. `bins` coarsens columns of many levels. `start` says what is measured first:
+        "pairs", "singles" or "nothing". `prior` is a public table, or the oracle of the time before. Two oracles
+        of the same terms are told apart by `name`. `path` is where its state is kept, with the rows if unsaid.
+        """
+        return _above("oracle.opening").oracle(  # type: ignore[no-any-return]
+            self,
+            columns,
+            epsilon=epsilon,
+            delta=delta,
+            within=within,
+            confidence=confidence,
+            queries=queries,
+            bins=bins,
+            start=start,
+            prior=prior,
+            name=name,
+            path=path,
         )
-        keys = {key.name: chosen(table[key.name]) for key in query.keys}
-        return replace(release, keys=keys, aggregates=answers, columns=query.columns)
+
+    def synthesize(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        epsilon: Rational,
+        delta: Rational | None = None,
+        rows: int | None = None,
+        workload: Any = None,
+        prior: Any = None,
+        bins: Mapping[str, int | Sequence[Any]] | None = None,
+        impossible: Sequence[str] = (),
+        seed: int = 0,
+        progress: Callable[[str, float], None] | None = None,
+    ) -> Synthetic:
+        """Make a synthetic table over some columns, or over all that are not texts, on one charge.
+
+        The same call again is free. `workload` lists the sets of columns whose marginals matter, all sets of three
+        if unsaid. `prior` is a public table with the same columns. `bins` says how many bins a column has, or
+        where they begin. `impossible` has conditions on two columns that nobody can meet, such as "age < 15 and
+        married". `rows` is how many rows come out, and `seed` which; neither costs anything.
+        """
+        return _above("synth.synthesize").synthesize(  # type: ignore[no-any-return]
+            self,
+            columns,
+            epsilon=epsilon,
+            delta=delta,
+            rows=rows,
+            workload=workload,
+            prior=prior,
+            bins=bins,
+            impossible=impossible,
+            seed=seed,
+            progress=progress,
+        )
 
     # -- what anyone may look at ------------------------------------------------------------------------------
 
@@ -372,10 +398,11 @@ class Vault:
         return min(budgets, key=lambda budget: (budget.delta, budget.epsilon))
 
     def _engine(self, description: Description) -> Engine:
-        version = description.version
-        if version not in self._engines:
-            self._engines[version] = marked(self._place, description)
-        return self._engines[version]
+        # By its mark, not by its number: a vault put back from a copy may give one number to two versions.
+        mark = description.mark
+        if mark not in self._engines:
+            self._engines[mark] = marked(self._place, description)
+        return self._engines[mark]
 
 
 def _estimates(release: Release) -> Estimates:
@@ -387,3 +414,8 @@ def _estimates(release: Release) -> Estimates:
         for a in release.aggregates
     )
     return Estimates([()] * release.groups, found, release.confidence)
+
+
+def _above(module: str) -> Any:
+    """A layer that stands on the vault. It is a method here for whoever looks for it, and no dependency."""
+    return importlib.import_module(f"discreet.{module}")
