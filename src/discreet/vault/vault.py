@@ -17,8 +17,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from discreet.errors import BudgetExceeded, ParameterError
 from discreet.ledger import Budget, Ledger, cost
 from discreet.ledger.costs import described
@@ -28,13 +26,12 @@ from discreet.vault import asked, place
 from discreet.vault import within as widths
 from discreet.vault.bill import Bill
 from discreet.vault.description import Description
-from discreet.vault.estimates import Estimate, Estimates
 from discreet.vault.facts import label
 from discreet.vault.place import at, marked
 from discreet.vault.plan import Plan, plan
 from discreet.vault.presenting import presented
 from discreet.vault.preview import Preview
-from discreet.vault.question import Aggregate, Question
+from discreet.vault.question import Question
 from discreet.vault.release import Release, columns
 
 if TYPE_CHECKING:
@@ -244,9 +241,9 @@ class Vault:
                     raise
                 why = "the budget does not reach further"
                 break
-            if widths.reached(_estimates(steps[-1]), within):
+            if widths.reached(widths.judged(steps[-1]), within):
                 return widths.billed(presented(query, steps[-1]), steps)
-        last = widths.short(presented(query, steps[-1]), _estimates(steps[-1]), within, why)
+        last = widths.short(presented(query, steps[-1]), widths.judged(steps[-1]), within, why)
         return widths.billed(last, steps)
 
     def _released(self, made: Plan, description: Description, text: str, standing: Standing) -> Release:
@@ -403,17 +400,6 @@ class Vault:
         if mark not in self._engines:
             self._engines[mark] = marked(self._place, description)
         return self._engines[mark]
-
-
-def _estimates(release: Release) -> Estimates:
-    """A release as what its width is judged by."""
-    found = tuple(
-        Estimate(
-            Aggregate(a.kind, None, None, a.name), *(np.array(ends, float) for ends in (a.values, a.low, a.high))
-        )
-        for a in release.aggregates
-    )
-    return Estimates([()] * release.groups, found, release.confidence)
 
 
 def _above(module: str) -> Any:

@@ -38,9 +38,9 @@ from discreet.mechanisms import tails
 from discreet.rational import Rational, positive, rational
 from discreet.vault.bill import together
 from discreet.vault.budgets import Widths
-from discreet.vault.estimates import Estimates
+from discreet.vault.estimates import Estimate, Estimates
 from discreet.vault.plan import LEAST_DOUBT, Described, Plan, plan
-from discreet.vault.question import Question
+from discreet.vault.question import Aggregate, Question
 from discreet.vault.release import Release
 from discreet.vault.wording import number
 
@@ -86,6 +86,17 @@ def reached(answer: Estimates, within: str) -> bool:
     """
     most = float(share(within))
     return all(width <= most for width in _shares(answer))
+
+
+def judged(release: Release) -> Estimates:
+    """Return a release as what its width is judged by."""
+    found = tuple(
+        Estimate(
+            Aggregate(a.kind, None, None, a.name), *(np.array(ends, float) for ends in (a.values, a.low, a.high))
+        )
+        for a in release.aggregates
+    )
+    return Estimates([()] * release.groups, found, release.confidence)
 
 
 def short(release: Release, answer: Estimates, within: str, why: str) -> Release:
