@@ -27,3 +27,24 @@ def here(sealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(sealed, tmp_path / "desk")
     monkeypatch.chdir(tmp_path / "desk")
     return Path("people.vault")
+
+
+@pytest.fixture
+def town(here: Path) -> Path:
+    """The same people, with a budget of ε = 40 and a δ."""
+    options = ("--schema", "people.toml", "--person", "user_id", "--rows-per-person", "2")
+    sealed = desk.run(
+        "seal",
+        "people.csv",
+        *options,
+        "--epsilon",
+        "40",
+        "--delta",
+        "1e-6",
+        "--name",
+        "people",
+        "--to",
+        "town.vault",
+    )
+    assert sealed.exit_code == 0, sealed.output
+    return Path("town.vault")

@@ -2,10 +2,14 @@
 
     seal           discreet propose, seal: from a file of rows to a vault
     ask            discreet ask, preview: a question, and what it would cost
+    oracle         discreet oracle: many questions on one charge
+    synthesize     discreet synthesize: rows that nobody lived, and how far to trust them
     describe       discreet describe: what is public about a vault
     ledger         discreet ledger, budget: who spent what, and who may
     demo           discreet demo: all of it on a city that does not exist (city)
     audit          discreet audit: attack what ships, the museum, or your own mechanism
+    many           columns, bins and public tables, as one writes them
+    files          what is written, and looked at before it is paid for
     conversation   exit codes, and errors without tracebacks
     places         directories, addresses of databases, and passwords that are not printed
     progress       a bar on stderr, if somebody is looking
@@ -30,14 +34,16 @@ from discreet.cli.conversation import Careful, Commands, conversing
 from discreet.cli.demo import demo
 from discreet.cli.describe import describe
 from discreet.cli.ledger import budget, ledger
+from discreet.cli.oracle import oracle
 from discreet.cli.seal import propose, seal
+from discreet.cli.synthesize import synthesize
 
 app = typer.Typer(cls=Commands, rich_markup_mode="rich", pretty_exceptions_enable=False)
 
 _COMMANDS = {
     "For everyone": (demo, audit),
     "For the curator": (propose, seal, budget),
-    "For analysts": (describe, preview, ask, ledger),
+    "For analysts": (describe, preview, ask, oracle, synthesize, ledger),
 }
 for panel, commands in _COMMANDS.items():
     for command in commands:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import screen
+from discreet.cli import files, screen
 from discreet.cli.conversation import OVERSPENT, in_options
 from discreet.cli.places import Place, opened
 from discreet.cli.progress import waiting
@@ -44,8 +44,6 @@ Analyst = Annotated[
 Purpose = Annotated[
     str | None, typer.Option(envvar="DISCREET_PURPOSE", help="What for, if that has an account.", metavar="NAME")
 ]
-
-_DRAWN = {".svg": "", ".png": "", ".html": "", ".pdf": ""}
 
 
 def ask(
@@ -101,7 +99,8 @@ def ask(
         if label:
             screen.say("")
             screen.console().print(release.label.as_text(screen.console().width), soft_wrap=True)
-    _write_files(release, plot, save, quiet=as_json or as_csv)
+    files.write("--save", save, release.save, quiet=as_json or as_csv)
+    files.write("--plot", plot, lambda to: draw(release, to), quiet=as_json or as_csv)
 
 
 def preview(
@@ -180,18 +179,7 @@ def _expect_files(plot: Path | None, save: Path | None) -> None:
     if save is not None:
         screen.expect_writable("--save", save)
     if plot is not None:
-        screen.expect_writable("--plot", plot, _DRAWN)
-        expect_pictures()
-
-
-def expect_pictures() -> None:
-    """Refuse to promise a picture where nothing can draw it."""
-    from importlib.util import find_spec
-
-    if find_spec("altair") is None or find_spec("vl_convert") is None:
-        raise DiscreetError(
-            'Pictures need altair and vl-convert. Install them with: pip install "discreet[plots]"'
-        )
+        files.expect_picture("--plot", plot)
 
 
 # -- what comes out ---------------------------------------------------------------------------------------------
@@ -294,21 +282,7 @@ def _balances(vault: Vault, analyst: str | None, purpose: str | None) -> list[An
     return [ledger.balance(), *named]
 
 
-def _write_files(release: Release, plot: Path | None, save: Path | None, *, quiet: bool) -> None:
-    for option, file, write in (("--save", save, release.save), ("--plot", plot, lambda to: draw(release, to))):
-        if file is None:
-            continue
-        try:
-            write(file)
-        except OSError as error:
-            raise DiscreetError(
-                f"{option} {file} cannot be written: {error.strerror or error}. Asking again is free."
-            ) from error
-        typer.echo(f"Wrote {file}", err=quiet)
-
-
 def draw(release: Release, file: Path) -> None:
     """Draw a release to a file, of the kind that its ending says."""
     release.expect_release("--plot")
-    page: dict[str, Any] = {"inline": True} if file.suffix.lower() == ".html" else {}  # opens without a network
-    release.plot().save(str(file), **page)
+    files.picture(release.plot(), file)

@@ -197,7 +197,8 @@ def _refused(vault: Vault) -> None:
 
 
 def _picture(release: Release, file: Path, kept: bool) -> None:
-    from discreet.cli.ask import draw, expect_pictures
+    from discreet.cli.ask import draw
+    from discreet.cli.files import expect_pictures
 
     if not kept:
         return

@@ -37,7 +37,8 @@ Place = Annotated[
 ]
 
 _ADDRESS = re.compile(r"postgres(?:ql)?://.*", re.IGNORECASE | re.DOTALL)
-_PASSWORD = re.compile(r"://[^/?#\s]*?:(.*)@|pass\w*=([^&#]*)", re.DOTALL)  # as much as it could be
+# As much as it could be; in libpq's other form it may stand in quotation marks.
+_PASSWORD = re.compile(r"://[^/?#\s]*?:(.*)@|pass\w*\s*=\s*('[^']*'|[^&#\s]*)", re.DOTALL | re.IGNORECASE)
 _SPARK = "spark:"
 
 
@@ -56,8 +57,9 @@ def words(where: str) -> str:
     >>> words("people.vault"), words("postgresql://ana:tiger@db/health#people")
     ('people.vault', 'postgresql://ana@db/health#people')
     """
-    from discreet.postgres import Address, is_address
+    from discreet.postgres import Address, check_path, is_address
 
+    check_path(where)
     return Address.of(where).words if is_address(where) else where
 
 
@@ -135,7 +137,7 @@ def hidden(text: str, typed: Iterable[Any]) -> str:
 
 def _secrets(typed: Iterable[Any]) -> set[str]:
     from discreet.errors import ParameterError
-    from discreet.postgres import Address
+    from discreet.postgres import Address, is_nearly_address
 
     found: set[str] = set()
     for value in typed:
@@ -145,7 +147,13 @@ def _secrets(typed: Iterable[Any]) -> set[str]:
             try:
                 found |= Address.of(address).secrets
             except ParameterError:
-                found |= {
-                    part for secret in _PASSWORD.findall(address) for part in (secret, unquote(secret)) if part
-                }
+                found |= _guessed(address)
+        if is_nearly_address(value):
+            found |= _guessed(str(value))
     return found
+
+
+def _guessed(address: str) -> set[str]:
+    """What could be a password in an address that cannot be read."""
+    parts = (part.strip("'") for pair in _PASSWORD.findall(address) for part in pair)
+    return {written for part in parts for written in (part, unquote(part)) if written}

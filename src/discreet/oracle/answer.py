@@ -77,12 +77,16 @@ class OracleAnswer:
         """Half of the width of the interval."""
         return (self.high - self.low) / 2
 
+    def expect_release(self, doing: str) -> None:
+        """Refuse to go on if this was made from test bits."""
+        if self.test_bits:
+            raise NotForRelease(f"This answer was made from test bits, and {doing} would let it out.")
+
     def __float__(self) -> float:
         return self.value
 
     def __str__(self) -> str:
-        if self.test_bits:
-            raise NotForRelease("This answer was made from test bits. It may not be shown to anyone.")
+        self.expect_release("showing it")
         sure = f"{_short(self.low)} to {_short(self.high)} with {float(self.confidence):.4g}"
         ends = sure if self.checked else "nobody checked it"
         paid = "free" if self.free else f"paid ρ = {float(self.cost):.3g}"

@@ -1,0 +1,76 @@
+"""What `discreet oracle` and `discreet synthesize` read alike: columns, bins, and a public table to start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.errors import DiscreetError
+
+Columns = Annotated[
+    str | None, typer.Option(metavar="NAMES", help="The columns, with commas between them: age,city,income.")
+]
+Epsilon = Annotated[str, typer.Option(help="What to spend on all of it, such as 1.")]
+Delta = Annotated[
+    str | None, typer.Option(help="Make it (ε, δ)-private by itself, instead of as a question of that ε.")
+]
+Bins = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=COUNT", help="Cut a column into so many bins, or where they begin: age=0,18,65."),
+]
+Prior = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="A public table to start from: .parquet or .csv.")
+]
+
+
+def names(written: str | None) -> list[str] | None:
+    """Return the names of columns.
+
+    >>> names("age, city")
+    ['age', 'city']
+    """
+    return None if written is None else [name.strip() for name in written.split(",") if name.strip()]
+
+
+def bins(written: list[str] | None) -> dict[str, int | list[Any]] | None:
+    """Return bins by column.
+
+    >>> bins(["age=20", "pay=0,1000,2000.5", "city=Bergen,Oslo"])
+    {'age': 20, 'pay': [0, 1000, 2000.5], 'city': ['Bergen', 'Oslo']}
+    """
+    if not written:
+        return None
+    found: dict[str, int | list[Any]] = {}
+    for one in written:
+        name, _, cut = one.rpartition("=")
+        if not name or not cut.strip():
+            raise DiscreetError(f"--bins {one} is no column with its bins: --bins age=20, or --bins age=0,18,65")
+        starts = [_value(part.strip()) for part in cut.split(",")]
+        found[name.strip()] = starts[0] if len(starts) == 1 and isinstance(starts[0], int) else starts
+    return found
+
+
+def prior(file: Path | None) -> Any:
+    """Return a public table, read from a file."""
+    if file is None:
+        return None
+    if not file.is_file():
+        raise DiscreetError(f"There is no file {file}. --prior names a public table: .parquet or .csv.")
+    if file.suffix.lower() == ".parquet":
+        from pyarrow import parquet
+
+        return parquet.read_table(file)
+    from pyarrow import csv
+
+    return csv.read_csv(file)
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
