@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -56,6 +57,11 @@ class PythonRows:
             group = weights.setdefault(tuple(value(key, row) for key in keys), {})
             group[row["person"]] = group.get(row["person"], 0) + row["w"]
         return {key: [sum(min(cap, weight) for weight in each.values())] for key, each in weights.items()}
+
+    def sizes(self, most: int) -> Totals:
+        rows = Counter(row["person"] for row in self.rows)
+        persons = Counter(min(most, count) for count in rows.values())
+        return {(size,): [count] for size, count in persons.items()}
 
     def _taken(self, where: Expression | None) -> list[Row]:
         return [row for row in self.rows if where is None or value(where, row) is True]

@@ -408,6 +408,12 @@ def test_keys_are_integers_and_lose_no_digit(engine: Engine) -> None:
     assert any(isinstance(part, int) and part > 2**60 and part % 2 for part, _ in groups.keys)
 
 
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_a_person_is_counted_once_by_how_many_rows_they_have(engine: Engine, empty: Engine, most: int) -> None:
+    assert totals(engine.run(engine.rows.sizes(most))) == PythonRows(HOSTILE).sizes(most)
+    assert totals(empty.run(empty.rows.sizes(most))) == {}
+
+
 # Any rows, any question
 
 CODES = {

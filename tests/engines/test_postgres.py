@@ -15,9 +15,9 @@ from sqlglot import exp
 
 from discreet.engines import letters
 from discreet.engines.contract import Groups
-from discreet.engines.postgres import Postgres
+from discreet.engines.postgres import Postgres, guarded
 from discreet.engines.statement import Statement
-from discreet.errors import DatabaseUnavailable
+from discreet.errors import DatabaseUnavailable, ParameterError
 from discreet.postgres import Address, close, connected, execute, identifier, run
 from tests.postgres import Server
 
@@ -36,7 +36,7 @@ def address(postgres_address: str) -> Iterator[Address]:
             connection,
             f"CREATE SCHEMA {schema}; CREATE TABLE {schema}.rows (person bigint, w smallint, c0 smallint); "
             f"INSERT INTO {schema}.rows VALUES (1, 4096, 3), (1, 100, NULL), (2, 4096, 3); "
-            f"COMMENT ON TABLE {schema}.rows IS 'it''s marked'",
+            f"COMMENT ON TABLE {schema}.rows IS 'it''s marked'; {guarded(found.schema, 'rows')}",
         )
     yield found
     close(found)
@@ -63,7 +63,93 @@ def test_the_mark_is_the_comment_of_the_table(engine: Postgres, address: Address
     with connected(address) as connection:
         run(connection, f"COMMENT ON TABLE {identifier(address.schema, 'rows')} IS NULL")
     assert engine.mark() == ""
-    assert Postgres(address, "absent").mark() == ""
+    with pytest.raises(DatabaseUnavailable, match="are not there any more"):
+        Postgres(address, "absent").mark()
+
+
+CHANGES = {
+    "added": "INSERT INTO {table} VALUES (3, 4096, 3)",
+    "changed": "UPDATE {table} SET w = 1",
+    "taken away": "DELETE FROM {table}",
+    "emptied": "TRUNCATE {table}",
+    "copied": "INSERT INTO {table} SELECT * FROM {table}",
+    "as a replica": "SET session_replication_role = replica; INSERT INTO {table} VALUES (3, 4096, 3)",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_not_even_the_owner_changes_rows_by_mistake(change: str, engine: Postgres, address: Address) -> None:
+    script = CHANGES[change].format(table=identifier(address.schema, "rows"))
+    with pytest.raises(Exception, match="sealed rows are never changed"), connected(address) as connection:
+        run(connection, script)
+    assert total(engine) == 8292
+
+
+AWAY = {
+    "removed": "DROP TRIGGER never_changed ON {table}",
+    "put to sleep": "ALTER TABLE {table} DISABLE TRIGGER never_changed",
+    "awake for some": "ALTER TABLE {table} ENABLE TRIGGER never_changed",
+    "of one change only": "DROP TRIGGER never_changed ON {table}; "
+    "CREATE TRIGGER never_changed BEFORE DELETE ON {table} EXECUTE FUNCTION {function}(); "
+    "ALTER TABLE {table} ENABLE ALWAYS TRIGGER never_changed",
+    "passed by": "CREATE TABLE {table}s () INHERITS ({table})",
+}
+
+
+@pytest.mark.parametrize("how", AWAY)
+def test_rows_that_somebody_could_have_changed_are_not_asked(how: str, address: Address) -> None:
+    engine = Postgres(address, limits=LIMITS, mark="it's marked")
+    assert total(engine) == 8292
+    statement = engine.rows.sums(**WEIGHT)  # type: ignore[arg-type]
+    table, function = f"{identifier(address.schema)}.rows", identifier(address.schema, "rows_never_changed")
+    with connected(address) as connection:
+        run(connection, AWAY[how].format(table=table, function=function))
+    for asking in (engine.mark, lambda: engine.rows, lambda: engine.run(statement)):
+        with pytest.raises(
+            ParameterError, match=r"not guarded against changes.*vault\.reseal.*ENABLE ALWAYS TRIGGER"
+        ):
+            asking()
+
+
+def test_rows_that_took_the_place_of_others_are_not_asked(address: Address) -> None:
+    engine = Postgres(address, limits=LIMITS, mark="it's marked")
+    statement = engine.rows.sums(**WEIGHT)  # type: ignore[arg-type]
+    with connected(address) as connection:
+        run(connection, f"COMMENT ON TABLE {identifier(address.schema, 'rows')} IS 'of another sealing'")
+    for asking in (lambda: engine.rows, lambda: engine.run(statement)):
+        with pytest.raises(ParameterError, match=r"not those that this question was planned for.*Ask again"):
+            asking()
+
+
+def test_while_rows_are_read_nobody_takes_their_place(address: Address, postgres: Server) -> None:
+    """What was looked at is what is added up: the table is held from before the one until after the other."""
+    engine, schema = Postgres(address, limits=LIMITS), identifier(address.schema)
+    held = f"pg_locks WHERE relation = CAST('{schema}.rows' AS regclass) AND mode = 'AccessShareLock'"
+    assert engine.run(Statement(held, (), ("COUNT(*)",))).sums.tolist() == [[1]]
+    shown = "CASE current_setting('transaction_isolation') WHEN 'repeatable read' THEN 1 ELSE 0 END"
+    assert engine.run(Statement("generate_series(1, 1)", (), (f"SUM({shown})",))).sums.tolist() == [[1]]
+
+
+def test_no_time_limit_and_no_policy_of_a_role_comes_after_the_charge(address: Address, postgres: Server) -> None:
+    schema = identifier(address.schema)
+    postgres.run(
+        "DROP ROLE IF EXISTS hasty",
+        "CREATE ROLE hasty LOGIN",
+        "ALTER ROLE hasty SET statement_timeout = 20",
+        "ALTER ROLE hasty SET idle_in_transaction_session_timeout = 20",
+        f"GRANT USAGE ON SCHEMA {schema} TO hasty",
+        f"GRANT SELECT ON {schema}.rows TO hasty",
+    )
+    hasty = Postgres(Address.of(postgres.address(address.schema, user="hasty")), limits=LIMITS)
+    slow = Statement(f"{schema}.rows, LATERAL pg_sleep(0.05)", (), ("SUM(w)",))
+    assert hasty.run(slow).sums.tolist() == [[8292]]
+    postgres.run(
+        f"ALTER TABLE {schema}.rows ENABLE ROW LEVEL SECURITY",
+        f"CREATE POLICY hiding ON {schema}.rows USING (person = 1)",
+    )
+    with pytest.raises(DatabaseUnavailable):
+        total(hasty)
+    postgres.run("DROP OWNED BY hasty", "DROP ROLE hasty")
 
 
 def test_sums_of_integers_do_not_wrap_where_the_server_would(engine: Postgres) -> None:

@@ -22,7 +22,7 @@ from sqlglot import exp
 from sqlglot.expressions import Expression
 
 from discreet.engines.contract import Engine
-from discreet.engines.spark import FILES, MARK, SETTINGS, Spark, files, ours
+from discreet.engines.spark import FILES, MARK, SETTINGS, Spark, files, ours, told
 from discreet.engines.statement import Rows, Statement
 from discreet.errors import DatabaseUnavailable, ParameterError, QuestionRefused
 from tests.engines.python_rows import PythonRows
@@ -271,6 +271,31 @@ def test_rows_that_came_since_sealing_are_never_counted(spark: SparkSession) -> 
             _ = engine.rows
         with pytest.raises(ParameterError, match="changed since it was sealed"):
             engine.run(count)
+
+
+def test_a_cached_table_is_not_asked_for_nobody_knows_its_files(spark: SparkSession) -> None:
+    with table(spark, "SELECT CAST(4096 AS SMALLINT) AS w, id AS person FROM range(10)") as name:
+        spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('{FILES}' = '{files(spark.table(name))}')")
+        engine = Spark(name, spark)
+        count = engine.rows.sums(where=None, keys=[], sums=[exp.column("w")])
+        spark.sql(f"INSERT INTO {name} VALUES (4096, 1)")
+        spark.sql(f"CACHE TABLE {name}")
+        try:
+            for asking in (engine.mark, lambda: engine.rows, lambda: engine.run(count), Spark(name, spark).mark):
+                with pytest.raises(ParameterError, match=rf"changed since it was sealed.*UNCACHE TABLE {name}"):
+                    asking()
+        finally:
+            spark.sql(f"UNCACHE TABLE {name}")
+
+
+def test_a_client_without_java_hears_of_failures_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "py4j.protocol", None)  # as where only pyspark-client is installed
+
+    def fail() -> None:
+        raise OSError("which may quote a row")
+
+    with pytest.raises(DatabaseUnavailable, match=r"^Spark could not do it \(OSError\)"):
+        told(fail, "could not do it")
 
 
 def test_a_question_that_needs_no_file_is_answered(engine: Engine) -> None:

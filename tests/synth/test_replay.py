@@ -53,11 +53,18 @@ def synthesized(rows: list[dict[str, Any]]) -> Any:
             columns=COLUMNS,
             budget=Budget(30, "1e-6"),
         ) as vault:
-            made = synthesize(vault, epsilon=3, rows=5)
+            made = synthesize(vault, epsilon=3, rows=5, persons=True)
             spent = vault.ledger.balance().spent
         seen = [[m.columns, m.values.tolist(), m.variance] for m in made.measurements]
         scores = {name: [s.value for s in scores] for name, scores in made.scores.items()}
-        return [seen, scores, made.model.marginal((0, 1)).tolist(), [axis.starts for axis in made.axes], spent]
+        return [
+            seen,
+            scores,
+            made.model.marginal((0, 1)).tolist(),
+            [axis.starts for axis in made.axes],
+            made.sizes,
+            spent,
+        ]
 
 
 def test_a_whole_synthesis_is_private_on_hostile_tables() -> None:

@@ -38,6 +38,7 @@ def synthesize(
         list[str] | None,
         typer.Option(metavar="CONDITION", help="What nobody can be, such as 'age < 15 and married'. Repeated."),
     ] = None,
+    persons: Annotated[bool, typer.Option(help="Give rows ids, as many to an id as persons have rows.")] = False,
     bins: many.Bins = None,
     prior: many.Prior = None,
     seed: Annotated[int, typer.Option(help="Which rows are drawn. Another seed is free.")] = 0,
@@ -73,6 +74,7 @@ def synthesize(
         "columns": many.names(columns),
         "workload": [many.names(one) or [] for one in workload] if workload else None,
         "impossible": impossible or (),
+        "persons": persons,
         "bins": many.bins(bins),
         "prior": many.prior(prior),
     }

@@ -76,6 +76,11 @@ class Rows:
         )
         return Statement(each, named, ("COALESCE(SUM(p), 0)",))
 
+    def sizes(self, most: int) -> Statement:
+        """Count persons by how many rows they have, those with `most` or more together."""
+        each = f"(SELECT LEAST({int(most)}, COUNT(*)) AS n FROM {self.name} GROUP BY person) AS persons"
+        return Statement(each, ("n",), ("COUNT(*)",))
+
     def _written(self, keys: Sequence[Expression]) -> tuple[str, ...]:
         from discreet.engines import emit
 

@@ -26,7 +26,7 @@ from discreet.oracle.axes import Axis
 from discreet.synth.binning import Cut
 from discreet.synth.fitting import Score
 from discreet.synth.synthetic import Synthetic
-from discreet.vault.archive import _read_label, _written_label
+from discreet.vault.archive import read_label, written_label
 from discreet.vault.description import UNIT, Description
 
 SCHEMA = "discreet synthetic table 1"
@@ -50,7 +50,8 @@ def written(table: Synthetic) -> dict[str, Any]:
         "stages": dict(table.stages),
         "impossible": list(table.impossible),
         "prior": None if table.prior is None else dict(table.prior),
-        "label": _written_label(table.label),
+        "sizes": None if table.sizes is None else list(table.sizes),
+        "label": written_label(table.label),
         "rows": table.rows,
         "seed": table.seed,
     }
@@ -73,9 +74,10 @@ def read(record: Any) -> Synthetic:
                 for name, scores in record["scores"].items()
             },
             stages={str(name): int(stage) for name, stage in record["stages"].items()},
-            label=_read_label(record["label"]),
+            label=read_label(record["label"]),
             impossible=tuple(map(str, record["impossible"])),
             prior=record["prior"],
+            sizes=None if record["sizes"] is None else tuple(map(int, record["sizes"])),
             rows=None if record["rows"] is None else int(record["rows"]),
             seed=int(record["seed"]),
         )

@@ -26,6 +26,7 @@ def label(
     bill: Bill,
     impossible: Sequence[str],
     promise: str = "",
+    sizes: Sequence[Gaussian] = (),
 ) -> Label:
     """Return the label of a synthetic table."""
     marginals = [noise for noise in noises if _entries(noise) == 1]
@@ -36,6 +37,8 @@ def label(
         notes.append(f"By itself this release is differentially private with {promise}, as Gaussian DP has it.")
     if left_out:
         notes.append(f"Columns that are not part of it: {', '.join(left_out)}.")
+    if sizes:
+        notes.append("Rows of one id are drawn like rows of several: only how many a person has was measured.")
     if impossible:
         notes.append(f"Taken for impossible, and not checked: {'; '.join(impossible)}.")
     return Label(
@@ -46,6 +49,7 @@ def label(
         noise=[
             *_noise(marginals, f"{len(marginals)} marginals, the noisiest"),
             *_noise(scores, f"{len(scores)} lists of distances, the noisiest"),
+            *_noise(sizes, "how many persons have how many rows", unit=1),
         ],
         cost=bill,
         version=description.version,
@@ -61,7 +65,7 @@ def _entries(noise: Gaussian) -> int:
     return 1 if not isinstance(moved, Sensitivity) or moved.l1 == moved.each else 2
 
 
-def _noise(noises: Sequence[Gaussian], on: str) -> list[Noise]:
+def _noise(noises: Sequence[Gaussian], on: str, unit: int = UNIT) -> list[Noise]:
     if not noises:
         return []
     widest = max(noises, key=lambda noise: noise.variance)
@@ -71,8 +75,8 @@ def _noise(noises: Sequence[Gaussian], on: str) -> list[Noise]:
         Noise(
             on=on,
             law="discrete Gaussian noise",
-            spread=math.sqrt(widest.variance) / UNIT,
-            moves=moves / UNIT,
+            spread=math.sqrt(widest.variance) / unit,
+            moves=moves / unit,
             loss="; ".join(described(widest.loss)),
         )
     ]

@@ -29,6 +29,7 @@ from discreet.oracle.axes import Axis, Bins
 from discreet.privacy.losses import ZeroConcentrated
 from discreet.rational import Rational, whole
 from discreet.synth import binning, fitting, labelling
+from discreet.synth import persons as whose
 from discreet.synth.accounting import Unit, parts, rho_of
 from discreet.synth.archive import read, written
 from discreet.synth.constraints import masks, parsed
@@ -60,6 +61,7 @@ class _Order:
     workload: dict[Columns, float] | None
     prior: Any
     impossible: tuple[str, ...]
+    persons: bool
     text: str
 
 
@@ -74,6 +76,7 @@ def synthesize(
     prior: Any = None,
     bins: Mapping[str, Bins] | None = None,
     impossible: Sequence[str] = (),
+    persons: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Synthetic:
@@ -83,10 +86,10 @@ def synthesize(
     release is (epsilon, delta)-DP by itself. `workload` names the sets of columns whose marginals matter, all
     sets of three if unsaid. `prior` is a public table with the same columns. `bins` says how many bins a column
     has, or where they begin. `impossible` has conditions on two columns that nobody can meet, such as "age < 15
-    and married". `rows` is how many rows come out, and `seed` which; neither costs anything. `progress(what,
-    share)` is told how far it is.
+    and married". With `persons` rows have ids, as many to an id as persons have rows. `rows` is how many rows come
+    out, and `seed` which; neither costs anything. `progress(what, share)` is told how far it is.
     """
-    order = _ordered(vault, columns, epsilon, delta, workload, prior, bins, impossible)
+    order = _ordered(vault, columns, epsilon, delta, workload, prior, bins, impossible, persons)
     size = None if rows is None else whole(rows, "rows")
     known = vault.ledger.standing(order.text, analyst=vault._analyst, purpose=vault._purpose)
     if known.answer is None:
@@ -104,6 +107,7 @@ def _ordered(
     prior: Any,
     bins: Mapping[str, Bins] | None,
     impossible: Sequence[str],
+    persons: bool,
 ) -> _Order:
     description = vault.description
     if vault._budget(vault._standing("")).pure:  # that of the strictest account that pays
@@ -114,6 +118,8 @@ def _ordered(
     names = list(columns) if columns is not None else _closed(description)
     fine = binning.fine_axes(description, names, bins)
     binning.check(fine)
+    if persons:
+        whose.check(description)
     rho = rho_of(epsilon, delta)
     domain = _domain(fine)
     wanted = None if workload is None else _workload(workload, domain)
@@ -128,10 +134,12 @@ def _ordered(
         public,
     ]
     digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
-    text = f"synthetic table over {', '.join(domain.names)} [rho {rho}, {digest}]"
+    ids = " with persons" * persons
+    text = f"synthetic table over {', '.join(domain.names)}{ids} [rho {rho}, {digest}]"
     kept = frozenset(axis.name for axis in fine if axis.name in {_known(name, domain) for name in bins or {}})
     promise = "" if delta is None else f"ε = {epsilon} at δ = {delta}"
-    return _Order(description, fine, kept, rho, promise, wanted, prior, conditions, asked.text(description, text))
+    known = asked.text(description, text)
+    return _Order(description, fine, kept, rho, promise, wanted, prior, conditions, persons, known)
 
 
 def _known(name: str, domain: Domain) -> str:
@@ -183,7 +191,9 @@ def _released(vault: Vault, order: _Order, progress: Progress | None) -> Synthet
         ZeroConcentrated(order.rho), question=order.text, analyst=vault._analyst, purpose=vault._purpose
     )
     share = fitting.ONES if len(order.fine) > 1 else 1.0
-    first = parts(order.rho, {"ones": share, "rest": 1 - share})
+    sized = whose.SHARE if order.persons else 0.0
+    first = parts(order.rho, {"sizes": sized, "ones": (1 - sized) * share, "rest": (1 - sized) * (1 - share)})
+    sizes = whose.measured(engine, description, first["sizes"]) if order.persons else None
     fine = Released(_domain(order.fine), unit, float(UNIT))
     each: dict[Columns, float] = {(column,): 1.0 for column in range(len(order.fine))}
     fitting.measure(fine, _source(engine, order.fine), parts(first["ones"], each))
@@ -205,6 +215,7 @@ def _released(vault: Vault, order: _Order, progress: Progress | None) -> Synthet
             progress=progress,
         )
     noises = [*fine.noises, *released.noises]
+    told = [] if sizes is None else [sizes.noise]
     bill = Bill(cost=charge.cost, losses=tuple(described(ZeroConcentrated(order.rho))), balances=charge.balances)
     made = Synthetic(
         description=description,
@@ -212,10 +223,11 @@ def _released(vault: Vault, order: _Order, progress: Progress | None) -> Synthet
         measurements=tuple(released.measurements),
         scores={name: tuple(scores) for name, scores in released.scores.items()},
         stages=dict(released.stages),
-        label=labelling.label(description, axes, noises, bill, order.impossible, order.promise),
+        label=labelling.label(description, axes, noises, bill, order.impossible, order.promise, told),
         impossible=order.impossible,
         prior=known,
-        test_bits=released.test_bits,
+        sizes=None if sizes is None else sizes.counts,
+        test_bits=released.test_bits or (sizes is not None and sizes.test_bits),
     )
     if not made.test_bits:  # what was made from test bits is nobody's table
         vault.ledger.record(charge, json.dumps(written(made), ensure_ascii=False))

@@ -67,6 +67,7 @@ class Synthetic:
     label: Label
     impossible: tuple[str, ...] = ()
     prior: Mapping[str, Any] | None = None
+    sizes: tuple[int, ...] | None = None
     test_bits: bool = False
     rows: int | None = None
     seed: int = 0
@@ -120,6 +121,11 @@ class Synthetic:
 
         self.expect_release("to_arrow")
         table = decoding.table(self.codes, self.axes, self.description, seed=self.seed, impossible=self.impossible)
+        if self.sizes is not None:
+            from discreet.synth.persons import ids
+
+            whose = ids(self.sizes, len(self.codes), seed=self.seed)
+            table = table.add_column(0, str(self.description.person), [whose])
         about = {"product": self.label.product, "cost": self.cost.spent, "label": self.label.facts}
         return table.replace_schema_metadata({"discreet": json.dumps(about, ensure_ascii=False)})
 

@@ -80,7 +80,7 @@ def written(release: Release) -> dict[str, Any]:
         "keys": [_written_key(name, values) for name, values in release.keys.items()],
         "aggregates": [_written_answer(answer) for answer in release.aggregates],
         "plan": release.plan,
-        "label": _written_label(release.label),
+        "label": written_label(release.label),
     }
 
 
@@ -99,7 +99,7 @@ def read(record: Any) -> Release:
             keys=dict(map(_read_key, _list(record["keys"]))),
             aggregates=tuple(map(_read_answer, _list(record["aggregates"]))),
             plan=_of(str, record["plan"]),
-            label=_read_label(_of(dict, record["label"])),
+            label=read_label(_of(dict, record["label"])),
         )
     except KeyError as missing:
         raise ParameterError(f"The release lacks {missing}.") from None
@@ -163,7 +163,8 @@ def _number(value: Any) -> float | None:
 # -- labels -----------------------------------------------------------------------------------------------------
 
 
-def _written_label(label: Label) -> dict[str, Any]:
+def written_label(label: Label) -> dict[str, Any]:
+    """Return a label as JSON."""
     bill = label.cost
     return {
         "table": label.table,
@@ -189,7 +190,8 @@ def _written_label(label: Label) -> dict[str, Any]:
     }
 
 
-def _read_label(record: dict[str, Any]) -> Label:
+def read_label(record: dict[str, Any]) -> Label:
+    """Return the label that was written as JSON."""
     texts = ("table", "sealed_at", "engine", "library", "product")
     person, groups = record["person"], record["groups"]
     return Label(

@@ -321,6 +321,7 @@ class Vault:
         prior: Any = None,
         bins: Mapping[str, int | Sequence[Any]] | None = None,
         impossible: Sequence[str] = (),
+        persons: bool = False,
         seed: int = 0,
         progress: Callable[[str, float], None] | None = None,
     ) -> Synthetic:
@@ -329,7 +330,8 @@ class Vault:
         The same call again is free. `workload` lists the sets of columns whose marginals matter, all sets of three
         if unsaid. `prior` is a public table with the same columns. `bins` says how many bins a column has, or
         where they begin. `impossible` has conditions on two columns that nobody can meet, such as "age < 15 and
-        married". `rows` is how many rows come out, and `seed` which; neither costs anything.
+        married". With `persons` rows have ids, as many to an id as persons have rows. `rows` is how many rows come
+        out, and `seed` which; neither costs anything.
         """
         return _above("synth.synthesize").synthesize(  # type: ignore[no-any-return]
             self,
@@ -341,6 +343,7 @@ class Vault:
             prior=prior,
             bins=bins,
             impossible=impossible,
+            persons=persons,
             seed=seed,
             progress=progress,
         )
