@@ -176,9 +176,10 @@ REWRITTEN_KEY = Exhibit(
     broken=lambda: replay(bounded_then_rewritten, _VISITS, person="person", name="bounded, then rewritten"),
     mended=lambda: replay(rewritten_then_bounded, _VISITS, person="person", name="rewritten, then bounded"),
     ours=(
-        "A sensitivity belongs to one exact value and is stated when that is made; there is no plan that could "
-        "carry it past a change (mechanisms.exact, test_what_was_declared_stays_declared in "
-        "tests/mechanisms/test_exact.py)."
+        "A vault bounds what a person weighs once, before any key: however rows are filtered and keys rewritten, "
+        "their weights add up to no more (discreet.vault.measures, replayed through whole questions in "
+        "tests/vault/test_replay.py). Bounds of values belong to the expression that is asked for "
+        "(test_arithmetic_is_exact_and_within_its_bounds_on_every_row in tests/vault/test_terms.py)."
     ),
 )
 
@@ -212,8 +213,9 @@ CODES = Exhibit(
     broken=lambda: replay(sum_of_codes_by_appearance, _SIZES, name="codes by appearance"),
     mended=lambda: replay(sum_of_listed_codes, _SIZES, name="codes listed beforehand"),
     ours=(
-        "Nothing in the kernel codes categories: an exact value is made of integers and refuses text "
-        "(test_what_is_no_integer_is_refused_with_a_fix_that_fits in tests/mechanisms/test_exact.py)."
+        "A category has the place that it has in the declared list, whatever the rows hold, and what is not in "
+        "the list is missing or has a declared place too (test_categories_match_to_the_last_character in "
+        "tests/vault/test_schema.py)."
     ),
 )
 
