@@ -1,0 +1,180 @@
+"""A server that counts: reports in, one array of integers kept, and everything else thrown away.
+
+The state of a collection is a number of reports, the sum of their states, and how many arrivals were refused for
+which reason. States of parts add up to the state of the whole, in any order, so parts may be counted on any number
+of machines. `update` takes bytes as they come from strangers, and never raises: what it cannot count it counts as
+refused. A report id is counted once (`seen`). Parts that met the same id cannot be told apart afterwards: `merge`
+says how many reports were `repeated`. Send equal ids to equal parts (by their first byte, say) to have none.
+
+The bytes of a state are stable: "DLPS", version, id of the collection, numbers of eight bytes (highest first),
+the arrays (lowest first), and the SHA-256 of all before. Tested in tests/local/test_aggregator.py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import date
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError, QuestionRefused
+from discreet.local.answers import Answer
+from discreet.local.contract import Payloads
+from discreet.local.descriptor import Collection
+from discreet.local.frames import Layout, Rows, day_number, unpacked
+from discreet.local.seen import Seen, starts
+
+REASONS = ("malformed", "other collection", "out of window", "invalid payload", "replayed", "without id")
+"""Why arrivals are refused."""
+
+_MAGIC = b"DLPS\x01"
+
+Chosen = NDArray[np.bool_]
+
+
+class Aggregator:
+    """The state of one collection.
+
+    >>> from discreet.local.frames import batch, frames
+    >>> survey = Collection.design(
+    ...     "colours", domain=["red", "green"], protocol="grr", epsilon=1, window=("2026-01-01", "2026-12-31")
+    ... )
+    >>> server = Aggregator(survey)
+    >>> reports = frames(survey, survey.randomiser.encode(np.zeros(1000, np.int64)))
+    >>> server.update(batch(reports)), server.update(b"nonsense")
+    (1000, 0)
+    >>> server.n, server.rejected["malformed"]
+    (1000, 1)
+    >>> Aggregator.read(server.written(), survey).n
+    1000
+    """
+
+    def __init__(self, collection: Collection, *, identified: bool = False):
+        """Count reports of a collection; `identified=True` refuses those without a report id."""
+        self.collection = collection
+        self.identified = identified
+        self.n, self.repeated = 0, 0
+        self.state = collection.randomiser.state()
+        self._rejected = dict.fromkeys(REASONS, 0)
+        self._seen = Seen()
+        first, last = (day_number(day) for day in collection.window)
+        self._days = (first, last)
+        self._prefix = np.frombuffer(collection.id[:8], np.uint8)
+
+    @property
+    def rejected(self) -> Mapping[str, int]:
+        """How many were refused, by reason. A batch that cannot be read counts as one."""
+        return MappingProxyType(self._rejected)
+
+    def update(self, data: bytes, *, received: date | None = None) -> int:
+        """Count a batch, and return how many of its reports were new and good. It never raises on what it is sent.
+
+        `received` is the day of arrival, for frames that have none of their own.
+        """
+        rows = unpacked(data)
+        if rows is None:
+            self._rejected["malformed"] += 1
+            return 0
+        before = self.n
+        if len(rows):
+            for first in np.unique(rows[:, 0]):
+                self._frames(rows[rows[:, 0] == first], Layout.of(int(first)), received)
+        return self.n - before
+
+    def payloads(self, payloads: Payloads) -> int:
+        """Count reports without frames, one in each row, and return how many were good."""
+        if payloads.ndim != 2 or payloads.shape[1] != self.collection.randomiser.payload_bytes:
+            self._rejected["malformed"] += len(payloads)
+            return 0
+        good = self._kept(payloads, self.collection.randomiser.valid(payloads), "invalid payload")
+        self.collection.randomiser.add(self.state, good)
+        self.n += len(good)
+        return len(good)
+
+    def _frames(self, rows: Rows, layout: Layout | None, received: date | None) -> None:
+        if layout is None or rows.shape[1] < layout.payload:
+            self._rejected["malformed"] += len(rows)
+            return
+        rows = self._kept(rows, (rows[:, 1:9] == self._prefix).all(axis=1), "other collection")
+        if rows.shape[1] != layout.payload + self.collection.randomiser.payload_bytes:
+            self._rejected["malformed"] += len(rows)
+            return
+        rows = self._kept(rows, self._in_window(rows, layout.day, received), "out of window")
+        valid = self.collection.randomiser.valid(rows[:, layout.payload :])
+        rows = self._kept(rows, valid, "invalid payload")
+        if layout.identity is not None:
+            rows = self._kept(rows, self._seen.first_time(starts(rows[:, layout.identity :])), "replayed")
+        elif self.identified:
+            rows = self._kept(rows, np.zeros(len(rows), np.bool_), "without id")
+        self.collection.randomiser.add(self.state, rows[:, layout.payload :])
+        self.n += len(rows)
+
+    def _kept(self, rows: Rows, good: Chosen, reason: str) -> Rows:
+        if good.all():
+            return rows
+        self._rejected[reason] += int(np.count_nonzero(~good))
+        return rows[good]
+
+    def _in_window(self, rows: Rows, at: int | None, received: date | None) -> Chosen:
+        if at is None:
+            return np.full(len(rows), received is None or self.collection.open_on(received))
+        days = rows[:, at].astype(np.int64) << 8 | rows[:, at + 1]
+        inside: Chosen = (days >= self._days[0]) & (days <= self._days[1])
+        return inside
+
+    def merge(self, other: Aggregator) -> None:
+        """Add the state of another part, whose reports are others."""
+        if other.collection.id != self.collection.id:
+            raise ParameterError(
+                f"these are states of two collections, {self.collection.id.hex()[:16]} and "
+                f"{other.collection.id.hex()[:16]}: their counts have nothing to do with each other."
+            )
+        self.repeated += other.repeated + self._seen.common(other._seen)
+        self._seen = Seen(np.concatenate([self._seen.all(), other._seen.all()]))
+        self.state += other.state
+        self.n += other.n
+        for reason, count in other.rejected.items():
+            self._rejected[reason] += count
+
+    def written(self) -> bytes:
+        """Return the state as bytes, for a file, a database or another machine."""
+        ids = self._seen.all()
+        numbers = [self.n, self.repeated, *(self._rejected[reason] for reason in REASONS)]
+        numbers += [len(self.state), len(ids)]
+        head = _MAGIC + self.collection.id + b"".join(number.to_bytes(8, "big") for number in numbers)
+        body = head + self.state.astype("<i8").tobytes() + ids.astype("<u8").tobytes()
+        return body + hashlib.sha256(body).digest()
+
+    @classmethod
+    def read(cls, data: bytes, collection: Collection, *, identified: bool = False) -> Aggregator:
+        """Return the state that was written, if it is whole and of this collection."""
+        body, check = data[:-32], data[-32:]
+        if body[:5] != _MAGIC or hashlib.sha256(body).digest() != check:
+            raise ParameterError("this is no state, or a damaged one. Read what aggregator.written() returned.")
+        if body[5:37] != collection.id:
+            raise ParameterError(
+                f"this is a state of the collection {body[5:37].hex()[:16]}, not of {collection.id.hex()[:16]}."
+            )
+        part, count = cls(collection, identified=identified), 4 + len(REASONS)
+        numbers = [int.from_bytes(body[37 + 8 * i : 45 + 8 * i], "big") for i in range(count)]
+        cells = np.frombuffer(body, "<i8", offset=37 + 8 * count)
+        if numbers[-2] != len(part.state) or len(cells) != numbers[-2] + numbers[-1]:
+            raise ParameterError("this state has another length than states of this collection have.")
+        part.n, part.repeated = numbers[:2]
+        part._rejected = dict(zip(REASONS, numbers[2:], strict=False))
+        part.state = cells[: numbers[-2]].astype(np.int64)
+        part._seen = Seen(cells[numbers[-2] :].view("<u8").astype(np.uint64))
+        return part
+
+    def estimate(self) -> Answer:
+        """Return what the reports say, with errors. Below the minimum cohort of the collection it is refused."""
+        if self.n < self.collection.minimum_cohort:
+            raise QuestionRefused(
+                f"there are {self.n} reports of {self.collection.name!r}, and it promised to wait for "
+                f"{self.collection.minimum_cohort}. Ask again when they are there."
+            )
+        estimate = self.collection.randomiser.estimate(self.state, self.n)
+        return Answer(self.collection, estimate, dict(self._rejected), self.repeated)

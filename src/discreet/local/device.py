@@ -1,0 +1,143 @@
+"""A device: it answers for its owner, remembers what that cost, and stops in time.
+
+    value ─▶ place in the domain ─▶ paid for ─▶ permanent answer ─▶ fresh noise ─▶ frame
+             (null if it has none)   on disk     (keyed, if the     (two-step,
+                                                 policy asks)        or none)
+
+Permanent answers are drawn with `Keyed(secret, id ‖ value)`, the value as eight bytes, highest first: the same
+value gives the same answer for ever, without a table of answers, and collections have nothing to do with each
+other. Protocols with a memory of their own (`remembered`) draw their answer so, and are counted by the value like
+the others. A device answers for the first `distinct`
+values of a collection, and repeats the last answer afterwards; of these it keeps the (already random) answers and
+a keyed hash of the value, not the value.
+Tested in tests/local/test_device.py; the same in JavaScript is clients/js/device.js.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from discreet.errors import BudgetExceeded, ParameterError
+from discreet.local.allowance import Allowance
+from discreet.local.contract import Payloads, Values
+from discreet.local.descriptor import Collection
+from discreet.local.draws import Draws, Keyed
+from discreet.local.frames import frame
+from discreet.local.twostep import Longitudinal
+from discreet.rational import Rational, positive, whole
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A randomiser with an answer of its own for a whole life, such as 1BitMean with α-point rounding."""
+
+    def remembered(self, value: int, key: bytes, context: bytes) -> Payloads:
+        """Return the report that a device with this key always makes of this value."""
+        ...
+
+
+@runtime_checkable
+class Cohorted(Protocol):
+    """A randomiser whose devices belong to cohorts, such as RAPPOR. Its `permanent` also takes `cohorts`."""
+
+    def cohort(self, size: int, draws: Draws) -> Values:
+        """Return the cohorts of devices."""
+        ...
+
+
+class Device:
+    """The client of one device, with its secret and its ledger in a directory of its own.
+
+    >>> import tempfile
+    >>> from discreet.local.twostep import TwoStepGRR
+    >>> survey = Collection.design(
+    ...     "smoking", domain=["yes", "no"], protocol=TwoStepGRR.for_losses(2, lifetime="2", each="1"),
+    ...     longitudinal="two-step", window=("2026-01-01", "2026-12-31"),
+    ... )
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     device = Device(folder, lifetime=8, per_period=2, today=lambda: date(2026, 5, 1))
+    ...     report = device.report(survey, "no")
+    ...     print(len(report), float(device.spent))
+    26 2.0
+    """
+
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        lifetime: Rational,
+        per_period: Rational,
+        days: int = 1,
+        today: Callable[[], date] = _today,
+    ):
+        """Use the directory of a device, and make it if it is new.
+
+        `lifetime` is what all its reports may cost, `per_period` what those of `days` days may.
+        """
+        folder = Path(directory)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        caps = positive(lifetime, "lifetime"), positive(per_period, "per_period")
+        self._allowance = Allowance(folder / "device.sqlite", *caps, whole(days, "days"))
+        self._today = today
+        if not self._allowance.path.exists():
+            self._allowance.create()
+
+    @property
+    def spent(self) -> Fraction:
+        """What all reports so far cost."""
+        return self._allowance.spent()
+
+    def report(self, collection: Collection, value: str | int | None, *, dated: bool = False) -> bytes:
+        """Return a frame to send. It is paid for when this returns; whatever is refused costs nothing.
+
+        Call it on a schedule that does not depend on the value: once in every period of the collection, say.
+        """
+        today = self._today()
+        if not collection.open_on(today):
+            first, last = collection.window
+            raise BudgetExceeded(f"{collection.name!r} collects from {first} to {last}, and today is {today}.")
+        place = collection.place(value)
+        self._allowance.pay(collection, today)
+        return frame(collection, self._answer(collection, place), day=today if dated else None)
+
+    def _answer(self, collection: Collection, place: int) -> bytes:
+        randomiser, values = collection.randomiser, np.array([place], np.int64)
+        if collection.policy.policy == "none":
+            return randomiser.encode(values).tobytes()
+        permanent = self._permanent(collection, values)
+        if collection.policy.policy == "memoised":
+            return permanent
+        if not isinstance(randomiser, Longitudinal):
+            raise ParameterError(f"{randomiser.name} has no second step.")
+        return randomiser.instant(np.frombuffer(permanent, np.uint8).reshape(1, -1)).tobytes()
+
+    def _permanent(self, collection: Collection, values: Values) -> bytes:
+        secret, randomiser = self._allowance.secret(), collection.randomiser
+        context = collection.id + int(values[0]).to_bytes(8, "big")
+        if isinstance(randomiser, Remembering):
+            # Values are told apart by themselves, not by their answers: two cases may have drawn the same answer,
+            # and each case that is told costs ε.
+            answer = randomiser.remembered(int(values[0]), secret, collection.id).tobytes()
+        elif collection.policy.policy == "two-step" and isinstance(randomiser, Longitudinal):
+            group = {}
+            if isinstance(randomiser, Cohorted):  # one cohort for all values of the device
+                group["cohorts"] = randomiser.cohort(1, Keyed(secret, collection.id + b"|cohort"))
+            answer = randomiser.permanent(values, Keyed(secret, context), **group).tobytes()
+        else:
+            answer = randomiser.encode(values, Keyed(secret, context)).tobytes()
+        # begins as no message of Keyed does, so that the tag shares nothing with its draws
+        tag = hmac.new(secret, b"admitted" + context, hashlib.sha256).digest()[:16]
+        return self._allowance.admit(collection, tag, answer)

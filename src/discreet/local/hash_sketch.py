@@ -1,0 +1,105 @@
+"""What count-mean sketches have in common: rows of hashed places, and frequencies of any items out of them.
+
+The theory is in `sketches`, which has the two of Apple. Tested in tests/local/test_sketches.py.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from discreet.errors import ParameterError
+from discreet.local.chances import chance
+from discreet.local.contract import Payloads, Values, checked
+from discreet.local.draws import FRESH, SCALE, Draws
+from discreet.local.estimates import Estimate, Floats
+from discreet.local.hash_family import Fingerprints, of_codes, places, rows
+from discreet.local.packing import blocks
+from discreet.local.support import domain_of
+from discreet.rational import whole
+
+KIND = "unbiased over the choice of hashes"
+
+
+@dataclass(frozen=True)
+class Sketch(ABC):
+    """What both have in common. Values 0 … domain − 1 are items of eight bytes; other items have `…_items`."""
+
+    name: ClassVar[str]
+    domain: int
+    rows: int
+    columns: int
+    flip: int
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        domain_of(self.domain)
+        if not 1 <= whole(self.rows, "rows") <= 2**16:
+            raise ParameterError(f"a sketch has at most 2^16 rows, not {self.rows}.")
+        if not 2 <= whole(self.columns, "columns") <= 2**20:
+            raise ParameterError(f"a row of a sketch has from 2 to 2^20 columns, not {self.columns}.")
+        chance(self.flip, "flip", most=SCALE // 2 - 1)
+        if not 0 <= whole(self.seed, "seed", least=0) < 2**63:
+            raise ParameterError(f"a seed is below 2^63, not {self.seed}.")
+
+    @property
+    @abstractmethod
+    def payload_bytes(self) -> int:
+        """How long every report is."""
+
+    @abstractmethod
+    def state(self) -> Values:
+        """Return the sketch of no reports."""
+
+    @abstractmethod
+    def add(self, state: Values, payloads: Payloads) -> None:
+        """Count valid reports into a sketch."""
+
+    @abstractmethod
+    def encode_items(self, items: Fingerprints, draws: Draws = FRESH) -> Payloads:
+        """Return a report for each item, given by its fingerprint."""
+
+    @abstractmethod
+    def _unbiased(self, state: Values, n: int) -> tuple[Floats, float, float]:
+        """Return M, the variance of one place from one report, and Σ_j N_j²."""
+
+    @abstractmethod
+    def _noise(self, share: Floats) -> Floats:
+        """Return σ² for items of these frequencies."""
+
+    def parameters(self) -> dict[str, int]:
+        """Return the size of the sketch, the chance of a flip, and the seed of the hashes."""
+        return asdict(self)
+
+    def encode(self, values: Values, draws: Draws = FRESH) -> Payloads:
+        """Return a report for each value."""
+        return self.encode_items(of_codes(self.domain)[checked(values, self.domain)], draws)
+
+    def estimate(self, state: Values, n: int) -> Estimate:
+        """Return the frequencies of the domain, with their standard errors."""
+        return self.frequencies(state, n, of_codes(self.domain))
+
+    def frequencies(self, state: Values, n: int, items: Fingerprints) -> Estimate:
+        """Return the frequencies of any items, with their standard errors."""
+        m = self.columns
+        table, each, squared = self._unbiased(state, whole(n, "n"))
+        sums = np.concatenate(
+            [self._sums(table, items[part]) for part in blocks(len(items), self.rows)] or [np.zeros(0)]
+        )
+        values = m / (m - 1) * (sums / n - 1 / m)
+        together = np.clip(((table**2).sum() - squared / m - n * m * each) / (1 - 1 / m), n, float(n) ** 2)
+        share = np.clip(values, 0, 1)
+        # With its own square too, not to take a collision for the item itself.
+        collisions = (1 / m) * (1 - 1 / m) * together / n
+        return Estimate(values, m / (m - 1) * np.sqrt((self._noise(share) + collisions) / n), n, KIND)
+
+    def _sums(self, table: Floats, items: Fingerprints) -> Floats:
+        where = places(rows(self.seed, self.rows)[:, None, :], items[None, :, :], self.columns)
+        found: Floats = np.take_along_axis(table, where, axis=1).sum(0)
+        return found
+
+    def _place(self, row: Values, items: Fingerprints) -> Values:
+        return places(rows(self.seed, self.rows)[row], items, self.columns)

@@ -1,0 +1,222 @@
+"""The aggregator: counts what is good, refuses the rest by name, adds up, and never raises on what it is sent."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from discreet import noise
+from discreet.errors import ParameterError, QuestionRefused
+from discreet.local.aggregator import REASONS, Aggregator
+from discreet.local.descriptor import Collection
+from discreet.local.frames import HEADER, batch, frame, frames
+
+from .collections_of import COLOURS, MAY, colours
+
+SURVEY = colours()
+
+
+def sent(n: int = 1000, collection: Collection = SURVEY, value: int = 0) -> bytes:
+    return batch(frames(collection, collection.randomiser.encode(np.full(n, value))))
+
+
+def counted(*data: bytes, collection: Collection = SURVEY) -> Aggregator:
+    server = Aggregator(collection)
+    for each in data:
+        server.update(each)
+    return server
+
+
+def same(one: Aggregator, other: Aggregator) -> bool:
+    return one.written() == other.written()
+
+
+def test_reports_are_counted_and_estimated() -> None:
+    with noise.deterministic(1):
+        data = sent(60_000, value=0) + b""
+        more = sent(20_000, value=2)
+    answer = counted(data, more).estimate()
+    truth = np.array([0.75, 0, 0.25, 0])
+    assert answer.labels == COLOURS
+    assert answer.estimate.n == 80_000
+    # five standard errors for each of four numbers: false alarm below 3e-6 for a new seed, and the seed is fixed
+    assert (np.abs(answer.estimate.values - truth) < 5 * answer.estimate.standard_errors).all()
+    assert answer.rows()[0][0] == "red"
+
+
+def test_an_answer_says_what_it_is_and_what_liars_could_do() -> None:
+    with noise.deterministic(1):
+        answer = counted(sent(5000), b"nonsense").estimate()
+    shown = str(answer)
+    assert "colours: 5,000 reports, unbiased, 1 refused" in shown
+    assert "1 % of devices lying could move a number by 0.0333" in shown  # (e + 3)/(e − 1)/100
+    assert "One report costs ε = 1" in shown
+    assert "consistent (Norm-Sub), biased" in str(answer.consistent())
+    assert answer.consistent().estimate.values.sum() == pytest.approx(1)
+    assert "<td>red</td>" in answer._repr_html_()
+    with pytest.raises(ParameterError, match="from 0 to 1"):
+        answer.liars(2)
+
+
+def test_liars_move_an_estimate_by_no_more_than_is_said() -> None:
+    with noise.deterministic(1):
+        honest = SURVEY.randomiser.encode(np.zeros(2000, np.int64))
+    answers = []
+    for lies in (honest[:100], np.full((100, 1), 3, np.uint8)):
+        server = Aggregator(SURVEY)
+        server.payloads(np.vstack([lies, honest[100:]]))
+        answers.append(server.estimate())
+    moved = np.abs(answers[1].estimate.values - answers[0].estimate.values).max()
+    assert 0.5 * answers[0].liars("0.05") < moved <= answers[0].liars("0.05") + 1e-12
+
+
+def test_below_its_minimum_cohort_nothing_is_said() -> None:
+    server = counted(sent(9))
+    with pytest.raises(QuestionRefused, match="there are 9 reports of 'colours', and it promised to wait for 10"):
+        server.estimate()
+    server.update(sent(1))
+    assert server.estimate().estimate.n == 10
+
+
+def test_every_reason_to_refuse_has_its_count() -> None:
+    server, other = Aggregator(SURVEY, identified=True), colours(minimum_cohort=77)
+    good, again = frame(SURVEY, b"\x01"), frame(SURVEY, b"\x02", day=MAY)
+    assert server.update(batch([good, good])) == 1
+    assert server.update(batch([good])) == 0
+    assert server.update(batch([again])) == 1
+    assert server.update(batch([frame(other, b"\x01")])) == 0
+    assert server.update(batch([frame(SURVEY, b"\x04")])) == 0
+    assert server.update(batch([frame(SURVEY, b"\x01", day=date(2027, 1, 1))])) == 0
+    assert server.update(batch([frame(SURVEY, b"\x01", day=date(2025, 12, 31))])) == 0
+    assert server.update(batch([frame(SURVEY, b"\x01")]), received=date(2027, 1, 1)) == 0
+    assert server.update(batch([frame(SURVEY, b"\x01", identified=False)])) == 0
+    assert server.update(batch([b"\x02" + good[1:], b"\x41" + good[1:]])) == 0
+    assert server.update(batch([good + b"x"])) == 0
+    assert server.update(b"DLPB and so on") == 0
+    assert server.n == 2
+    assert server.state.sum() == 2
+    assert dict(server.rejected) == dict(zip(REASONS, (1 + 1 + 2, 1, 3, 1, 2, 1), strict=True)), (
+        "malformed, other collection, out of window, invalid payload, replayed, without id"
+    )
+
+
+@pytest.mark.parametrize("place", range(1, 9))
+def test_a_collection_that_differs_in_one_byte_of_its_id_is_another_one(place: int) -> None:
+    near = bytearray(frame(SURVEY, b"\x01"))
+    near[place] ^= 1
+    assert counted(batch([bytes(near)])).rejected["other collection"] == 1
+
+
+def test_a_report_is_counted_once_however_often_it_arrives() -> None:
+    reports = [frame(SURVEY, b"\x01") for _ in range(300)]
+    server = counted(*(batch(reports[i : i + 100]) for i in range(0, 250, 50)))
+    assert server.n == 300
+    assert server.rejected["replayed"] == 200
+
+
+def test_ids_are_remembered_when_they_have_been_sorted_in_and_written() -> None:
+    rows = np.hstack([np.frombuffer(bytes([0x21]) + SURVEY.id[:8], np.uint8) * np.ones((70_000, 1), np.uint8)] * 1)
+    ids = np.arange(70_000, dtype="<u8").view(np.uint8).reshape(-1, 8)
+    data = batch(np.hstack([rows, ids, ids, np.ones((70_000, 1), np.uint8)]).astype(np.uint8))
+    server = counted(data)
+    back = Aggregator.read(server.written(), SURVEY)
+    for each in (server, back):
+        assert each.update(data) == 0
+        assert (each.n, each.rejected["replayed"]) == (70_000, 70_000)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 5), max_size=10), min_size=1, max_size=4))
+def test_the_states_of_parts_add_up_to_the_state_of_the_whole_in_any_order(parts: list[list[int]]) -> None:
+    batches = [batch([frame(SURVEY, bytes([value])) for value in part]) for part in parts]
+    whole = counted(*batches)
+    forth, back = Aggregator(SURVEY), Aggregator(SURVEY)
+    for data in batches:
+        forth.merge(counted(data))
+    for data in reversed(batches):
+        back.merge(Aggregator.read(counted(data).written(), SURVEY))
+    assert same(whole, forth)
+    assert same(forth, back)
+
+
+def test_what_two_parts_both_counted_is_said() -> None:
+    data = batch([frame(SURVEY, b"\x01") for _ in range(20)])
+    server = counted(data)
+    server.merge(counted(data))
+    assert (server.n, server.repeated) == (40, 20)
+    assert "20 counted twice" in str(server.estimate())
+    assert Aggregator.read(server.written(), SURVEY).repeated == 20
+
+
+def test_states_of_two_collections_are_never_added() -> None:
+    with pytest.raises(ParameterError, match="states of two collections"):
+        counted(sent()).merge(Aggregator(colours(minimum_cohort=77)))
+    with pytest.raises(ParameterError, match="is a state of the collection"):
+        Aggregator.read(counted(sent()).written(), colours(minimum_cohort=77))
+
+
+def test_a_damaged_state_is_refused_wherever_it_is_damaged() -> None:
+    data = counted(sent()).written()
+    for place in range(len(data)):
+        broken = bytearray(data)
+        broken[place] ^= 1
+        with pytest.raises(ParameterError, match="no state, or a damaged one"):
+            Aggregator.read(bytes(broken), SURVEY)
+    for end in (0, 10, len(data) - 1):
+        with pytest.raises(ParameterError, match="damaged"):
+            Aggregator.read(data[:end], SURVEY)
+
+
+def test_the_bytes_of_a_state_stay_as_they_are() -> None:
+    server = counted(batch([frame(SURVEY, b"\x01", identified=False)]), b"?")
+    written = server.written()
+    assert written[:37] == b"DLPS\x01" + SURVEY.id
+    numbers = [1, 0, 1, 0, 0, 0, 0, 0, 4, 0]
+    assert written[37 : 37 + 80] == b"".join(number.to_bytes(8, "big") for number in numbers)
+    assert written[117:149] == bytes(8) + b"\x01" + bytes(7 + 16)
+    assert len(written) == 149 + 32
+
+
+def hostile() -> st.SearchStrategy[bytes]:
+    """Anything, from noise to batches that are nearly right."""
+    first = st.sampled_from([0x01, 0x11, 0x21, 0x31, 0x02, 0xFF])
+    prefix = st.sampled_from([SURVEY.id[:8], bytes(8)])
+    near = st.tuples(first, prefix, st.binary(max_size=22)).map(lambda t: bytes([t[0]]) + t[1] + t[2])
+    header = st.tuples(st.integers(0, 3), st.integers(0, 40)).map(
+        lambda t: b"DLPB\x01" + t[0].to_bytes(4, "big") + t[1].to_bytes(2, "big")
+    )
+    return st.one_of(
+        st.binary(max_size=80),
+        st.tuples(header, st.binary(max_size=80)).map(b"".join),
+        near.map(lambda each: batch([each])),
+        st.lists(near, max_size=4).map(lambda some: batch([each for each in some if len(each) == len(some[0])])),
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(hostile())
+@example(b"DLPB\x01\xff\xff\xff\xff\x00\x00")
+@example(b"DLPB\x01\x00\x00\x00\x01\x00\x01\x01")
+@example(b"")
+def test_nothing_that_strangers_send_makes_it_raise_or_miscount(data: bytes) -> None:
+    server = Aggregator(SURVEY)
+    good = server.update(data)
+    assert server.n == good == int(server.state.sum())
+    assert good <= max(0, len(data) - HEADER)
+    assert same(Aggregator.read(server.written(), SURVEY), server)
+
+
+@pytest.mark.parametrize("protocol", ["grr", "oue", "sue", "subset", "hadamard", "projective", "olh"])
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_no_payload_makes_any_protocol_raise(protocol: str, data: st.DataObject) -> None:
+    collection = colours(protocol=protocol, epsilon="1")
+    width = collection.randomiser.payload_bytes
+    payloads = data.draw(st.lists(st.binary(min_size=width, max_size=width), min_size=1, max_size=5))
+    server = Aggregator(collection)
+    server.update(batch([frame(collection, each, identified=False) for each in payloads]))
+    assert server.n + server.rejected["invalid payload"] == len(payloads)

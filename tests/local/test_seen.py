@@ -1,0 +1,42 @@
+"""Ids: whatever comes in whatever portions, each is new once."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.local.seen import Seen
+
+PORTIONS = st.lists(st.lists(st.integers(0, 30) | st.integers(2**64 - 3, 2**64 - 1), max_size=12), max_size=12)
+
+
+@given(PORTIONS)
+def test_each_id_is_new_once(portions: list[list[int]]) -> None:
+    seen, known = Seen(), set[int]()
+    for portion in portions:
+        expected = []
+        for number in portion:
+            expected.append(number not in known)
+            known.add(number)
+        assert seen.first_time(np.array(portion, np.uint64)).tolist() == expected
+    assert seen.all().tolist() == sorted(known)
+
+
+@given(PORTIONS, PORTIONS)
+def test_what_two_sets_have_in_common_is_counted(one: list[list[int]], other: list[list[int]]) -> None:
+    sets = []
+    for portions in (one, other):
+        sets.append(Seen())
+        for portion in portions:
+            sets[-1].first_time(np.array(portion, np.uint64))
+    flat = [{number for portion in portions for number in portion} for portions in (one, other)]
+    assert sets[0].common(sets[1]) == len(flat[0] & flat[1])
+
+
+def test_many_small_portions_lie_in_few_rows() -> None:
+    seen = Seen()
+    for start in range(0, 100_000, 100):
+        seen.first_time(np.arange(start, start + 100, dtype=np.uint64))
+    assert len(seen._rows) <= 11
+    assert len(seen.all()) == 100_000

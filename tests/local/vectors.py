@@ -1,0 +1,173 @@
+"""Test vectors for every client: what a key, a protocol and a value make, in bytes.
+
+    python -m tests.local.vectors        writes tests/local/vectors.json again
+
+The keys are known to everybody: nothing that is made here is private. A protocol that makes other bytes than
+before needs another name or other parameters: devices in the field do not change together.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.local.bit_flip import BitFlip
+from discreet.local.canonical import canonical
+from discreet.local.contract import Randomiser
+from discreet.local.descriptor import Collection
+from discreet.local.device import Remembering
+from discreet.local.draws import SCALE, Keyed
+from discreet.local.frames import batch, frame
+from discreet.local.one_bit import OneBitMean
+from discreet.local.policy import Policy
+from discreet.local.registry import kind
+from discreet.local.signing import opened, signed
+from discreet.local.twostep import TwoStepGRR, TwoStepUnary
+
+from .collections_of import COLOURS, MAY, WINDOW
+
+PATH = Path(__file__).with_name("vectors.json")
+_KEY = bytes(range(32))
+_BOUNDS = (1, 2, 10, 1000, 2**32 + 1, 2**53 - 1)
+_ODD = SCALE // 2049 + 1  # the bound below 2^53 for which most words are thrown away: one in 2049
+_VALUES: list[Any] = [{"b": 'é 😀\x7f\x1f/\\"', "a": [None, "1"]}, [], {}]
+
+
+def vectors() -> dict[str, Any]:
+    """Everything that two languages must agree on."""
+    return {
+        "draws": [_draws("", *_BOUNDS), _draws("colour", *_BOUNDS), _draws(_thrown_away(), _ODD)],
+        "protocols": [_protocol(each) for each in _randomisers()],
+        "remembered": [_remembered(BitFlip.for_epsilon(100, 1, bits=4)), _remembered(_mean())],
+        "collections": [_collection(each) for each in _collections()],
+        "canonical": [_canonical(each) for each in _VALUES],
+    }
+
+
+def _mean() -> OneBitMean:
+    return OneBitMean.for_epsilon(101, 1)
+
+
+def _randomisers() -> list[Randomiser]:
+    made = [
+        kind(name).for_epsilon(domain, epsilon)
+        for name in ("grr", "sue", "oue", "olh", "subset", "hadamard", "projective")
+        for domain, epsilon in ((2, "1"), (5, "0.5"), (60, "2"), (300, "1"))
+    ]
+    made += [kind("projective").for_epsilon(1000, epsilon) for epsilon in ("0.5", "1", "2", "3", "4", "5")]
+    made += [BitFlip.for_epsilon(100, 1, bits=4), BitFlip.for_epsilon(3, 1, bits=3), _mean()]
+    made += [cls.for_losses(d, lifetime=2, each=1) for cls in (TwoStepGRR, TwoStepUnary) for d in (2, 300)]
+    return made
+
+
+def _context(randomiser: Randomiser, value: int) -> bytes:
+    return f"{randomiser.name} {randomiser.domain} {value}".encode()
+
+
+def _thrown_away() -> str:
+    """A context whose first word is beyond the last whole multiple of the bound."""
+    for number in itertools.count():
+        context = f"thrown away {number}"
+        digest = hmac.new(_KEY, context.encode() + bytes(4), hashlib.sha256).digest()
+        if int.from_bytes(digest[:8], "little") >= SCALE - SCALE % _ODD:
+            return context
+    raise AssertionError("one in two thousand contexts is one")
+
+
+def _draws(context: str, *bounds: int) -> dict[str, Any]:
+    chances = (0, 1, SCALE // 3, SCALE // 2, SCALE - 1, SCALE)
+    draws = Keyed(_KEY, context.encode())
+    return {
+        "key": _KEY.hex(),
+        "context": context.encode().hex(),
+        "below": [[bound, int(draws.below(bound, 1)[0])] for bound in bounds],
+        "coins": [[str(chance), bool(draws.coins(chance, 1)[0])] for chance in chances],
+    }
+
+
+def _protocol(randomiser: Randomiser) -> dict[str, Any]:
+    d = randomiser.domain
+    reports = []
+    for value in sorted({0, 1, d // 3, d // 2, d - 2, d - 1}):
+        draws = Keyed(_KEY, _context(randomiser, value))
+        payload = randomiser.encode(np.array([value]), draws).tobytes()
+        reports.append([value, _context(randomiser, value).hex(), payload.hex()])
+    return {**_named(randomiser), "key": _KEY.hex(), "reports": reports}
+
+
+def _named(randomiser: Randomiser) -> dict[str, Any]:
+    return {
+        "protocol": randomiser.name,
+        "parameters": {key: str(number) for key, number in randomiser.parameters().items()},
+        "epsilon": float(randomiser.loss.epsilon),
+        "payload_bytes": randomiser.payload_bytes,
+    }
+
+
+def _remembered(randomiser: BitFlip | OneBitMean) -> dict[str, Any]:
+    values = range(0, randomiser.domain, 9)
+    reports = [[value, randomiser.remembered(value, _KEY, b"life").tobytes().hex()] for value in values]
+    return {**_named(randomiser), "key": _KEY.hex(), "context": b"life".hex(), "reports": reports}
+
+
+def _collections() -> list[Collection]:
+    twice = TwoStepGRR.for_losses(4, lifetime=3, each=1)
+
+    def named(name: str, **details: Any) -> Collection:
+        return Collection.design(name, window=WINDOW, **details)
+
+    flip = BitFlip.for_epsilon(100, 1, bits=4)
+    return [
+        named("couleurs préférées 😀", domain=COLOURS, protocol="grr", epsilon=1, null="something else"),
+        named("twice", domain=COLOURS, protocol=twice, longitudinal=Policy("two-step", distinct=2)),
+        named("always", domain=1000, protocol="projective", epsilon=1, longitudinal="memoised"),
+        named("bits", domain=100, protocol=flip, longitudinal=Policy("memoised", distinct=5)),
+    ]
+
+
+def _collection(collection: Collection) -> dict[str, Any]:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    private = bytes(range(100, 132))
+    public = Ed25519PrivateKey.from_private_bytes(private).public_key().public_bytes_raw()
+    envelope = signed(collection, private)
+    assert opened(envelope, public, today=MAY) == collection
+    payload = bytes(collection.randomiser.payload_bytes)
+    frames = [frame(collection, payload, day=day, identified=False) for day in (None, MAY)]
+    return {
+        "envelope": envelope.decode(),
+        "public_key": public.hex(),
+        "id": collection.id.hex(),
+        "secret": _KEY.hex(),
+        "permanent": [_permanent(collection, value) for value in (0, 3)],
+        "frames": [each.hex() for each in frames],
+        "batch": batch([frames[0], frames[0]]).hex(),
+    }
+
+
+def _permanent(collection: Collection, value: int) -> list[Any]:
+    randomiser, draws = collection.randomiser, Keyed(_KEY, collection.id + value.to_bytes(8, "big"))
+    if isinstance(randomiser, Remembering):
+        return [value, randomiser.remembered(value, _KEY, collection.id).tobytes().hex()]
+    if collection.policy.policy == "two-step" and isinstance(randomiser, TwoStepGRR):
+        return [value, randomiser.permanent(np.array([value]), draws).tobytes().hex()]
+    return [value, randomiser.encode(np.array([value]), draws).tobytes().hex()]
+
+
+def _canonical(value: Any) -> dict[str, Any]:
+    return {"value": value, "text": canonical(value).decode()}
+
+
+def written() -> str:
+    """The vectors as the file has them."""
+    return json.dumps(vectors(), indent=1, sort_keys=True) + "\n"
+
+
+if __name__ == "__main__":
+    PATH.write_text(written())
