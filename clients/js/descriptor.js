@@ -1,0 +1,140 @@
+// Collections as they are signed: verified with the key that the device was shipped with, then read with suspicion.
+
+import { joined } from "./draws.js";
+import { randomiser } from "./randomisers.js";
+
+const FORMAT = "discreet-collection/1";
+const FIELDS = [
+  ...["domain", "epsilon", "format", "longitudinal", "minimum_cohort", "name", "null", "parameters", "protocol"],
+  "window",
+];
+const text = new TextEncoder();
+const SLACK = 1e-9; // doubles are this exact here: an ε that is a lie is a lie by more
+
+/** Something is wrong with a collection. The message says what to do. */
+export class CollectionError extends Error {}
+
+/** Returns the collection in an envelope, if it is signed by this key (32 bytes) and has not ended. */
+export async function opened(envelope, publicKey, today = new Date()) {
+  const { collection, signature } = parsed(envelope);
+  if (typeof collection !== "string" || !/^[0-9a-f]{128}$/.test(signature))
+    throw new CollectionError("this is no signed collection: fetch it again");
+  const { subtle } = globalThis.crypto;
+  const key = await subtle.importKey("raw", publicKey, "Ed25519", false, ["verify"]);
+  const message = joined(text.encode(`${FORMAT}\0`), text.encode(collection));
+  if (!(await subtle.verify("Ed25519", key, fromHex(signature), message)))
+    throw new CollectionError("the signature is not by this key: fetch the collection again, or update the key");
+  const found = await read(collection);
+  if (dayNumber(today) > found.window[1])
+    throw new CollectionError(`the collection ${found.name} has ended: ask for a new one`);
+  return found;
+}
+
+/** Returns the collection with this canonical text. */
+export async function read(canonicalText) {
+  const fields = parsed(canonicalText);
+  if (fields.format !== FORMAT)
+    throw new CollectionError(`this reads collections of the format ${FORMAT}: update the client`);
+  if (Object.keys(fields).sort().join() !== FIELDS.join() || canonical(fields) !== canonicalText)
+    throw new CollectionError("this is no canonical text of a collection: fetch it again");
+  try {
+    return await collectionOf(fields, canonicalText);
+  } catch (error) {
+    if (error instanceof CollectionError) throw error;
+    throw new CollectionError(`this is no text of a collection (${error.message}): fetch it again`);
+  }
+}
+
+async function collectionOf(fields, canonicalText) {
+  const made = randomiser(fields.protocol, fields.parameters);
+  const { policy, every, epsilon } = fields.longitudinal;
+  const counted = Number(policy === "none" ? fields.longitudinal.reports : fields.longitudinal.distinct);
+  if (!["none", "memoised", "two-step"].includes(policy) || !(counted >= 1) || !(Number(every) >= 1))
+    throw new CollectionError(`the longitudinal policy ${policy} is not known: update the client`);
+  if (policy === "two-step" && !made.instant) throw new CollectionError(`${fields.protocol} has no second step`);
+  const once = policy === "two-step" ? made.permanentEpsilon : made.epsilon;
+  if (made.epsilon > Number(fields.epsilon) + SLACK || counted * once > Number(epsilon) + SLACK * counted)
+    throw new CollectionError("the text does not agree with itself: its ε is below what its chances give");
+  const labels = Array.isArray(fields.domain) ? fields.domain : null;
+  if ((labels ? labels.length : Number(fields.domain.size)) !== made.domain)
+    throw new CollectionError(`the protocol is for ${made.domain} values, and the domain has another number`);
+  if (fields.null !== null && !(labels ?? []).includes(fields.null))
+    throw new CollectionError("the label for what is no value is not in the domain");
+  const id = new Uint8Array(await globalThis.crypto.subtle.digest("SHA-256", text.encode(canonicalText)));
+  return {
+    id,
+    name: fields.name,
+    randomiser: made,
+    labels,
+    digest: labels ? null : (fields.domain.sha256 ?? null),
+    policy: { policy, every: Number(every), counted, lifetime: units(epsilon) },
+    epsilon: units(fields.epsilon),
+    window: [dayOf(fields.window.from), dayOf(fields.window.to)],
+    null: fields.null,
+  };
+}
+
+/** Returns the collection with the labels that its text only names by their hash. */
+export async function withLabels(collection, labels) {
+  const hash = await globalThis.crypto.subtle.digest("SHA-256", text.encode(canonical(labels)));
+  if (hex(new Uint8Array(hash)) !== collection.digest)
+    throw new CollectionError("these labels are not those of the collection: their hash differs");
+  return { ...collection, labels };
+}
+
+/** The number of a value. What is no value is null, if the collection has a label for that. */
+export function placeOf(collection, value) {
+  const { labels, digest, randomiser: made } = collection;
+  if (!labels) {
+    if (digest === null && Number.isInteger(value) && value >= 0 && value < made.domain) return value;
+    throw new CollectionError(digest ? "use withLabels(collection, labels) first" : "the value is not in the domain");
+  }
+  const place = labels.indexOf(value);
+  if (place >= 0) return place;
+  if (collection.null !== null) return labels.indexOf(collection.null);
+  throw new CollectionError("the value is not in the domain, and the collection has no label for that");
+}
+
+/** JSON with its keys in order, without blanks, in ASCII: the same text as in Python. */
+export function canonical(value) {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (value !== null && typeof value === "object") {
+    const keys = Object.keys(value).sort();
+    return `{${keys.map((key) => `${canonical(key)}:${canonical(value[key])}`).join(",")}}`;
+  }
+  const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(value).replace(/[\u007f-\uffff]/g, escaped);
+}
+
+/** A decimal as a whole number of units of 10^−12. */
+export function units(decimal) {
+  const [, front, behind = ""] = /^([0-9]+)(?:\.([0-9]{1,12}))?$/.exec(decimal) ?? [];
+  if (front === undefined) throw new CollectionError(`${decimal} is no decimal with up to twelve places`);
+  return BigInt(front) * 10n ** 12n + BigInt(behind.padEnd(12, "0"));
+}
+
+/** How many days after 1970-01-01 a moment is, in universal time. */
+export const dayNumber = (moment) => Math.floor(moment.getTime() / 86400000);
+
+function dayOf(written) {
+  const moment = new Date(`${written}T00:00:00Z`);
+  if (!/^\d{4}-\d\d-\d\d$/.test(written) || Number.isNaN(moment.getTime()))
+    throw new CollectionError(`a day is written as 2026-01-31, not ${written}`);
+  return dayNumber(moment);
+}
+
+function parsed(json) {
+  try {
+    const fields = JSON.parse(json);
+    if (fields !== null && typeof fields === "object") return fields;
+  } catch {
+    // no JSON: the same words as for JSON of another kind
+  }
+  throw new CollectionError("this is no collection: fetch it again");
+}
+
+/** Bytes as hexadecimal digits. */
+export const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** The bytes of hexadecimal digits. */
+export const fromHex = (digits) => Uint8Array.from(digits.match(/../g) ?? [], (pair) => parseInt(pair, 16));

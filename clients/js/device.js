@@ -1,0 +1,137 @@
+// A device: it answers for its owner, remembers what that cost, and stops in time.
+//
+// The same rules as in Python's discreet.local.device. A report is paid for in storage before it is drawn; whether
+// it is allowed never depends on a value; policies with a memory are paid for whole with the first report; a device
+// answers for its first `distinct` values and repeats its last answer afterwards. No value is stored: only random
+// answers, and keyed hashes of values.
+//
+// Storage is { transaction(change) }: an exclusive transaction that calls change(text or null), which returns
+// [text, result]; it stores the text durably before it resolves to the result. See MemoryStorage and WebStorage here,
+// and FileStorage in node.js.
+
+import { Fresh, bigEndian, hmac, joined, keyed } from "./draws.js";
+import { dayNumber, fromHex, hex, placeOf, units } from "./descriptor.js";
+import { frame } from "./frames.js";
+
+/** A report that is not due, or costs more than what is left. Nothing was paid, and nothing is sent. */
+export class BudgetExceeded extends Error {}
+
+const fresh = new Fresh();
+
+export class Device {
+  #storage;
+  #caps;
+  #now;
+
+  /** Caps are decimals: what all reports of a life may cost, and those of `days` days. */
+  constructor(storage, { lifetime, perPeriod, days = 1, now = () => new Date() }) {
+    this.#storage = storage;
+    this.#caps = { lifetime: units(String(lifetime)), perPeriod: units(String(perPeriod)), days };
+    this.#now = now;
+  }
+
+  /** Returns a frame to send. Call it on a schedule that does not depend on the value. */
+  async report(collection, value, { dated = false } = {}) {
+    const today = dayNumber(this.#now());
+    if (today < collection.window[0] || today > collection.window[1])
+      throw new BudgetExceeded(`${collection.name} does not collect today`);
+    const place = placeOf(collection, value);
+    const secret = await this.#change((state) => this.#pay(state, collection, today));
+    const payload = await this.#answer(collection, place, fromHex(secret));
+    return frame(collection, payload, { day: dated ? today : null });
+  }
+
+  async #change(step) {
+    return this.#storage.transaction((stored) => {
+      const secret = () => hex(globalThis.crypto.getRandomValues(new Uint8Array(32)));
+      const state = stored === null ? { secret: secret(), paid: [], reported: {}, permanent: {} } : JSON.parse(stored);
+      const result = step(state);
+      return [JSON.stringify(state), result];
+    });
+  }
+
+  #pay(state, collection, today) {
+    const id = hex(collection.id);
+    const { policy, every, counted, lifetime } = collection.policy;
+    const [last, reports] = state.reported[id] ?? [null, 0];
+    if (last !== null && today < last + every)
+      throw new BudgetExceeded(`${collection.name} has its report of this period: the next is due on day ${last + every}`);
+    if (policy === "none" && reports >= counted)
+      throw new BudgetExceeded(`${collection.name} has all of its ${counted} reports of this device`);
+    if (policy === "none" || reports === 0) {
+      const price = policy === "none" ? collection.epsilon : lifetime;
+      this.#afford(state.paid, price, today);
+      state.paid.push([today, id, String(price)]);
+    }
+    state.reported[id] = [today, reports + 1];
+    return state.secret;
+  }
+
+  #afford(paid, price, today) {
+    const sum = (some) => some.reduce((total, [, , cost]) => total + BigInt(cost), 0n);
+    const recent = paid.filter(([day]) => Math.abs(today - day) < this.#caps.days);
+    if (sum(paid) + price > this.#caps.lifetime)
+      throw new BudgetExceeded("nothing is left for this report in the life of the device: nothing is sent");
+    if (sum(recent) + price > this.#caps.perPeriod)
+      throw new BudgetExceeded("nothing is left for this report in this period: nothing is sent");
+  }
+
+  async #answer(collection, place, secret) {
+    const { randomiser, policy } = collection;
+    if (policy.policy === "none") return randomiser.encode(place, fresh);
+    const permanent = await this.#permanent(collection, place, secret);
+    return policy.policy === "memoised" ? permanent : randomiser.instant(permanent, fresh);
+  }
+
+  async #permanent(collection, place, secret) {
+    const { answer, context } = await settled(collection, place, secret);
+    const tag = hex((await hmac(secret, joined(new TextEncoder().encode("admitted"), context))).subarray(0, 16));
+    const id = hex(collection.id);
+    const admitted = await this.#change((state) => {
+      const known = (state.permanent[id] ??= []);
+      if (known.some(([seen]) => seen === tag)) return hex(answer);
+      if (known.length >= collection.policy.counted) return known[known.length - 1][1];
+      known.push([tag, hex(answer)]);
+      return hex(answer);
+    });
+    return fromHex(admitted);
+  }
+}
+
+/** The permanent answer that a secret settles, and what it is remembered by. */
+export async function settled(collection, place, secret) {
+  const { randomiser, policy, id } = collection;
+  const context = joined(id, bigEndian(place, 8));
+  // values are told apart by themselves, not by their answers: two cases may have drawn the same one
+  if (randomiser.remembered) return { answer: await randomiser.remembered(place, secret, id), context };
+  const step = policy.policy === "two-step" ? randomiser.permanent : randomiser.encode;
+  return { answer: await keyed(secret, context, (draws) => step(place, draws)), context };
+}
+
+/** Storage that is forgotten with the page: for tests. */
+export class MemoryStorage {
+  #stored = null;
+
+  async transaction(change) {
+    const [text, result] = change(this.#stored);
+    this.#stored = text;
+    return result;
+  }
+}
+
+/** Storage in a browser: localStorage, with a lock across its tabs. */
+export class WebStorage {
+  #key;
+
+  constructor(key = "discreet-device") {
+    this.#key = key;
+  }
+
+  async transaction(change) {
+    return globalThis.navigator.locks.request(this.#key, () => {
+      const [text, result] = change(globalThis.localStorage.getItem(this.#key));
+      globalThis.localStorage.setItem(this.#key, text);
+      return result;
+    });
+  }
+}

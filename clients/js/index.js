@@ -1,0 +1,7 @@
+// Local differential privacy for browsers and Node: verify a collection, answer it privately, send frames.
+
+export { CollectionError, canonical, opened, placeOf, read, withLabels } from "./descriptor.js";
+export { BudgetExceeded, Device, MemoryStorage, WebStorage, settled } from "./device.js";
+export { Fresh, keyed, threshold } from "./draws.js";
+export { batch, frame } from "./frames.js";
+export { protocols, randomiser } from "./randomisers.js";

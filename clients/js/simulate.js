@@ -1,0 +1,13 @@
+// Reports of many devices at once, for trials: node simulate.js COLLECTION.json VALUE COUNT > batch
+// The text of the collection is read as it is. No device is asked, and nothing is paid: real devices use Device.
+
+import { readFileSync } from "node:fs";
+
+import { Fresh, batch, frame, placeOf, read } from "./index.js";
+
+const [path, value, count] = process.argv.slice(2);
+const collection = await read(readFileSync(path, "utf8"));
+const place = placeOf(collection, collection.labels ? value : Number(value));
+const draws = new Fresh();
+const frames = Array.from({ length: Number(count) }, () => frame(collection, collection.randomiser.encode(place, draws)));
+process.stdout.write(batch(frames));

@@ -1,0 +1,128 @@
+// The device: paid before it is drawn, the same for ever where it should be, silent only for reasons that tell nothing.
+
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test from "node:test";
+
+import { BudgetExceeded, Device, MemoryStorage, opened, settled } from "../index.js";
+import { FileStorage } from "../node.js";
+import { fromHex, hex } from "../descriptor.js";
+
+const vectors = JSON.parse(readFileSync(new URL("../../../tests/local/vectors.json", import.meta.url), "utf8"));
+const MAY = new Date("2026-05-01T12:00:00Z");
+const [once, twice, always, bits] = await Promise.all(
+  vectors.collections.map(({ envelope, public_key: key }) => opened(envelope, fromHex(key), MAY)),
+);
+const again = (reports) => ({ ...once, policy: { ...once.policy, counted: reports } });
+
+/** A device with a calendar that is turned by hand. */
+function device(caps = {}, storage = new MemoryStorage()) {
+  const calendar = { now: MAY };
+  const made = new Device(storage, { lifetime: "100", perPeriod: "100", now: () => calendar.now, ...caps });
+  const pass = (days) => (calendar.now = new Date(calendar.now.getTime() + days * 86400000));
+  return { made, pass };
+}
+
+const payload = (report, collection) => hex(report.subarray(report.length - collection.randomiser.payloadBytes));
+
+test("without a memory every report costs, until the life is spent", async () => {
+  const { made, pass } = device({ lifetime: "3" });
+  for (let day = 0; day < 3; day++, pass(1)) await made.report(again(100), "red");
+  await assert.rejects(made.report(again(100), "red"), BudgetExceeded);
+});
+
+test("a period has a cap of its own, and a clock that is set back buys nothing", async () => {
+  const { made, pass } = device({ perPeriod: "1.5", days: 7 });
+  await made.report(again(100), "red");
+  pass(6);
+  await assert.rejects(made.report(again(100), "red"), /in this period/);
+  pass(-12);
+  await assert.rejects(made.report(again(100), "red"), BudgetExceeded);
+  pass(13);
+  await made.report(again(100), "red");
+});
+
+test("a collection has its own number of reports, and one a day", async () => {
+  const { made, pass } = device();
+  await made.report(again(2), "red");
+  await assert.rejects(made.report(again(2), "red"), /report of this period/);
+  pass(1);
+  await made.report(again(2), "red");
+  pass(1);
+  await assert.rejects(made.report(again(2), "red"), /all of its 2 reports/);
+});
+
+test("a memoised report is the same for ever, and what the secret settles", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "device"));
+  try {
+    const storage = new FileStorage(join(folder, "device.json"));
+    const { made, pass } = device({}, storage);
+    const reports = new Set();
+    for (let day = 0; day < 10; day++, pass(1)) reports.add(payload(await made.report(always, 7), always));
+    const stored = JSON.parse(await readFile(join(folder, "device.json"), "utf8"));
+    const { answer } = await settled(always, 7, fromHex(stored.secret));
+    assert.deepEqual([...reports], [hex(answer)]);
+    assert.equal((await stat(join(folder, "device.json"))).mode & 0o777, 0o600);
+    assert.equal(stored.paid.length, 1);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("after its distinct values a device repeats its last answer", async () => {
+  const { made, pass } = device();
+  const reports = [];
+  for (const value of [7, 8, 9, 500, 999]) {
+    reports.push(payload(await made.report(always, value), always));
+    pass(1);
+  }
+  assert.deepEqual(new Set(reports), new Set([reports[0]])); // distinct is 1
+});
+
+test("two steps are paid once, and fresh around a permanent answer", async () => {
+  const { made, pass } = device({ lifetime: "6" });
+  const reports = new Set();
+  for (let day = 0; day < 60; day++, pass(1)) reports.add(payload(await made.report(twice, "red"), twice));
+  assert.ok(reports.size > 1, "60 equal fresh answers have a probability below 1e-6");
+});
+
+test("dBitFlip is remembered, for as many values as are paid for, and then repeats its last answer", async () => {
+  const { made, pass } = device();
+  const answers = [];
+  for (const value of [7, 7, 1, 2, 3, 4, ...Array.from({ length: 90 }, (_, i) => i + 10)]) {
+    answers.push(payload(await made.report(bits, value), bits)); // distinct is 5: 7, 1, 2, 3 and 4
+    pass(1);
+  }
+  assert.equal(answers[1], answers[0]);
+  assert.deepEqual(new Set(answers.slice(6)), new Set([answers[5]]));
+});
+
+test("what is no value is null, or refused without cost", async () => {
+  const { made } = device({ lifetime: "1" });
+  await assert.rejects(made.report(twice, "purple"), /no label for that/);
+  await assert.rejects(made.report(always, 1000), /not in the domain/);
+  await made.report(once, undefined);
+});
+
+test("outside of its window a collection gets nothing", async () => {
+  const { made, pass } = device();
+  pass(365);
+  await assert.rejects(made.report(once, "red"), /does not collect today/);
+});
+
+test("two devices on one file do not spend more than one may", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "device"));
+  try {
+    const path = join(folder, "device.json");
+    const surveys = Array.from({ length: 10 }, (_, i) => ({ ...once, id: once.id.map((byte) => byte ^ i) }));
+    const both = [0, 1].map(() => device({ lifetime: "4" }, new FileStorage(path)).made);
+    const sent = await Promise.allSettled(surveys.map((survey, i) => both[i % 2].report(survey, "red")));
+    assert.equal(sent.filter((each) => each.status === "fulfilled").length, 4);
+    assert.ok(sent.every((each) => each.status === "fulfilled" || each.reason instanceof BudgetExceeded));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
