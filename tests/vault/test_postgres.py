@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,12 @@ import pytest
 import discreet as dp
 from discreet.engines.postgres import Postgres
 from discreet.errors import DiscreetError, ParameterError, SealingFailed
+from discreet.ledger import Ledger
 from discreet.postgres import Address, connected, execute, identifier, run
-from discreet.vault import database, relations, sealing, trees
+from discreet.vault import database, joining, relations, sealing, trees
 from discreet.vault import postgres as in_postgres
+from discreet.vault.description import Description
+from discreet.vault.place import at
 from discreet.vault.propose import propose
 from discreet.vault.sources import Source
 from tests.postgres import Server
@@ -106,6 +109,80 @@ def test_further_tables_and_lookups_are_joined_where_they_are(
     sealing.seal(VISITS, to=tmp_path / "arrow", tables=[persons], lookups={"city": towns}, **declared)
     assert by_person(rows_of(postgres_address, there)) == by_person(sealed(tmp_path / "arrow"))
     assert "a public table, by city" in there.joins[1]
+
+
+def test_a_further_table_is_not_compared_row_by_row(postgres: Server, postgres_address: str) -> None:
+    """Of two tables of a million persons that would be a million millions."""
+    ages, heights = (f"{name}_{next(numbers)}" for name in ("ages", "heights"))
+    postgres.run(
+        f"CREATE TABLE {ages} AS SELECT NULLIF(i, 5) AS who, i % 90 AS age FROM generate_series(1, 5000) AS i",
+        f"CREATE TABLE {heights} AS SELECT NULLIF(i, 7) AS who, 170 AS height FROM generate_series(1, 5000) AS i",
+        f"ANALYZE {ages}, {heights}",
+    )
+    described = Description("v", {"age": dp.Integer(0, 110), "height": dp.Integer(0, 250)}, person="who")
+    where = Address.of(postgres_address)
+    with connected(where, relations.SETTINGS) as connection:
+        workshop = database.Database(connection, where, "rows")
+        sources = (Source(postgres.address(), table=name) for name in (ages, heights))
+        query = joining.coded(workshop, described, next(sources), list(sources))
+        plan = "\n".join(line for (line,) in execute(connection, f"EXPLAIN {query}"))
+        # Nobody is one person in both; the fifth has no age of their own, and the seventh no height.
+        text = f"SELECT count(*), count(c1), count(key) FROM ({query}) AS coded"
+        assert execute(connection, text) == [(5000, 4999, 4999)]
+    assert "Nested Loop" not in plan
+    assert "Hash" in plan or "Merge" in plan
+
+
+CITEXT = [  # as the extension makes it, which the tests' server does not have
+    "DROP TYPE IF EXISTS public.citext CASCADE",
+    "CREATE TYPE public.citext",
+    "CREATE FUNCTION public.citextin(cstring) RETURNS public.citext LANGUAGE internal STRICT AS 'textin'",
+    "CREATE FUNCTION public.citextout(public.citext) RETURNS cstring LANGUAGE internal STRICT AS 'textout'",
+    "CREATE TYPE public.citext (INPUT = citextin, OUTPUT = citextout, LIKE = text, COLLATABLE = true)",
+    "CREATE CAST (public.citext AS text) WITHOUT FUNCTION AS IMPLICIT",
+]
+
+
+@pytest.mark.parametrize("first", ["text", "citext"])
+def test_tables_that_do_not_agree_on_who_is_one_person_are_refused(
+    first: str, postgres: Server, postgres_address: str, tmp_path: Path
+) -> None:
+    """Of Ana and ana the one would have the height of the other."""
+    postgres.run(*CITEXT)
+    second = {"text": "citext", "citext": "text"}[first]
+    names = [f"alike_{next(numbers)}" for _ in range(2)]
+    for name, kind, column in zip(names, (first, second), ("age", "height"), strict=True):
+        postgres.run(
+            f"CREATE TABLE {name} (who {kind}, {column} integer)",
+            f"INSERT INTO {name} VALUES ('Ana', 30), ('ana', 40)",
+        )
+    source, further = (Source(postgres.address(), table=name) for name in names)
+    columns: dict[str, Any] = {"age": dp.Integer(0, 110), "height": dp.Integer(0, 250)}
+    declared: dict[str, Any] = {"person": "who", "columns": columns, "tables": [further]}
+    words = r"'who' is compared by .*citext.*may not agree on who is one person.*through a view"
+    with pytest.raises(ParameterError, match=words):
+        in_postgres.seal(source, to=postgres_address, budget=BUDGET, **declared)
+    with pytest.raises(ParameterError, match=words):
+        sealing.seal(source, to=tmp_path / "v", **declared)
+
+
+def test_tables_of_different_orders_agree_on_who_is_one_person(postgres: Server, postgres_address: str) -> None:
+    ages, heights = (f"orders_{next(numbers)}" for _ in range(2))
+    postgres.run(
+        f'CREATE TABLE {ages} (who text COLLATE "C", age integer)',
+        f"INSERT INTO {ages} VALUES ('Ana', 30), ('ana', 40)",
+        f'CREATE TABLE {heights} (who text COLLATE "POSIX", height integer)',
+        f"INSERT INTO {heights} VALUES ('Ana', 170), ('ana', 180)",
+    )
+    there = in_postgres.seal(
+        Source(postgres.address(), table=ages),
+        to=postgres_address,
+        budget=BUDGET,
+        tables=[Source(postgres.address(), table=heights)],
+        person="who",
+        columns={"age": dp.Integer(0, 110), "height": dp.Integer(0, 250)},
+    )
+    assert sorted((row["c0"], row["c1"]) for row in rows_of(postgres_address, there)) == [(30, 170), (40, 180)]
 
 
 def test_a_lookup_with_two_answers_is_refused_and_leaves_nothing(
@@ -314,6 +391,58 @@ def test_a_server_that_dies_while_sealing_leaves_nothing(
 
 
 # What is not to be trusted
+
+
+def test_sealed_rows_are_never_added_to(visits: Source, postgres_address: str) -> None:
+    table = identifier(Address.of(postgres_address).schema, "rows")
+    with vault_at(postgres_address, visits) as vault:
+        with pytest.raises(Exception, match="sealed rows are never changed"):
+            asked(postgres_address, f"INSERT INTO {table} SELECT * FROM {table}")
+        vault.reseal(visits)
+        with pytest.raises(Exception, match="sealed rows are never changed"):
+            asked(postgres_address, f'TRUNCATE {table[:-1]}_2"')
+        # As in a vault that was sealed before there was a guard:
+        asked(postgres_address, f'DROP TRIGGER never_changed ON {table[:-1]}_2"')
+        asked(postgres_address, f'INSERT INTO {table[:-1]}_2" SELECT * FROM {table}')
+        before = vault.ledger.balance().spent.rho
+        with pytest.raises(ParameterError, match=r"not guarded against changes.*vault\.reseal"):
+            vault.ask("select count(*) from visits", epsilon=1)
+        assert vault.ledger.balance().spent.rho == before
+        vault.reseal(visits)
+        assert vault.ask("select count(*) from visits", epsilon=5).value == pytest.approx(120, abs=15)
+
+
+def test_a_vault_that_took_the_place_of_another_is_not_asked_in_its_name(
+    visits: Source, postgres_address: str
+) -> None:
+    vault_at(postgres_address, visits).close()
+    place = at(postgres_address)
+    engine = place.engine(place.description())
+    count = engine.rows.sums(where=None, keys=[], sums=[trees.sealed("w")])
+    assert engine.run(count).sums.tolist() == [[120 * 4096]]
+    asked(postgres_address, f"DROP SCHEMA {identifier(Address.of(postgres_address).schema)} CASCADE")
+    vault_at(postgres_address, visits).close()  # of the same bounds, at another moment
+    for asking in (lambda: engine.rows, lambda: engine.run(count)):
+        with pytest.raises(ParameterError, match="sealed anew meanwhile"):
+            asking()
+
+
+def test_a_dump_can_be_restored_and_is_guarded_as_before(
+    postgres: Server, visits: Source, postgres_address: str, tmp_path: Path
+) -> None:
+    vault_at(postgres_address, visits).close()
+    schema, copy = Address.of(postgres_address).schema, f"restored_{next(numbers)}"
+    dump = postgres.tool("pg_dump", "-U", "postgres", "-n", identifier(schema), "postgres")
+    postgres.run(f"CREATE DATABASE {copy}")
+    (postgres.folder / "dump.sql").write_text(dump)
+    postgres.tool(
+        "psql", "-U", "postgres", "-d", copy, "-v", "ON_ERROR_STOP=1", "-f", f"{postgres.folder}/dump.sql"
+    )
+    with dp.Vault(postgres.address(schema, database=copy)) as vault:
+        assert vault.ask("select count(*) from visits", epsilon=5).value == pytest.approx(120, abs=15)
+        assert vault.ledger.verify().number == 3
+    with pytest.raises(Exception, match="sealed rows are never changed"):
+        postgres.run(f"TRUNCATE {identifier(schema, 'rows')}", database=copy)
 
 
 def test_rows_with_another_description_are_not_asked(visits: Source, postgres_address: str) -> None:
@@ -586,7 +715,7 @@ def test_a_draft_of_the_schema_comes_from_the_catalogue(postgres: Server) -> Non
 
 def test_texts_that_a_collation_takes_for_one_are_not_streamed() -> None:
     """ANA and ana would be one person inside and two outside."""
-    columns = {"who": relations.Declared("VARCHAR", '"who"', loose=True)}
+    columns = {"who": relations.Declared("VARCHAR", '"who"', "any_case")}
     with pytest.raises(ParameterError, match="a collation that takes different texts for one"):
         relations.check_streamable(columns, Source("postgresql://host/shop", table="visits"))
 
@@ -660,3 +789,44 @@ def test_no_preference_of_a_role_changes_what_is_sealed(
     assert rows_of(postgres_address, there) == [{"person": 0, "w": 4096, **codes}]
     sealing.seal(source, to=tmp_path / "streamed", person="who", columns=columns)
     assert sealed(tmp_path / "streamed") == [{"person": 0, "w": 4096, **codes, "c4": 1}]
+
+
+# What only looks like an address
+
+NEARLY = [
+    "postgresql+psycopg://ana:tiger@host/shop#people",
+    " postgresql://ana:tiger@host/shop#people",
+    "jdbc:postgresql://host/shop?user=ana&password=tiger",
+    "host=h password=tiger dbname=d",
+    "dbname=d user=tiger host=/var/run",
+    Path("postgresql://ana:tiger@host/shop#people"),
+    "mysql://ana:tiger@host/shop",
+]
+
+
+@pytest.mark.parametrize("where", NEARLY, ids=str)
+def test_what_only_looks_like_an_address_is_no_path_and_is_not_quoted(
+    where: str | Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    attempts: dict[str, Callable[[], object]] = {
+        "open": lambda: dp.Vault(where),
+        "seal": lambda: dp.Vault.seal(VISITS, to=where, budget=BUDGET, **DECLARED),
+        "seal from": lambda: dp.Vault.seal(Source(where, table="t"), to="v", budget=BUDGET, **DECLARED),
+        "join": lambda: dp.Vault.seal(VISITS, to="v", budget=BUDGET, tables=[where], **DECLARED),
+        "propose": lambda: propose(str(where)),
+        "make a ledger": lambda: Ledger.create(where, BUDGET),
+        "open a ledger": lambda: Ledger.open(where),
+    }
+    for name, attempt in attempts.items():
+        with pytest.raises(ParameterError) as caught:
+            attempt()
+        said = f"{caught.value} {caught.value.__cause__} {caught.value.__context__}"
+        assert "This looks like the address of a database. Write it as" in said, name
+        assert "tiger" not in said, name
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", ["people.vault", "data/user=7/host=b/v", "../postgres/v", "a:b/v", "who@here"])
+def test_a_path_is_a_path(path: str) -> None:
+    assert at(path).words == path

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import os
 import signal
 import socket
@@ -330,6 +332,70 @@ def test_what_a_living_process_works_at_is_left_alone(
     assert {"at_work", "at_work__sealing_0123456789ab_coded"} <= tables_in(spark)
     for name in ("at_work", "at_work__sealing_0123456789ab_coded"):
         spark.sql(f"DROP TABLE {name}")
+
+
+@pytest.mark.parametrize(
+    "worker",
+    ["another-host 1", "another-host 1 0123456789ab", "", "nobody", "a b c d", f"{socket.gethostname()} -1"],
+)
+def test_what_may_be_at_work_elsewhere_is_left_alone(
+    worker: str, spark: SparkSession, visits: DataFrame, tmp_path: Path
+) -> None:
+    left_behind(spark, "elsewhere", worker)
+    spark.sql("INSERT INTO elsewhere VALUES (7)")
+    try:
+        with pytest.raises(ParameterError, match=r"is being sealed by process .* DROP TABLE"):
+            in_spark.seal(visits, to=tmp_path / "v", rows="elsewhere", **DECLARED)
+        assert spark.table("elsewhere").count() == 1
+        assert "elsewhere__sealing_0123456789ab_coded" in tables_in(spark)
+    finally:
+        for name in ("elsewhere", "elsewhere__sealing_0123456789ab_coded"):
+            spark.sql(f"DROP TABLE {name}")
+
+
+@pytest.mark.parametrize("moment", [0.0, 1.0])
+def test_a_table_of_another_sealing_is_neither_taken_nor_dropped(
+    moment: float, spark: SparkSession, visits: DataFrame, tmp_path: Path
+) -> None:
+    """Somebody dropped what is being sealed, or was faster, and seals to the same name."""
+
+    def take(stage: str, done: float) -> None:
+        if (stage, done) == ("weighing rows", moment) and not taken:
+            taken.append(True)
+            spark.sql("DROP TABLE IF EXISTS taken")
+            properties = f"'{SEALING}' = 'another-host 1 0123456789ab'"
+            spark.sql(
+                f"CREATE TABLE taken TBLPROPERTIES ({properties}) AS SELECT 7 AS person, 4096 AS w, true AS spot"
+            )
+
+    taken = list[bool]()
+    try:
+        with pytest.raises(SealingFailed):
+            in_spark.seal(visits, to=tmp_path / "v", rows="taken", progress=take, **DECLARED)
+        assert [row["person"] for row in spark.table("taken").collect()] == [7]
+        assert property_of(spark, "taken", SEALING) == "another-host 1 0123456789ab"
+        assert property_of(spark, "taken", MARK) is None
+        assert not [name for name in tables_in(spark) if name.startswith("taken__sealing")]
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        spark.sql("DROP TABLE taken")
+
+
+def test_a_plan_that_cannot_be_made_is_not_logged(spark: SparkSession) -> None:
+    from pyspark.logger import PySparkLogger
+
+    logger, written = PySparkLogger.getLogger("SQLQueryContextLogger"), io.StringIO()
+    handler = logging.StreamHandler(written)
+    logger.addHandler(handler)
+    described = Description("v", {"age": dp.Integer(0, 9)}, person="who", engine="spark")
+    catalogue = Catalogue(spark, ("spark_catalog", "default", "not_logged"), described)
+    try:
+        with pytest.raises(SealingFailed, match="cannot carry out reading rows"):
+            catalogue.store("coded", "SELECT 'Ada' AS key, nothing FROM range(3)", "reading rows", None)
+        assert written.getvalue() == ""
+    finally:
+        logger.removeHandler(handler)
+        catalogue.end(keep=False)
 
 
 def test_a_table_that_exists_is_never_overwritten(spark: SparkSession, visits: DataFrame, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
+from discreet.errors import ParameterError
 from discreet.vault import sealing
 from discreet.vault import spark as in_spark
 from discreet.vault.schema import Column
@@ -173,6 +174,41 @@ def test_persons_that_a_collation_takes_for_one_are_one(
     columns = {"x": dp.Integer(0, 9)}
     there = in_spark.seal(frame, to=tmp_path / "v", rows=f"one_{collation}", person="who", columns=columns)
     assert len({row["person"] for row in rows_of(spark, there)}) == persons
+
+
+@pytest.mark.parametrize("collation", ["UTF8_LCASE", "UNICODE_CI_AI", "UTF8_BINARY_RTRIM"])
+def test_what_a_collation_takes_for_one_does_not_leave_spark(
+    collation: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Ana, ana and ANA would be one person there, and three in a directory."""
+    frame = spark.sql(f"SELECT who COLLATE {collation} AS who, 1 AS x FROM VALUES ('a'), ('A'), ('a ') AS t(who)")
+    columns = {"x": dp.Integer(0, 9)}
+    words = rf"column 'who' .* has the collation {collation}.*rows=.*or seal a frame"
+    for number, source in enumerate((frame, dp.Source(frame, rename={"who": "person"}))):
+        person = "who" if number == 0 else "person"
+        with pytest.raises(ParameterError, match=words):
+            sealing.seal(source, to=tmp_path / "v", person=person, columns=columns)
+    assert list(tmp_path.iterdir()) == []
+    alike = frame.selectExpr("trim(lower(who)) COLLATE UTF8_BINARY AS who", "x")
+    sealing.seal(alike, to=tmp_path / "v", person="who", columns=columns)
+    assert [row["w"] for row in sealed(tmp_path / "v")] == [1365] * 3
+
+
+@pytest.mark.parametrize(("first", "second"), [("UTF8_BINARY", "UTF8_LCASE"), ("UTF8_LCASE", "UNICODE_CI")])
+def test_tables_that_do_not_agree_on_who_is_one_person_are_refused(
+    first: str, second: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    values = "FROM VALUES ('Ana', 3), ('ana', 4) AS t(who, x)"
+    frames = [
+        spark.sql(f"SELECT who COLLATE {collation} AS who, x AS {name} {values}")
+        for collation, name in ((first, "x"), (second, "y"))
+    ]
+    columns = {"x": dp.Integer(0, 9), "y": dp.Integer(0, 9)}
+    for source, further in (frames, frames[::-1]):
+        with pytest.raises(ParameterError, match=r"'who' is compared by .* may not agree on who is one person"):
+            in_spark.seal(
+                source, to=tmp_path / "v", rows="disagreeing", person="who", tables=[further], columns=columns
+            )
 
 
 def test_weights_and_spots_are_those_of_a_directory(spark: SparkSession, tmp_path: Path) -> None:

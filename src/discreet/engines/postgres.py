@@ -1,8 +1,13 @@
 """Rows that stay in a PostgreSQL database.
 
 Every statement has a transaction of its own, which only reads. What a session or a role prefers does not matter in
-it: names are found in pg_catalog only, so that nobody's function or operator of the same name is called. The rows
-of a vault never change, so the statements of one question see the same ones.
+it: names are found in pg_catalog only, so that nobody's function or operator of the same name is called, and no
+time limit ends it. A policy that would hide rows is an error.
+
+The rows of a vault never change, so the statements of one question see the same ones. A trigger sees to that
+(`guarded`), and rows without it are not asked: who could say what one person weighs in them? In the transaction
+that reads them the table is held, and the mark that it was sealed with looked at: a table of the same name that
+took its place is not mistaken for it.
 
 PostgreSQL adds up BIGINTs in 128 bits and NUMERICs in as many digits as there are, and hands over both as digits,
 which are read as integers and never as floats.
@@ -24,18 +29,32 @@ import numpy as np
 from discreet.engines.contract import Groups, joined
 from discreet.engines.statement import Rows, Statement
 from discreet.engines.waiting import waited_for
-from discreet.errors import DatabaseUnavailable
-from discreet.postgres import Address, close, connected, identifier, sqlstate
+from discreet.errors import DatabaseUnavailable, ParameterError
+from discreet.postgres import Address, close, connected, guard, identifier, sqlstate
 
 if TYPE_CHECKING:
     import pyarrow
     from adbc_driver_manager.dbapi import Connection
     from numpy.typing import NDArray
 
-SAFELY = "SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL standard_conforming_strings = on; "
+SAFELY = (
+    "SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL standard_conforming_strings = on; "
+    "SET LOCAL row_security = off; "
+    "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; "
+)
 """What every transaction of ours begins with."""
 
-_READING = "SET TRANSACTION READ ONLY; " + SAFELY
+_READING = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; " + SAFELY
+_GUARD = "never_changed"
+# Whether the trigger is awake for every kind of change (62: before a statement, of all four), and whether no table
+# adds its rows by inheritance.
+_FACTS = """
+    SELECT pg_catalog.obj_description(r.oid, 'pg_class'), EXISTS (
+        SELECT 1 FROM pg_catalog.pg_trigger WHERE tgrelid = r.oid AND tgname = '{guard}' AND tgenabled = 'A'
+            AND tgtype = 62 AND tgqual IS NULL
+    ) AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_inherits WHERE inhparent = r.oid)
+    FROM (SELECT pg_catalog.to_regclass('{table}')::oid AS oid) AS r
+"""
 
 _TOLD = {
     "08": "the connection to it broke",
@@ -51,43 +70,95 @@ Found = TypeVar("Found")
 class Postgres:
     """The sealed rows of one table, in the schema that an address names.
 
-    `limits` says how large the codes of columns can be.
+    `limits` says how large the codes of columns can be. `mark` is what the rows were sealed as: if it is given,
+    rows with another mark, and those that somebody could have changed, are not asked.
     """
 
-    def __init__(self, address: Address, table: str = "rows", *, limits: Mapping[str, int] | None = None):
-        self._address, self._table = address, table
-        self.rows = Rows(identifier(str(address.schema), table), "postgres", limits or {})
+    def __init__(
+        self,
+        address: Address,
+        table: str = "rows",
+        *,
+        limits: Mapping[str, int] | None = None,
+        mark: str | None = None,
+    ):
+        self._address, self._table, self._mark = address, table, mark
+        self._rows = Rows(identifier(str(address.schema), table), "postgres", limits or {})
 
     def __repr__(self) -> str:
         return f"Postgres({self._address}, {self._table!r})"
 
+    @property
+    def rows(self) -> Rows:
+        """The rows, if they are still those that were sealed: looked at before a charge."""
+        if self._mark is not None:
+            self._reading(self._check)
+        return self._rows
+
     def run(self, statement: Statement) -> Groups:
         """Return the exact totals of a statement."""
-        table = self._asked(statement.select())
+        text = statement.select()
+
+        def answered(connection: Connection) -> pyarrow.Table:
+            if self._mark is not None:
+                self._check(connection)
+            return _fetched(connection, text)
+
+        table = self._reading(answered)
         keys = len(statement.keys)
         read, added = table.columns[:keys], table.columns[keys:]
         return joined([*map(_codes, read)], [*map(_integers, added)], table.num_rows)
 
     def mark(self) -> str:
-        """Return the comment that the rows were given when they were sealed."""
-        name = self.rows.name.replace("'", "''")
-        text = f"SELECT pg_catalog.obj_description(pg_catalog.to_regclass('{name}'), 'pg_class')"
-        (comment,) = self._asked(text).column(0).to_pylist()
-        return comment or ""
+        """Return the comment that the rows were given when they were sealed, if nobody can have changed them."""
+        return self._reading(self._found)
 
     def close(self) -> None:
         """Close idle connections. The next question opens one again."""
         close(self._address)
 
-    def _asked(self, text: str) -> pyarrow.Table:
+    def _found(self, connection: Connection) -> str:
+        """The mark of the table that this transaction holds."""
+        text = _FACTS.format(guard=_GUARD, table=self._rows.name.replace("'", "''"))
+        (comment,), (guarded,) = (column.to_pylist() for column in _fetched(connection, text).columns)
+        if not guarded:
+            raise ParameterError(
+                f"the rows of {self._address}, table {self._table}, are not guarded against changes, so nobody "
+                "knows what one person weighs in them. Give the vault new rows: vault.reseal(source). If they "
+                "come from a backup and are certainly those that were sealed: "
+                f"ALTER TABLE {self._rows.name} ENABLE ALWAYS TRIGGER {_GUARD}."
+            )
+        return comment or ""
+
+    def _check(self, connection: Connection) -> None:
+        if self._found(connection) != self._mark:
+            raise ParameterError(
+                f"the rows of {self._address}, table {self._table}, are not those that this question was planned "
+                "for: they have been sealed anew meanwhile. Ask again."
+            )
+
+    def _reading(self, work: Callable[[Connection], Found]) -> Found:
+        """Return what some work finds in a transaction that holds the table."""
         from adbc_driver_manager import Error
 
+        hold = f"LOCK TABLE {self._rows.name} IN ACCESS SHARE MODE"  # before the snapshot is taken
         try:
-            with connected(self._address, _READING) as connection:
-                return stoppable(connection, lambda: _fetched(connection, text))
+            with connected(self._address, _READING + hold) as connection:
+                return stoppable(connection, lambda: work(connection))
         except Error as error:
             failure = _told(error, f"{self._address}, table {self._table},")
         raise DatabaseUnavailable(failure)  # here, so that nothing hangs on it that quotes a row
+
+
+def guarded(schema: str, table: str) -> str:
+    """Return the statements after which nobody can change a table, not even its owner."""
+    return guard(
+        identifier(schema, table),
+        function=identifier(schema, f"{table}_{_GUARD}"),
+        name=_GUARD,
+        event="BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON {table} FOR EACH STATEMENT",
+        body="RAISE EXCEPTION 'sealed rows are never changed';",
+    )
 
 
 def stoppable(

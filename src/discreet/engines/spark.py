@@ -7,8 +7,11 @@ fail, and not wrap or become NULL. Nothing that is written after a `$` is replac
 A sum of BIGINTs could overflow, so that whatever may grow is added up in two halves, or as a DECIMAL of 38 digits.
 Decimals arrive as such and are read as integers, never as floats.
 
-The table of the rows is written once. It says of itself what it was sealed as, and which files it consists of. An
-answer is of these files: if one was added, removed or replaced, nobody knows what one person weighs in the rest.
+The table of the rows is written once. It says of itself what it was sealed as, and which files it consists of, by
+their names. An answer is of these files: if one was added or removed, nobody knows what one person weighs in the
+rest. Spark never writes a name twice, so that one who replaces a file under its own name writes past Spark, and is
+not noticed here. A table that does not list its files, though it did when it was sealed, is not asked: Spark
+forgets them of a table that it has cached, in which there may be any rows.
 
 An interrupt (Ctrl-C) cancels the jobs of the question. If Spark fails, its words are not repeated, since they may
 quote a row. Sessions do not survive a fork. Tested in tests/engines/test_spark.py, and beside the other engines in
@@ -60,6 +63,9 @@ SETTINGS = {
 
 MARK, FILES = "discreet.mark", "discreet.files"
 """The properties of a sealed table: what it was sealed as, and a digest of the names of its files."""
+
+NONE = "none"
+"""What stands for the files where there are none, or where the format does not tell them."""
 
 _MAKE = (
     'Make one first: spark = SparkSession.builder.getOrCreate(), or give it: Vault("people.vault", spark=spark).'
@@ -114,19 +120,23 @@ class Spark:
         """Let go of the rows. Spark itself stays as it is."""
 
     def _look(self) -> None:
-        self._check_files(read(self._session, self._table))
+        self._check_files(files(read(self._session, self._table)) or NONE)
 
     def _answered(self, text: str) -> pyarrow.Table:
+        self._look()
         frame = self._session.sql(text)
-        self._check_files(frame)  # of these very files, and no others, the answer is
-        return frame.toArrow()
+        # Of these very files, and no others, the answer is. A question that needs no row needs no file.
+        self._check_files(files(frame) or self._sealed.get(FILES, ""))
+        answer = frame.toArrow()
+        self._look()  # a plan may be carried out later than it was made
+        return answer
 
-    def _check_files(self, frame: DataFrame) -> None:
-        stands, found = self._sealed.get(FILES, ""), files(frame)
-        if stands and found and stands != found:
+    def _check_files(self, found: str) -> None:
+        if self._sealed.get(FILES, found) != found:
             raise ParameterError(
                 f"the table {self._table} has been changed since it was sealed: files came or went, and nobody "
-                "knows what one person weighs in it. Give the vault new rows: vault.reseal(source)."
+                "knows what one person weighs in it. Give the vault new rows: vault.reseal(source). If it is only "
+                f"cached, Spark does not tell its files: UNCACHE TABLE {self._table}."
             )
 
     def _check_process(self) -> None:
@@ -183,7 +193,7 @@ def stoppable(
     def tagged() -> Found:
         add(tag)
         try:
-            return _quietly(work)
+            return quietly(work)
         finally:
             remove(tag)
 
@@ -211,27 +221,35 @@ def properties(session: SparkSession, table: str) -> dict[str, str]:
 
 def read(session: SparkSession, table: str) -> DataFrame:
     """Return a table as a plan to read it. No row is read."""
-    return told(lambda: _quietly(lambda: session.table(table)), f"could not look up the table {table}")
+    return told(lambda: quietly(lambda: session.table(table)), f"could not look up the table {table}")
 
 
 def files(frame: DataFrame) -> str:
     """Return a digest of the names of the files that a plan reads; empty if it reads none, or does not tell."""
-    listed = told(lambda: _quietly(frame.inputFiles), "could not list the files of the rows")
+    listed = told(lambda: quietly(frame.inputFiles), "could not list the files of the rows")
     names = sorted(path.rsplit("/", 1)[-1] for path in listed)
     return hashlib.sha256("\n".join(names).encode()).hexdigest() if names else ""
 
 
 def told(work: Callable[[], Found], words: str, failure: type[DiscreetError] = DatabaseUnavailable) -> Found:
     """Return what some work returns, or say that Spark failed without quoting it."""
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyarrow import ArrowException
     from pyspark.errors import PySparkException
 
     try:
         return work()
-    except (PySparkException, Py4JError, ArrowException, OSError, UnicodeError) as error:
+    except (PySparkException, *_from_java(), ArrowException, OSError, UnicodeError) as error:
         reason = _reason(error)
     raise failure(f"Spark {words}{reason}")  # here, so that nothing hangs on it that quotes a row
+
+
+def _from_java() -> tuple[type[Exception], ...]:
+    """What Java throws. A client of Spark Connect has none of it."""
+    try:
+        from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    except ImportError:
+        return ()
+    return (Py4JError,)
 
 
 def _reason(error: Exception) -> str:
@@ -276,7 +294,7 @@ def _codes(column: pyarrow.ChunkedArray) -> list[Any]:
 _quiet = threading.local()
 
 
-def _quietly(work: Callable[[], Found]) -> Found:
+def quietly(work: Callable[[], Found]) -> Found:
     """Keep pyspark from logging what goes wrong in this thread meanwhile: that may quote a row."""
     from pyspark.logger import PySparkLogger
 

@@ -36,7 +36,7 @@ from discreet.ledger.entry import ORIGIN, Entry, Head, digest, sealed, stamp
 from discreet.ledger.postgres import PostgresStore
 from discreet.ledger.sqlite import SQLiteStore
 from discreet.ledger.store import Rows, Store
-from discreet.postgres import is_address
+from discreet.postgres import check_path, is_address
 from discreet.privacy.losses import Losses
 
 Clock: TypeAlias = Callable[[], datetime]
@@ -326,6 +326,7 @@ class Ledger:
 def _store(place: Place, timeout: float) -> Store:
     if isinstance(place, str) and is_address(place):
         return PostgresStore(place, timeout=timeout)
+    check_path(place)
     return SQLiteStore(place, timeout=timeout) if isinstance(place, str | os.PathLike) else place
 
 

@@ -35,6 +35,7 @@ from discreet.postgres import (
     detail,
     execute,
     from_driver,
+    guard,
     identifier,
     is_lost,
     run,
@@ -76,24 +77,16 @@ _TRIGGERS = {
     ),
     "only_continued": (
         "BEFORE INSERT ON {table} FOR EACH ROW",
-        """EXECUTE format('SELECT max(number) FROM %s', TG_RELID::regclass) INTO last;
-            IF NEW.number IS DISTINCT FROM coalesce(last, 0) + 1 THEN
-                RAISE EXCEPTION 'a ledger is only continued';
-            END IF;
-            RETURN NEW;""",
+        """DECLARE last BIGINT;
+            BEGIN
+                EXECUTE format('SELECT max(number) FROM %s', TG_RELID::regclass) INTO last;
+                IF NEW.number IS DISTINCT FROM coalesce(last, 0) + 1 THEN
+                    RAISE EXCEPTION 'a ledger is only continued';
+                END IF;
+                RETURN NEW;
+            END;""",
     ),
 }
-# ALWAYS: also for a session that plays the part of a replica, in which triggers sleep otherwise.
-_TRIGGER = """
-    CREATE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $trigger$
-        DECLARE last BIGINT;
-        BEGIN
-            {body}
-        END
-    $trigger$;
-    CREATE TRIGGER {name} {event} EXECUTE FUNCTION {function}();
-    ALTER TABLE {table} ENABLE ALWAYS TRIGGER {name};
-"""
 # Unqualified, where the path is set to our schema: a statement without parameters is answered in one round.
 _FACTS = """
     SELECT obj_description(to_regclass('entries'), 'pg_class'), set_config('synchronous_commit',
@@ -138,9 +131,8 @@ class PostgresStore:
                 run(connection, f"CREATE SCHEMA {self._schema}")
             run(connection, _TABLE.format(table=self._table, mark=f"{_MARK}{SCHEMA}"))
             for name, (event, body) in _TRIGGERS.items():
-                function, event = f"{self._schema}.entries_{name}", event.format(table=self._table)
-                fields = {"function": function, "name": name, "event": event, "body": body, "table": self._table}
-                run(connection, _TRIGGER.format(**fields))
+                function = f"{self._schema}.entries_{name}"
+                run(connection, guard(self._table, function=function, name=name, event=event, body=body))
             # What others have by ALTER DEFAULT PRIVILEGES is for tables that are not private.
             others = ["PUBLIC", *(name for (name,) in execute(connection, _OTHERS, [self._table]))]
             run(connection, f"REVOKE ALL ON {self._table} FROM {', '.join(others)}; {self._settings}")

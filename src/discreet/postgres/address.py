@@ -10,6 +10,7 @@ Tested in tests/test_postgres.py.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, quote, unquote, urlsplit
@@ -17,6 +18,11 @@ from urllib.parse import SplitResult, quote, unquote, urlsplit
 from discreet.errors import ParameterError
 
 _SCHEMES = ("postgresql://", "postgres://")
+# What only looks like one: of another driver, after a blank, or in the words of libpq's own other form.
+_NEARLY = re.compile(
+    r"postgres\w*(\+\w+)?:/|://[^/]*@|\bpass\w*\s*=|\b(host|hostaddr|port|dbname|user)\s*=\s*\S+\s+\w+\s*=",
+    re.IGNORECASE,
+)
 _EXAMPLE = 'Write it as "postgresql://user:password@host/database#people".'
 _SHOWN = ("user", "host", "hostaddr", "port", "dbname", "service")  # parameters that say where, and nothing else
 _SECRET = re.compile(r"pass|secret|token|key")  # in the names of those whose values are never to be seen
@@ -35,6 +41,22 @@ def is_address(text: object) -> bool:
     (True, False)
     """
     return isinstance(text, str) and text.lower().startswith(_SCHEMES)
+
+
+def is_nearly_address(text: object) -> bool:
+    """Return whether this was meant to be the address of a database, and is not written as one.
+
+    >>> is_nearly_address("jdbc:postgresql://db/health"), is_nearly_address("data/user=7/people.vault")
+    (True, False)
+    """
+    return isinstance(text, str | os.PathLike) and not is_address(text) and bool(_NEARLY.search(os.fsdecode(text)))
+
+
+def check_path(text: object) -> None:
+    """Refuse what was meant to be an address and would be taken for a path. It may hold a password, so it is not
+    quoted."""
+    if is_nearly_address(text):
+        raise ParameterError(f"This looks like the address of a database. {_EXAMPLE}")
 
 
 @dataclass(frozen=True)

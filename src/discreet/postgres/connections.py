@@ -120,7 +120,7 @@ def close(address: Address) -> None:
 def _begun(address: Address, begin: str) -> Connection:
     while True:
         idle = _take(address)
-        connection = idle or _opened(address)
+        connection = idle or _understood(_opened(address), address)
         try:
             run(connection, begin)
             return connection
@@ -164,6 +164,23 @@ def _opened(address: Address) -> Connection:
     except Error as error:
         # Not `from error`: what the driver says may quote the address.
         raise DatabaseUnavailable(_unreachable(address, error)) from None
+
+
+def _understood(connection: Connection, address: Address) -> Connection:
+    """Return a new connection, if numbers that come through it are numbers."""
+    try:
+        if execute(connection, "SELECT 1") == [(1,)]:
+            connection.rollback()
+            return connection
+    except BaseException:
+        connection.close()
+        raise
+    connection.close()
+    raise DatabaseUnavailable(
+        f"The server of {address} puts every name into quotation marks (quote_all_identifiers = on), and the "
+        "driver then knows no type.\n  Run ALTER ROLE … SET quote_all_identifiers = off, or add to the address: "
+        "?options=-c%20quote_all_identifiers%3Doff"
+    )
 
 
 def _unreachable(address: Address, error: BaseException) -> str:

@@ -3,8 +3,11 @@
 Spark forgets what it computed and computes it again, perhaps from rows that have changed meanwhile. So whatever a
 pass has read is written to a table before anything else looks at it, and persons are counted in that table. These
 tables stand beside the sealed one and are called after it, people_sealed__sealing_…; they are dropped in the end,
-however it ends. What a killed process left is dropped by the next that seals to the same name, unless it is still
-at work. Names are never used twice, so that two who seal at once fail rather than mix.
+however it ends. What a killed process left is dropped by the next that seals to the same name on the same host. Of
+another host nobody can tell from here who is still at work, so what is from there is left alone.
+
+Every table that is not whole carries a token of the sealing that made it, and nothing is written to a table, and
+none is dropped, that carries another: two who seal at once fail rather than mix.
 
 The sealed table gets its mark last, when it is whole. Before that the bound is looked at in the table itself: no
 person weighs more than rows_per_person there, and none has more spots. A commit that Spark or a store of files did
@@ -23,8 +26,20 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from discreet.engines import emit
-from discreet.engines.spark import FILES, MARK, asked, files, ours, properties, read, stoppable, told
-from discreet.errors import ParameterError, SealingFailed
+from discreet.engines.spark import (
+    FILES,
+    MARK,
+    NONE,
+    asked,
+    files,
+    ours,
+    properties,
+    quietly,
+    read,
+    stoppable,
+    told,
+)
+from discreet.errors import DatabaseUnavailable, ParameterError, SealingFailed
 from discreet.vault import dataframes
 from discreet.vault.description import UNIT
 from discreet.vault.sources import Reading, Source, renamed
@@ -36,7 +51,7 @@ if TYPE_CHECKING:
     from discreet.vault.workplace import Progress
 
 SEALING = "discreet.sealing"
-"""The property of a table that is not whole: the host and the process that is at it."""
+"""The property of a table that is not whole: the host, the process and the token of the sealing that is at it."""
 
 _SUFFIX = "__sealing_"
 _PART = r"(?:`(?:[^`]|``)+`|[^`.\s]+)"
@@ -55,6 +70,8 @@ class Catalogue:
         if self._session.conf.get("spark.sql.sources.default") not in _KEEPING:
             self._session.conf.set("spark.sql.sources.default", "parquet")
         self._parts, self._token = parts, uuid4().hex[:12]
+        self._worker = f"{socket.gethostname()} {os.getpid()} {self._token}"
+        self._mark: str | None = None
         self._most = description.rows_per_person
         self._text = description.has_text
         self._views: list[str] = []
@@ -102,7 +119,7 @@ class Catalogue:
             f"{dataframes.written(column, types[column])} AS {emit.identifier(column, 'spark')}" for column in kept
         ]
         rows = f"(SELECT {', '.join(chosen) or 'NULL'} FROM {self._shared}.{view}) AS {name}"
-        return renamed(Reading(rows, types), source)
+        return renamed(Reading(rows, types, collations=dataframes.collations(frame)), source)
 
     def store(self, name: str, query: str, stage: str, progress: Progress | None) -> str:
         """Keep rows in a table beside the sealed one."""
@@ -119,15 +136,18 @@ class Catalogue:
     def write(self, query: str, mark: str, stage: str, progress: Progress | None) -> None:
         """Write the sealed rows, look at the bound, and mark them."""
         self._write(self.table, query, stage, progress)
-        marks = {MARK: mark, FILES: self._bounded() or "none"}
+        marks = {MARK: mark, FILES: self._bounded() or NONE}
+        self._check_ours(self.table)
+        self._mark = mark
         self._run(f"ALTER TABLE {self.table} SET TBLPROPERTIES ({_listed(marks)})")
         self._run(f"ALTER TABLE {self.table} UNSET TBLPROPERTIES IF EXISTS ('{SEALING}')")
 
     def end(self, *, keep: bool) -> None:
         """Drop everything but the sealed table, and that too unless it is to be kept."""
         for name in [one for one in reversed(self._made) if not (keep and one == self.table)]:
-            with suppress(SealingFailed):
-                self._drop(name)
+            with suppress(SealingFailed, DatabaseUnavailable):
+                if self._ours(name):
+                    self._drop(name)
         for view in self._views:
             with suppress(Exception):
                 self._user.catalog.dropGlobalTempView(view)
@@ -136,12 +156,12 @@ class Catalogue:
     def _write(self, place: str, query: str, stage: str, progress: Progress | None) -> None:
         tell = progress or (lambda stage, done: None)
         tell(stage, 0.0)
-        fields = told(lambda: self._session.sql(query).schema, f"cannot carry out {stage}", SealingFailed).fields
+        plan = told(lambda: quietly(lambda: self._session.sql(query)), f"cannot carry out {stage}", SealingFailed)
+        fields = told(lambda: quietly(lambda: plan.schema), f"cannot carry out {stage}", SealingFailed).fields
         kinds = {field.name: field.dataType.simpleString() for field in fields}
         columns = ", ".join(f"{emit.identifier(column, 'spark')} {kind}" for column, kind in kinds.items())
         self._made.append(place)
-        at_it = _listed({SEALING: f"{socket.gethostname()} {os.getpid()}"})
-        self._run(f"CREATE TABLE {place} ({columns}) TBLPROPERTIES ({at_it})")
+        self._run(f"CREATE TABLE {place} ({columns}) TBLPROPERTIES ({_listed({SEALING: self._worker})})")
         self._check_texts(place, kinds)
         furthest = 0.0
 
@@ -150,6 +170,7 @@ class Catalogue:
             furthest = max(furthest, self._part())
             tell(stage, furthest)
 
+        self._check_ours(place)
         self._run(f"INSERT INTO {place} {query}", look if progress is not None else None)
         tell(stage, 1.0)
 
@@ -160,6 +181,18 @@ class Catalogue:
             raise ParameterError(
                 f"{quoted(self._parts[:-1])} gives the texts of its tables a collation, under which one may stand "
                 "for others. Take rows= in a namespace without one."
+            )
+
+    def _ours(self, name: str) -> bool:
+        """Whether a table is the one that this sealing made, whole or not."""
+        found = properties(self._session, name)
+        return found.get(SEALING) == self._worker or (SEALING not in found and found.get(MARK, "") == self._mark)
+
+    def _check_ours(self, name: str) -> None:
+        if not self._ours(name):
+            raise SealingFailed(
+                f"{name} has been replaced by another table while it was sealed. Nothing was kept. Let one "
+                "process at a time seal to a name."
             )
 
     def _bounded(self) -> str:
@@ -220,7 +253,8 @@ class Catalogue:
                     f"rows=, or, if no vault has it: DROP TABLE {name}."
                 )
             if _alive(worker):
-                raise _busy(name, f"process {worker.split()[-1]} on {worker.split()[0]}")
+                host, process = (*worker.split(" "), "?", "?")[:2]
+                raise _busy(name, f"process {process} on {host}")
             left.append(name)
         return left
 
@@ -268,14 +302,18 @@ def _listed(properties: dict[str, str]) -> str:
 
 
 def _alive(worker: str) -> bool:
-    host, process = worker.rsplit(" ", 1)
-    if host != socket.gethostname() or int(process) == os.getpid():
-        return False  # of this process it is a remnant: what it works at is in _at_work
+    """Whether somebody may still work at a table. Of another host, and of what cannot be read, nobody knows."""
+    found = re.fullmatch(r"(\S+) (\d{1,9})( \S+)?", worker)
+    if found is None or found[1] != socket.gethostname():
+        return True
+    process = int(found[2])
+    if process == os.getpid():
+        return False  # a remnant: what this process works at is in _at_work
     try:
-        os.kill(int(process), 0)
+        os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:
+    except OSError:
         return True
     return True
 

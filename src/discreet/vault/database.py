@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from discreet.engines.postgres import stoppable
+from discreet.engines.postgres import guarded, stoppable
 from discreet.errors import ParameterError, SealingFailed
 from discreet.postgres import Address, connected, execute, from_driver, identifier, is_address, run
 from discreet.vault import relations
@@ -42,6 +42,7 @@ class Database:
     def __init__(self, connection: Connection, address: Address, table: str):
         self._connection, self._address = connection, address
         self._table = identifier(address.schema, table)
+        self._guard = guarded(address.schema, table)
         ((self._version,),) = execute(
             connection, "SELECT pg_catalog.current_setting('server_version_num')::integer"
         )
@@ -52,7 +53,9 @@ class Database:
         old = {new: column for column, new in source.rename.items()}
         kept = None if wanted is None else {old.get(column, column) for column in wanted}
         found = relations.relation(self._connection, source, where.fragment)
-        return renamed(Reading(relations.read(found, kept, name), found.types), source)
+        return renamed(
+            Reading(relations.read(found, kept, name), found.types, collations=found.collations), source
+        )
 
     def store(self, name: str, query: str, stage: str, progress: Progress | None) -> str:
         """Keep rows in a temporary table."""
@@ -67,9 +70,10 @@ class Database:
         return execute(self._connection, query)
 
     def write(self, query: str, mark: str, stage: str, progress: Progress | None) -> None:
-        """Write the table, with its mark, for its owner alone."""
+        """Write the table, with its mark, for its owner alone. Nobody can change it then, not even its owner."""
         self._run(f"CREATE TABLE {self._table} AS {query}", stage, progress)
-        self._run(f"COMMENT ON TABLE {self._table} IS '{mark}'; ANALYZE {self._table}", "writing rows", progress)
+        finish = f"COMMENT ON TABLE {self._table} IS '{mark}'; ANALYZE {self._table}; {self._guard}"
+        self._run(finish, "writing rows", progress)
         make_private(self._connection, self._table)
 
     def _address_of(self, source: Source) -> Address:

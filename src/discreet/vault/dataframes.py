@@ -11,6 +11,7 @@ not, so that no two become the same. Tested in tests/vault/test_spark.py.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ _NAMES = {
     "timestamp_ntz": "TIMESTAMP",
     "void": '"NULL"',
 }
+_COLLATED = re.compile(r"\bcollate (\w+)", re.IGNORECASE)
 # In these a backslash would be part of what stands for other bytes.
 _ASCII = r"'^[ !-\\[\\]-~]*\\z'"
 
@@ -76,6 +78,13 @@ def declared(frame: DataFrame, words: str) -> dict[str, str]:
     return {field.name: _kind(field.dataType) for field in fields}
 
 
+def collations(frame: DataFrame) -> dict[str, str]:
+    """Return the collations under which several texts of a column are taken for one, by column."""
+    found = {field.name: _COLLATED.findall(field.dataType.simpleString()) for field in frame.schema.fields}
+    loose = {name: [one for one in each if one.upper() != "UTF8_BINARY"] for name, each in found.items()}
+    return {name: each[0] for name, each in loose.items() if each}
+
+
 def written(column: str, kind: str) -> str:
     """Return a column as Spark's SQL reads it, so that it can be stored and compared."""
     name = emit.identifier(column, "spark")
@@ -94,13 +103,14 @@ def stream(source: Source, wanted: Iterable[str] | None) -> pyarrow.RecordBatchR
     frame = dataframe(source)
     types = declared(frame, source.words)
     kept = set(types if wanted is None else wanted)
+    _check_streamable(frame, kept, source)
     columns = []
     for column, kind in types.items():
         value = functions.col(emit.identifier(column, "spark"))
         if column not in kept:
             value = functions.lit(None)
         elif kind == "VARCHAR":
-            value = functions.make_valid_utf8(functions.collate(value, "UTF8_BINARY"))
+            value = functions.make_valid_utf8(value)
         elif kind not in _NAMES.values() and not kind.startswith("DECIMAL("):
             value = functions.make_valid_utf8(value.cast("string"))
         columns.append(value.alias(column))
@@ -111,6 +121,19 @@ def stream(source: Source, wanted: Iterable[str] | None) -> pyarrow.RecordBatchR
         yield from chosen.toArrow().cast(schema).to_batches()
 
     return pyarrow.RecordBatchReader.from_batches(schema, batches())
+
+
+def _check_streamable(frame: DataFrame, kept: set[str], source: Source) -> None:
+    """Refuse texts that Spark takes for one, and whoever gets them would not."""
+    for column, collation in collations(frame).items():
+        if column in kept:
+            name = emit.identifier(column, "spark")
+            raise ParameterError(
+                f"column {column!r} of {source.words} has the collation {collation}, which takes different texts "
+                'for one, and holds in Spark only. Keep the rows there, rows="analytics.people_sealed", or seal a '
+                "frame in which one spelling stands for all that are meant, for instance "
+                f"frame.withColumn({column!r}, expr({f'lower({name}) COLLATE UTF8_BINARY'!r}))."
+            )
 
 
 def _kind(declared: DataType) -> str:

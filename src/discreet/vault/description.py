@@ -95,8 +95,11 @@ class Description:
 
     @property
     def mark(self) -> str:
-        """A digest of what bounds the sealed rows, kept beside them: they go with no other description."""
-        bounds = [self.version, self.person, self.rows_per_person]
+        """A digest of what bounds the sealed rows and of when they were, kept beside them.
+
+        They go with no other description, and not with one of the same bounds from another sealing either.
+        """
+        bounds = [self.version, self.sealed_at, self.person, self.rows_per_person]
         columns = [[name, column.as_json()] for name, column in self.columns.items()]
         written = json.dumps([*bounds, columns], ensure_ascii=False)
         return hashlib.sha256(written.encode()).hexdigest()

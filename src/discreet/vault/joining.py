@@ -82,6 +82,21 @@ def _take_persons(people: list[Part], person: str | None) -> None:
     for part in people:
         part.reading.check(person, part.source)
         part.take("key", person, (_person(part.reading.family(person), several=len(people) > 1),))
+    _check_alike(people, person)
+
+
+def _check_alike(people: list[Part], person: str) -> None:
+    """See that all tables agree on who is one person: one row of several would tell of several otherwise."""
+    first, *others = people
+    for part in others:
+        ours, theirs = (one.reading.collations.get(person, "") for one in (first, part))
+        if ours != theirs:
+            words = [f"by {found}" if found else "by its characters" for found in (ours, theirs)]
+            raise ParameterError(
+                f"{person!r} is compared {words[0]} in {first.source.words}, and {words[1]} in "
+                f"{part.source.words}, so that they may not agree on who is one person. Read one of them through "
+                "a view or a frame that gives the column the type and the collation of the other."
+            )
 
 
 def _person(family: Family, *, several: bool) -> Step:
@@ -183,9 +198,10 @@ def _joined(
     first, *others = people
     rows, aliases = [f"({_stepwise(first, workshop.dialect)}) AS p0"], {id(first): "p0"}
     for i, part in enumerate(others, start=1):
-        rows.append(
-            f"LEFT JOIN ({_least(part, workshop.dialect)}) AS p{i} ON p0.key IS NOT DISTINCT FROM p{i}.key"
-        )
+        # Nobody is one person, too. PostgreSQL would compare every row with every other if it were told so in one
+        # phrase (IS NOT DISTINCT FROM); two equalities it can hash.
+        same = f"COALESCE(p0.key, '') = COALESCE(p{i}.key, '') AND (p0.key IS NULL) = (p{i}.key IS NULL)"
+        rows.append(f"LEFT JOIN ({_least(part, workshop.dialect)}) AS p{i} ON {same}")
         aliases[id(part)] = f"p{i}"
     for i, part in enumerate(public):
         holder = next(aliases[id(one)] for one in people if f"l{i}" in one.ways)

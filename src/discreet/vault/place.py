@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import ParameterError
 from discreet.ledger import Budget, Ledger
-from discreet.postgres import is_address
+from discreet.postgres import check_path, is_address
 from discreet.vault import description as descriptions
 from discreet.vault.description import Description
 
@@ -113,6 +113,7 @@ def at(where: str | Path, *, memory: str | None = None, spark: Any = None) -> Pl
         from discreet.vault.postgres import Schema
 
         return Schema(where)
+    check_path(where)
     return Directory(where, memory=memory, spark=spark)
 
 
@@ -133,6 +134,7 @@ def seal(
         _refuse({"rows": rows, "memory": memory}, "a vault in PostgreSQL keeps its rows there")
         postgres.seal(source, to=to, budget=budget, strict=strict, **declared)
         return
+    check_path(to)
 
     def furnish(place: Path) -> None:
         Ledger.create(place / LEDGER, budget, strict=strict).close()

@@ -70,7 +70,7 @@ class Schema:
 
     def engine(self, description: Description) -> Postgres:
         """Open the rows of this description."""
-        return Postgres(self._address, _table(description), limits=description.limits)
+        return Postgres(self._address, _table(description), limits=description.limits, mark=description.mark)
 
     def reseal(
         self,

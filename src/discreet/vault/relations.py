@@ -21,6 +21,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from discreet.engines.postgres import SAFELY
 from discreet.errors import DatabaseUnavailable, ParameterError, SealingFailed
 from discreet.postgres import Address, connected, execute, from_driver, identifier, run, sqlstate
 from discreet.vault.sources import Reading, Source
@@ -30,11 +31,9 @@ if TYPE_CHECKING:
     from adbc_driver_manager.dbapi import Connection
     from duckdb import DuckDBPyConnection
 
-SETTINGS = (
-    "SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL standard_conforming_strings = on; "
+SETTINGS = SAFELY + (
     "SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL IntervalStyle = 'postgres'; "
-    "SET LOCAL extra_float_digits = 1; SET LOCAL bytea_output = 'hex'; SET LOCAL row_security = off; "
-    "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; "
+    "SET LOCAL extra_float_digits = 1; SET LOCAL bytea_output = 'hex'; "
 )
 """What a transaction begins with that reads rows to seal: no preference of a role or a server changes a value."""
 
@@ -50,6 +49,7 @@ _NAMED = {
     "timestamptz": "TIMESTAMP WITH TIME ZONE",
     **dict.fromkeys(("text", "varchar", "bpchar", "name", "char", "citext"), "VARCHAR"),
 }
+_CITEXT = "citext"
 _LATE, _EARLY = "290000-01-01", "4000-01-01 BC"  # beyond all that can be declared, within what Arrow can hold
 _BOUNDED = {"DATE": "DATE", "TIMESTAMP": "TIMESTAMP", "TIMESTAMP WITH TIME ZONE": "TIMESTAMPTZ"}
 _PART = re.compile(r'(?:"((?:[^"]|"")+)"|([^".]+))')
@@ -73,26 +73,32 @@ _RELATIONS = """
     ORDER BY 2, 3
 """
 _COLUMNS = """
-    WITH RECURSIVE declared(attnum, attname, type, modifier, loose) AS (
-        SELECT a.attnum, a.attname::text, a.atttypid, a.atttypmod, NOT coalesce(l.collisdeterministic, true)
+    WITH RECURSIVE declared(attnum, attname, type, modifier, alike) AS (
+        SELECT a.attnum, a.attname::text, a.atttypid, a.atttypmod,
+            CASE WHEN l.collisdeterministic THEN '' ELSE coalesce(pg_catalog.quote_ident(l.collname), '') END
         FROM pg_catalog.pg_attribute a LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation
         WHERE a.attrelid = ? AND a.attnum > 0 AND NOT a.attisdropped
         UNION ALL
-        SELECT d.attnum, d.attname, t.typbasetype, t.typtypmod, d.loose
+        SELECT d.attnum, d.attname, t.typbasetype, t.typtypmod, d.alike
         FROM declared d JOIN pg_catalog.pg_type t ON t.oid = d.type WHERE t.typtype = 'd'
     )
-    SELECT d.attname, t.typname::text, d.modifier, pg_catalog.format_type(d.type, d.modifier), d.loose
+    SELECT d.attname, t.typname::text, d.modifier, pg_catalog.format_type(d.type, d.modifier), d.alike
     FROM declared d JOIN pg_catalog.pg_type t ON t.oid = d.type WHERE t.typtype <> 'd' ORDER BY d.attnum
 """
 
 
 @dataclass(frozen=True)
 class Declared:
-    """A column: its type in DuckDB's words, SQL for its value, and whether its collation takes texts for one."""
+    """A column: its type in DuckDB's words, SQL for its value, and what takes several of its texts for one."""
 
     kind: str
     value: str
-    loose: bool = False
+    alike: str = ""
+
+    @property
+    def loose(self) -> bool:
+        """Whether that is a collation, which the value itself does not show."""
+        return self.alike not in ("", _CITEXT)
 
 
 @dataclass(frozen=True)
@@ -106,6 +112,11 @@ class Relation:
     def types(self) -> dict[str, str]:
         """The type of every column, in DuckDB's words."""
         return {name: column.kind for name, column in self.columns.items()}
+
+    @property
+    def collations(self) -> dict[str, str]:
+        """What takes several texts for one, for the columns of which that is true."""
+        return {name: column.alike for name, column in self.columns.items() if column.alike}
 
     def taken(self, wanted: Collection[str] | None) -> dict[str, Declared]:
         """Return the columns that are wanted, None for all."""
@@ -158,7 +169,8 @@ def streamed(engine: DuckDBPyConnection, source: Source, wanted: Collection[str]
     check_streamable(kept, source)
     engine.register(name, _reader(address, found, kept, source))
     exact = [f"TRY_CAST({identifier(own)} AS {kept[own].kind}) AS {identifier(own)}" for own in _scaled(kept)]
-    return Reading(f"(SELECT * REPLACE ({', '.join(exact)}) FROM {name})" if exact else name, found.types)
+    rows = f"(SELECT * REPLACE ({', '.join(exact)}) FROM {name})" if exact else name
+    return Reading(rows, found.types, collations=found.collations)
 
 
 def told(error: BaseException) -> str:
@@ -200,11 +212,13 @@ def _absent(source: Source, path: list[str], readable: list[tuple[str, str]]) ->
     return f"there is no table or view {source.table} in {where}. {there}"
 
 
-def declared(column: str, typname: str, modifier: int, written: str, loose: bool) -> Declared:
+def declared(column: str, typname: str, modifier: int, written: str, alike: str = "") -> Declared:
     """Return what a column is, from the name of its type, its modifier, and both as SQL writes them.
 
-    >>> declared("who", "citext", -1, "citext", False)
-    Declared(kind='VARCHAR', value='LOWER(CAST("who" AS TEXT))', loose=False)
+    Texts are compared by their characters, whatever collation they have, unless it takes several for one.
+
+    >>> declared("who", "citext", -1, "citext")
+    Declared(kind='VARCHAR', value='LOWER(CAST("who" AS TEXT)) COLLATE "C"', alike='citext')
     """
     name = identifier(column)
     kind = _NAMED.get(typname, written)
@@ -217,10 +231,10 @@ def declared(column: str, typname: str, modifier: int, written: str, loose: bool
         return Declared(
             kind, f"CASE WHEN {name} > {late} THEN {late} WHEN {name} < {early} THEN {early} ELSE {name} END"
         )
-    if typname == "citext":
-        return Declared(kind, f"LOWER(CAST({name} AS TEXT))")
+    if typname == _CITEXT:
+        return Declared(kind, f'LOWER(CAST({name} AS TEXT)) COLLATE "C"', _CITEXT)
     if kind == "VARCHAR" or typname not in _NAMED:
-        return Declared(kind, f"CAST({name} AS TEXT)", loose)
+        return Declared(kind, f"CAST({name} AS TEXT)" + ("" if alike else ' COLLATE "C"'), alike)
     return Declared(kind, name)
 
 

@@ -222,5 +222,5 @@ def check_free(target: Path) -> None:
 
 
 def now() -> str:
-    """Return this moment, to the second, for descriptions."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    """Return this moment, for descriptions: so exactly that no two sealings have the same."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")

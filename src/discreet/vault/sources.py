@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError, SealingFailed
-from discreet.postgres import is_address
+from discreet.postgres import check_path, is_address
 from discreet.vault.schema import Family
 
 if TYPE_CHECKING:
@@ -55,6 +55,10 @@ class Source:
     table: str | None = None
     separator: str | None = None
     rename: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for path in _paths(self.data) or ():
+            check_path(path)
 
     @classmethod
     def of(cls, data: Any) -> Source:
@@ -84,12 +88,14 @@ class Source:
 class Reading:
     """A source that is open: what FROM calls it, to be read once, and the declared type of every column.
 
-    `names` has the source's own names of columns that were renamed.
+    `names` has the source's own names of columns that were renamed, and `collations` what takes several texts of a
+    column for one where the rows are, for the columns of which that is true.
     """
 
     rows: str = field(repr=False)
     types: Mapping[str, str]
     names: Mapping[str, str] = field(default_factory=dict)
+    collations: Mapping[str, str] = field(default_factory=dict)
 
     def written(self, column: str, dialect: str = "duckdb") -> str:
         """Return what a query calls a column."""
@@ -362,7 +368,9 @@ def renamed(reading: Reading, source: Source) -> Reading:
     types = {source.rename.get(column, column): kind for column, kind in reading.types.items()}
     if len(types) < len(reading.types):
         raise ParameterError(f"after renaming, {source.words} has two columns of one name.")
-    return Reading(reading.rows, types, {new: column for column, new in source.rename.items()})
+    names = {new: column for column, new in source.rename.items()}
+    collations = {source.rename.get(column, column): found for column, found in reading.collations.items()}
+    return Reading(reading.rows, types, names, collations)
 
 
 def _text(value: str) -> str:
