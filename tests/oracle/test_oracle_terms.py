@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
 from discreet.ledger.costs import cost
-from discreet.oracle.sentry import slack
-from discreet.oracle.terms import FINE, SENTRY, SHARES, Terms, prices, terms
+from discreet.oracle.sentry import gap_radius, slack
+from discreet.oracle.terms import FINE, FREE, GAP, PAID, SENTRY, SHARES, Terms, prices, terms
 
 
 def agreed(**changes: object) -> Terms:
@@ -45,14 +45,14 @@ def test_every_price_is_what_its_mechanism_loses_and_fits(
         assert found.runs * found.run <= rho * SENTRY
         assert cost(found.watch.loss).rho <= found.run
         assert found.watch.sensitivity == known.moves * (FINE // 4096)
-        assert found.watch.threshold + slack(found.watch, known.doubt) == found.width
+        assert found.watch.threshold + slack(found.watch, FREE * known.doubt / found.runs) == found.width
+        assert gap_radius(found.watch, GAP * known.doubt / found.runs) == found.reach
     else:
         assert found.runs == 0
     if found.payment is not None:
         assert cost(found.payment.loss).rho <= found.single <= rho
-        assert found.payment.error(known.confidence) <= found.width
-    else:
-        assert found.single > rho
+        assert found.payment.error(1 - PAID * known.doubt) <= found.width
+    assert FREE + PAID + GAP == 1
 
 
 @pytest.mark.parametrize("start", list(SHARES))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 HOW = {
     "checked": "from the hypothesis, which the sentry found good enough",
-    "alarm": "from the sentry, which found the hypothesis wrong, and by how much",
+    "alarm": "from the sentry, which found the hypothesis wrong, and by how much, if it was no false alarm",
     "paid": "with noise of its own",
     "measured": "from a marginal that was measured for it",
     "unchecked": "from the hypothesis, which nobody checked",
@@ -109,6 +109,8 @@ def total(counted: Part, summed: Part, slack: Fraction, term: Term) -> tuple[flo
     """Return value and ends of the sum of a column: least·rows + (most − least)·(sum of shares)."""
     rows, share = count(counted), _share(counted, summed, slack)
     least, span = float(term.least), float(term.most - term.least)  # either may be negative
+    if "unchecked" in (counted.how, summed.how):
+        return least * rows[0] + span * share[0], -math.inf, math.inf
     ends, parts = [least * r for r in rows[1:]], [span * s for s in share[1:]]
     return least * rows[0] + span * share[0], min(ends) + min(parts), max(ends) + max(parts)
 
@@ -120,7 +122,9 @@ def mean(counted: Part, summed: Part, slack: Fraction, term: Term) -> tuple[floa
     def part(number: float, whole: float, otherwise: float) -> float:
         return max(0.0, min(1.0, number / whole)) if whole > 0 else otherwise
 
-    low, high = part(share[1], rows[2], 0.0), part(share[2], rows[1], 1.0)
+    unchecked = "unchecked" in (counted.how, summed.how)
+    low = 0.0 if unchecked else part(share[1], rows[2], 0.0)
+    high = 1.0 if unchecked else part(share[2], rows[1], 1.0)
     value = min(max(part(share[0], rows[0], 0.5), low), high)
     least, span = float(term.least), float(term.most - term.least)
     ends = sorted((least + span * low, least + span * high))
@@ -130,6 +134,8 @@ def mean(counted: Part, summed: Part, slack: Fraction, term: Term) -> tuple[floa
 def _share(counted: Part, summed: Part, slack: Fraction) -> tuple[float, float, float]:
     """Widened by what rounding to grains may have moved: so much for each row that was counted."""
     value, low, high = count(summed)
+    if "unchecked" in (counted.how, summed.how):
+        return value, -math.inf, math.inf
     rounding = float(slack) * max(count(counted)[2], 0.0)
     return value, low - rounding, high + rounding
 

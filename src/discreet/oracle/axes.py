@@ -32,7 +32,7 @@ BINS = 64
 PARTS = 8
 """Coarse parts in which numbers with more bins are measured as well, for the sake of wide ranges."""
 
-MOST_BINS = 10_000
+MOST_BINS, MOST_COLUMNS = 10_000, 64
 
 Bins: TypeAlias = int | Sequence[Any]
 """How many bins of equal width, or the values at which bins begin."""
@@ -124,6 +124,11 @@ def axes_of(
     """
     if isinstance(columns, str) or not columns:
         raise ParameterError(f'an oracle is about a list of columns, such as ["age", "city"], not {columns!r}.')
+    if len(columns) > MOST_COLUMNS:
+        raise ParameterError(
+            f"an oracle is about {MOST_COLUMNS} columns at most, not {len(columns)}. Make one for those that "
+            "belong together, or a synthetic table: vault.synthesize(…)."
+        )
     known = {name.casefold(): name for name in description.columns}
     names = [known.get(str(name).casefold(), "") for name in columns]
     for written, name in zip(columns, names, strict=True):

@@ -18,12 +18,14 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import BudgetExceeded, DiscreetError, ParameterError
+from discreet.errors import BudgetExceeded, DiscreetError, NotForRelease, ParameterError
+from discreet.noise.testing import test_bits as bits_in_use
 from discreet.vault.description import persist
 
 FORMAT = "discreet oracle 1"
@@ -55,14 +57,41 @@ class Journal:
             self._take(record)
 
     @classmethod
+    @contextmanager
+    def place(cls, path: Path) -> Iterator[Callable[..., Journal]]:
+        """Take a new file, before anything is charged for what it is to hold, and give what makes it a journal.
+
+        If it becomes none, because the charge is refused, the file is gone again.
+        """
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+        except OSError as error:
+            raise ParameterError(
+                f"the state of the oracle cannot be kept in {path}: {error.strerror}. Name a new file in a "
+                'directory that can be written: path="people.oracle".'
+            ) from None
+        made: list[Journal] = []
+
+        def create(rho: Fraction, facts: Mapping[str, Any]) -> Journal:
+            header = {"format": FORMAT, "rho": str(rho), **facts}
+            _write(handle, header)
+            persist(path.parent)
+            made.append(cls(path, handle, [header]))
+            return made[0]
+
+        try:
+            _lock(handle, path)
+            yield create
+        finally:
+            if not made:
+                os.close(handle)
+                path.unlink(missing_ok=True)
+
+    @classmethod
     def create(cls, path: Path, *, rho: Fraction, facts: Mapping[str, Any]) -> Journal:
         """Make a new journal. Whatever is at that place already is refused."""
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
-        _lock(handle, path)
-        header = {"format": FORMAT, "rho": str(rho), **facts}
-        _write(handle, header)
-        persist(path.parent)
-        return cls(path, handle, [header])
+        with cls.place(path) as make:
+            return make(rho, facts)
 
     @classmethod
     def open(cls, path: Path) -> Journal:
@@ -108,6 +137,11 @@ class Journal:
             self._handle = -1
 
     def _append(self, record: dict[str, Any], *, sync: bool = True) -> None:
+        if bits_in_use() is not None and not self.header.get("test_bits"):
+            raise NotForRelease(
+                "What test bits decide may not become part of a real oracle. Make one for tests, inside of "
+                "noise.deterministic(…)."
+            )
         if self._handle < 0:
             raise DiscreetError("This oracle is closed. Open it again: vault.oracle(…) with the same parameters.")
         try:

@@ -35,6 +35,9 @@ MOST_MEASURED = 10**5
 FEW_CELLS = 64
 """Cells of three columns that are measured together at the start."""
 
+MOST_AT_START = 400
+"""Marginals that are measured at the start: beyond, each has too little ρ, and each is a scan."""
+
 Wanted = tuple[Columns, Fraction, bool]
 """Columns, the ρ for them, and whether they are taken in coarse parts."""
 
@@ -105,12 +108,17 @@ class Marginals:
         triples: list[Columns] = [
             triple for triple in combinations(places, 3) if cells([self._axes[i] for i in triple]) <= FEW_CELLS
         ]
-        apart = [pair for pair in pairs if not any(set(pair) <= set(triple) for triple in triples)]
+        held = {pair for triple in triples for pair in combinations(triple, 2)}
+        apart = [pair for pair in pairs if pair not in held]
         chosen = self._halved(singles, self._terms.part("singles", len(singles)))
         # Noise that drowns what is asked is not worth its ρ: rather pairs than triples, and rather nothing.
         for marginals, most in (([*apart, *triples], 0.5), (pairs, 2.0)):
             rho = self._terms.part("pairs", max(1, len(marginals)))
-            if rho and math.sqrt(self._variance(rho)) <= most * known.width / FINE:
+            if (
+                rho
+                and len(marginals) <= MOST_AT_START
+                and math.sqrt(self._variance(rho)) <= most * known.width / FINE
+            ):
                 return [*chosen, *self._halved(marginals, rho)]
         return chosen
 

@@ -1,8 +1,10 @@
 """Making an oracle, and finding it again: one charge, one journal, one record in the ledger.
 
-The order is that of every release: the whole ρ is charged first, then the journal is made, then the ledger records
-which journal it was charged for. Whoever makes the same oracle again is given the one that is there, and is
-charged nothing. Killed between charge and record, the charge is wasted and nothing was asked. Tested in
+The order is that of every release: a place for the journal is taken, the whole ρ is charged, the journal is made,
+and the ledger records which journal it was charged for. Whoever makes the same oracle again is given the one that
+is there, and is charged nothing; but it draws new noise for whoever asks, so it is for the account that paid for
+it. Killed between charge and record, the charge is wasted and nothing was asked. Two who make the same oracle
+at the same moment may both pay, and one of the two is not found again. Tested in
 tests/oracle/test_oracle_crashes.py.
 """
 
@@ -10,13 +12,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import ParameterError
+from discreet.errors import NotForRelease, ParameterError
 from discreet.ledger.budget import largest
 from discreet.noise.testing import test_bits as bits_in_use
 from discreet.oracle import prior as priors
@@ -24,7 +28,7 @@ from discreet.oracle.axes import Axis, Bins, axes_of
 from discreet.oracle.journal import Journal
 from discreet.oracle.oracle import Oracle
 from discreet.oracle.sums import Sums
-from discreet.oracle.terms import Terms, terms
+from discreet.oracle.terms import Terms, prices, terms
 from discreet.privacy.conversions import zcdp_to_approximate
 from discreet.privacy.losses import ZeroConcentrated
 from discreet.rational import Rational, positive
@@ -74,6 +78,8 @@ def oracle(
     known = _prior(prior, axes, description)
     text = asked.text(description, _price(axes, agreed, _identity(prior, known), name))
     found = vault.ledger.find(text)
+    if found is None:
+        _expect_use(agreed)
     sums = Sums(vault._engine(description), agreed.moves)
     journal = (
         _made(vault, text, agreed, description, known, path)
@@ -81,8 +87,7 @@ def oracle(
         else Journal.open(_folder(vault) / json.loads(found)["oracle"])
     )
     try:
-        if journal.header["mark"] != description.mark:
-            raise ParameterError(f"the journal {journal.path} belongs to other rows than these.")
+        _check(journal, found, text, description, vault)
         believed = priors.restored(journal.header["prior"], axes)
         return Oracle(journal, sums, axes=axes, terms=agreed, description=description, prior=believed)
     except BaseException:
@@ -113,8 +118,10 @@ def _prior(given: Any, axes: Sequence[Axis], description: Description) -> list[d
         return []
     if not isinstance(given, Oracle):
         return priors.of_rows(given, axes, description)
-    if [axis.size for axis in given.axes] != [axis.size for axis in axes]:
+    if [(axis.name, axis.size) for axis in given.axes] != [(axis.name, axis.size) for axis in axes]:
         raise ParameterError("the oracle before has other columns or bins. Make both over the same.")
+    if given.test_bits and bits_in_use() is None:
+        raise NotForRelease("the oracle before was made from test bits, and what it learned is nobody's prior.")
     return priors.of_measurements(given.measured, given.rows)
 
 
@@ -143,21 +150,52 @@ def _made(
 ) -> Journal:
     identity = secrets.token_hex(8)
     place = _place(vault, identity, path)
-    charge = vault.ledger.reserve(
-        ZeroConcentrated(agreed.rho), question=text, analyst=vault._analyst, purpose=vault._purpose
-    )
-    facts = {
-        "identity": identity,
-        "charge": charge.number,
-        "mark": description.mark,
-        "question": text,
-        "prior": known,
-        "test_bits": bits_in_use() is not None,
-    }
-    journal = Journal.create(place, rho=agreed.rho, facts=facts)
+    payers = {"analyst": vault._analyst, "purpose": vault._purpose}
+    with Journal.place(place) as create:
+        charge = vault.ledger.reserve(ZeroConcentrated(agreed.rho), question=text, **payers)
+        facts = {
+            "identity": identity,
+            "charge": charge.number,
+            "mark": description.mark,
+            "question": text,
+            "prior": known,
+            "test_bits": bits_in_use() is not None,
+            **payers,
+        }
+        journal = create(agreed.rho, facts)
     named = str(place) if path is not None else place.name  # a vault that is moved takes its oracles along
     vault.ledger.record(charge, json.dumps({"oracle": named, "identity": identity}))
     return journal
+
+
+def _check(journal: Journal, found: str | None, text: str, description: Description, vault: Vault) -> None:
+    """Refuse a journal that is not the one which was charged for, or was paid for by somebody else."""
+    header = journal.header
+    known = header["identity"] if found is None else json.loads(found)["identity"]
+    if (header["identity"], header["question"], header["mark"]) != (known, text, description.mark):
+        raise ParameterError(
+            f"{journal.path} is the state of another oracle. Put back the one that was there, or make another, at "
+            'its own cost: oracle(…, name="second").'
+        )
+    if (header["analyst"], header["purpose"]) != (vault._analyst, vault._purpose):
+        who = " and ".join(filter(None, (header["analyst"], header["purpose"]))) or "the whole vault"
+        raise ParameterError(
+            f"this oracle was paid for by {who}, and new answers are for whoever paid. Open the vault as they do, "
+            'or make one of your own: oracle(…, name="mine").'
+        )
+
+
+def _expect_use(agreed: Terms) -> None:
+    """Refuse an oracle that could answer nothing, as far as that is public: if `within` is so many rows."""
+    if agreed.within < 1 or prices(agreed, 0.0).answers(agreed):
+        return
+    price, least = prices(agreed, 0.0).single, agreed.within
+    while least < 10**15 and not prices(replace(agreed, within=least), 0.0).answers(agreed):
+        least *= 2
+    raise ParameterError(
+        f"an answer within {float(agreed.within):g} rows costs ρ = {float(price):.3g}, and all of this oracle is "
+        f"{float(agreed.rho):.3g}. Write within={math.ceil(least)}, or spend more."
+    )
 
 
 def _place(vault: Vault, identity: str, path: str | Path | None) -> Path:

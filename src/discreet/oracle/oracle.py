@@ -11,8 +11,10 @@ made. By adaptive (and, since runs and payments take turns, concurrent) composit
 Everything else (the hypothesis, whom to trust, what to measure next) is computed from these releases.
 
 **What an answer promises.** Whatever the analyst does, each answer is outside its interval with probability at
-most 1 − confidence: a payment by the law of its fresh noise, a free answer by the slack of the sentry, an alarm by
-the law of its gap. Theory: docs/theory/oracle.md. Tested in tests/oracle/test_oracle.py.
+most 1 − confidence: the chances that it is free and wrong, that the payment after an alarm misses, or that the gap
+does, add up to no more (`discreet.oracle.terms`). This is said of each answer before it is given: of the answers
+that were free, or of those that were alarms, more may miss. Theory: docs/theory/oracle.md. Tested in
+tests/oracle/test_oracle.py and, against an adversary, in tests/oracle/test_oracle_promise.py.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from discreet.errors import BudgetExceeded, DiscreetError, NotForRelease
+from discreet.errors import BudgetExceeded, DiscreetError, NotForRelease, ParameterError
 from discreet.noise.bits import generation
 from discreet.noise.testing import test_bits as bits_in_use
 from discreet.oracle import answer as answers
@@ -41,7 +43,7 @@ from discreet.oracle.selection import Query, selected
 from discreet.oracle.sentry import Run, Side
 from discreet.oracle.sums import Sums
 from discreet.oracle.tables import Floats
-from discreet.oracle.terms import FINE, Terms, prices
+from discreet.oracle.terms import FINE, PAID, Terms, prices
 from discreet.vault import asked
 
 if TYPE_CHECKING:
@@ -87,10 +89,10 @@ class Oracle:
         Where the budget of the oracle is used up, `unchecked=True` asks for what the hypothesis says, without an
         interval.
         """
+        self._refuse_elsewhere()  # before the lock, which a thread may have held when this process was forked
         query = asked.parsed(question, self._description)
         wanted = selected(query, self._axes)
         with self._lock:
-            self._refuse_elsewhere()
             before = self._journal.spent
             count = self._part(wanted.count, unchecked)
             parts = [count]
@@ -106,7 +108,7 @@ class Oracle:
                 value=value,
                 low=low,
                 high=high,
-                confidence=1 - len(parts) * self._terms.doubt,
+                confidence=self._sure(parts),
                 how=tuple(part.how for part in parts),
                 cost=self._journal.spent - before,
                 spent=self._journal.spent,
@@ -154,9 +156,17 @@ class Oracle:
         """What tells it from every other oracle."""
         return str(self._journal.header["identity"])
 
+    @property
+    def test_bits(self) -> bool:
+        """Whether it was made from test bits: then nothing of it may be shown."""
+        return bool(self._journal.header.get("test_bits"))
+
     def marginal(self, *columns: str) -> Floats:
         """Return what the hypothesis says of some columns, in rows by bin. It is public, and nobody checked it."""
-        places = [next(i for i, axis in enumerate(self._axes) if axis.name == name) for name in columns]
+        names = [axis.name for axis in self._axes]
+        if strange := [name for name in columns if name not in names] or (not columns and ["nothing"]):
+            raise ParameterError(f"this oracle knows {', '.join(names)}, and not {strange[0]}.")
+        places = [names.index(name) for name in columns]
         table = self._believed.marginal(tuple(sorted(places)))
         return table.transpose(np.argsort(np.argsort(places)))
 
@@ -190,7 +200,7 @@ class Oracle:
             if runs is not None:
                 found = self._checked(query, statement, believed, runs)
             else:
-                found = self._measured_whole(query) or self._paid(query, statement, believed)
+                found = self._measured_whole(query) or self._paid(query, statement, believed, self._terms.doubt)
         except BudgetExceeded:
             if not unchecked:
                 raise BudgetExceeded(self._used_up()) from None
@@ -252,17 +262,17 @@ class Oracle:
         self._journal.end(step, part=found.as_json(), over=run.number)
         self._seen, self._bad = self._seen + 1, self._bad + 1
         with suppress(BudgetExceeded):
-            found = self._paid(query, statement, believed)
+            found = self._paid(query, statement, believed, PAID * self._terms.doubt)
         self._measure(query.columns)
         return found
 
-    def _paid(self, query: Query, statement: Any, believed: int) -> Part:
+    def _paid(self, query: Query, statement: Any, believed: int, doubt: Fraction) -> Part:
         known = self._prices
         if known.payment is None or known.single > self._purse():
             raise BudgetExceeded(self._used_up())
         step = self._journal.begin("payment", known.single, question=query.text)
         noisy = int(known.payment.release(self._sums.value(query, statement)))
-        found = _within(noisy, known.payment.error(self._terms.confidence), "paid", known.single)
+        found = _within(noisy, known.payment.error(1 - doubt), "paid", known.single)
         # Learning from noise does harm: a payment teaches only what its own noise, within one width, cannot be.
         surprised = abs(noisy - believed) > 3 * known.width
         lesson = {"value": noisy} if surprised else {}
@@ -354,6 +364,11 @@ class Oracle:
         return wanted.total if text.startswith("sum: ") and wanted.total is not None else wanted.count
 
     # -- small things -----------------------------------------------------------------------------------------
+
+    def _sure(self, parts: Sequence[Part]) -> Fraction:
+        """How sure an answer of these parts is: not at all, if nobody checked one of them."""
+        checked = all(part.how != "unchecked" for part in parts)
+        return max(1 - len(parts) * self._terms.doubt, Fraction(0)) if checked else Fraction(0)
 
     def _used_up(self) -> str:
         left, price = float(self._journal.left), float(self._prices.single)

@@ -45,9 +45,9 @@ MOST_CELLS = 2**20
 class Query:
     """A linear query with weights in [0, 1]: over bins for the hypothesis, and as a filter for the engine.
 
-    `columns` are the places of the axes it touches, ascending. `target` is the sealed column that is added up,
-    with an integer from 0 to GRAIN for each of its levels; None for a count. `slack` is how far rounding to these
-    integers moves the weight of one row, at most.
+    `columns` are the places of the axes it touches, ascending. `target` is the sealed column that is added up, of
+    which the code `top` weighs GRAIN, and a smaller one its share, as an integer; None for a count. `slack` is how
+    far rounding to these integers moves the weight of one row, at most.
     """
 
     columns: tuple[int, ...]
@@ -55,8 +55,16 @@ class Query:
     where: Expression | None
     text: str
     target: str | None = None
-    grains: NDArray[np.int64] | None = None
+    top: int = 0
     slack: Fraction = Fraction(0)
+
+    def grain(self, code: int) -> int:
+        """Return what a row of the target's code weighs, from 0 to GRAIN.
+
+        >>> Query((), np.ones(()), None, "sum", "c0", top=2).grain(1)
+        2048
+        """
+        return (2 * GRAIN * code + self.top) // (2 * self.top)
 
     @property
     def crisp(self) -> bool:
@@ -137,17 +145,17 @@ def _query(where: Expression | None, target: Axis | None, axes: Sequence[Axis], 
             )
     groups = _grouped([(tree, {places[name] for name in trees.columns_of(tree)}) for tree in conditions])
     factors = [_weights(trees_, sorted(columns), axes) for trees_, columns in groups]
-    grains = None
+    top = 0
     if target is not None:
         top = max(1, target.levels - 1)
-        levels = np.arange(target.levels)
-        grains = (2 * GRAIN * levels + top) // (2 * top)
-        shown = np.concatenate([levels / top, np.zeros(int(target.nullable))])
-        factors.append(([places[target.sealed]], target.averaged(shown, 0)))
+        starts = np.array([*target.starts, target.levels], np.float64)
+        middles = (starts[:-1] + starts[1:] - 1) / (2 * top)
+        factors.append(([places[target.sealed]], np.append(middles, np.zeros(int(target.nullable)))))
     columns, weights = _product(factors, axes)
-    exactly = grains is None or GRAIN % max(1, (target.levels if target else 2) - 1) == 0
-    slack = Fraction(0) if exactly else Fraction(1, 2 * GRAIN)
-    return Query(columns, weights, where, text, None if target is None else target.sealed, grains, slack)
+    if target is None:
+        return Query(columns, weights, where, text)
+    slack = Fraction(0) if GRAIN % top == 0 else Fraction(1, 2 * GRAIN)
+    return Query(columns, weights, where, text, target.sealed, top, slack)
 
 
 Factor = tuple[list[int], NDArray[np.float64]]
@@ -167,6 +175,11 @@ def _grouped(conditions: Sequence[tuple[Expression, set[int]]]) -> list[tuple[li
 def _weights(conditions: Sequence[Expression], columns: list[int], axes: Sequence[Axis]) -> Factor:
     """Evaluate conditions on all levels of the columns that they read, and average over bins."""
     levels = prod(axes[i].places for i in columns)
+    if levels > MOST_LEVELS and len(columns) == 1:
+        raise QuestionRefused(
+            f"{axes[columns[0]].name} has {levels:,} levels, and an oracle compares columns of at most "
+            f"{MOST_LEVELS:,}. Seal it with a coarser step, or ask the vault: vault.ask(…)."
+        )
     if levels > MOST_LEVELS:
         sizes = " × ".join(f"{axes[i].places:,} {axes[i].name}" for i in columns)
         raise QuestionRefused(

@@ -68,14 +68,12 @@ class Sums:
 
     def _sum(self, query: Query, statement: Statement) -> int:
         found = self.engine.run(statement)
-        if query.grains is None:
+        if query.target is None:
             return GRAIN * sum(int(weight) for weight in found.sums[:, 0])
-        top = len(query.grains)
-        pairs = zip(found.keys, found.sums[:, 0], strict=True)
         return sum(
-            int(weight) * int(query.grains[code])
-            for (code,), weight in pairs
-            if isinstance(code, int | np.integer) and 0 <= code < top
+            int(weight) * query.grain(int(code))
+            for (code,), weight in zip(found.keys, found.sums[:, 0], strict=True)
+            if isinstance(code, int | np.integer) and 0 <= code <= query.top
         )
 
     def _each(self, side: Side) -> Sensitivity:

@@ -7,11 +7,18 @@ Sums are integers in units of 1/(UNIT·GRAIN) rows, and one person moves each by
     two fifths  for runs of the sentry, of which each alarm uses up one,
     the rest    for payments: single answers, and whole marginals where the hypothesis failed.
 
+**Doubt.** An answer that goes by the sentry can be wrong in three ways, which share the doubt β: it is free and
+wrong (FREE·β), there was an alarm and the payment misses (PAID·β), or the gap that answers instead does (GAP·β).
+Lines outlive the questions that they pass: whoever asks where the hypothesis is just too far off ends the runs of
+low lines and keeps those of high ones. So what a comparison may miss is divided by the number of runs: whichever
+of R lines is in use, the chance that it lets a wrong answer pass is at most R times that of one
+(docs/theory/oracle.md).
+
 **Sentry.** A free answer is right within `width` if the comparison was not wrong by more than the slack s, which
-has a chance of at most the doubt: T = width − s. The noise b of a comparison has P(ν > x) ≤ e^{−x/b}/2, so that
+has a chance of at most FREE·β/R: T = width − s. The noise b of a comparison has P(ν > x) ≤ e^{−x/b}/2, so that
 T ≈ b·(ln Q + 3/2) lets fewer than one of Q good answers raise a false alarm; hence b = width/(ln Q + 3/2 + s/b).
-**Payment.** Gaussian noise that is within `width` at the wanted confidence. A run costs as much as a few hundred
-payments, so whoever trusts the hypothesis must have reason to: see discreet.oracle.oracle.
+**Payment.** Gaussian noise that is within `width` but for PAID·β. A run costs as much as some hundred payments,
+so whoever trusts the hypothesis must have reason to: see discreet.oracle.oracle.
 
 Tested in tests/oracle/test_oracle_terms.py.
 """
@@ -19,7 +26,7 @@ Tested in tests/oracle/test_oracle_terms.py.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import NormalDist
 
@@ -44,8 +51,14 @@ SHARES = {
 }
 """What is measured at the start, and with which part of ρ."""
 
+MOST_RUNS = 1000
+"""Runs of the sentry: whoever has more alarms than that needs another hypothesis."""
+
 SENTRY = Fraction(42, 100)
 """The part of ρ that is for runs of the sentry."""
+
+FREE, PAID, GAP = Fraction(13, 20), Fraction(6, 20), Fraction(1, 20)
+"""How the doubt is divided among the ways to be wrong."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +134,11 @@ class Prices:
         """What a whole marginal costs."""
         return WHOLE * self.single
 
+    def answers(self, agreed: Terms) -> bool:
+        """Whether anything could be answered with what the start leaves: by the sentry, or by a payment."""
+        left = agreed.rho * (1 - sum(SHARES[agreed.start].values()))
+        return self.watch is not None or (self.payment is not None and self.single <= left)
+
 
 def prices(agreed: Terms, rows: float) -> Prices:
     """Return what steps cost for a table of about so many rows.
@@ -129,53 +147,75 @@ def prices(agreed: Terms, rows: float) -> Prices:
     ...                rows_per_person=1)
     >>> found = prices(agreed, 50_000)
     >>> found.runs, round(found.width / FINE), round(float(agreed.rho / found.single))
-    (5, 500, 1856)
+    (3, 500, 1205)
     """
     share = agreed.within if agreed.within >= 1 else agreed.within * Fraction(max(rows, 1.0))
     width = max(1, math.floor(share * FINE))
-    watch, run = _watch(agreed, width)
-    runs = 0 if watch is None else math.floor(agreed.rho * SENTRY / run)
-    if runs < 2:  # one for either side
-        watch, runs = None, 0
+    runs = _runs(agreed, width)
+    watch = _watch(agreed, width, runs) if runs >= 2 else None  # one for either side at least
     payment, single = _payment(agreed, width)
-    reach = 0 if watch is None else gap_radius(watch, agreed.doubt)
-    return Prices(width, watch, runs, run, reach, payment, single)
+    if watch is None:
+        return Prices(width, None, 0, Fraction(0), 0, payment, single)
+    reach = gap_radius(watch, GAP * agreed.doubt / runs)
+    return Prices(width, watch, runs, cost(watch.loss).rho, reach, payment, single)
 
 
-def _watch(agreed: Terms, width: int) -> tuple[Watch | None, Fraction]:
-    """The sentry for answers within `width`, and what one of its runs costs."""
-    moves = agreed.moves * GRAIN
+def _runs(agreed: Terms, width: int) -> int:
+    """How many runs of the sentry there can be. More of them have to be surer each, and so are dearer."""
+    low, high = 0, 1
+    while high <= MOST_RUNS and _affordable(agreed, width, high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _affordable(agreed, width, middle) else (low, middle)
+    return min(low, MOST_RUNS)
+
+
+def _affordable(agreed: Terms, width: int, runs: int) -> bool:
+    epsilon = _epsilon(agreed, width, runs)
+    if runs * epsilon**2 / 2 > agreed.rho:  # far too much: not looked at further
+        return False
+    watch = Watch(epsilon, threshold=0, sensitivity=agreed.moves * GRAIN, monotonic=True)
+    return runs * cost(watch.loss).rho <= agreed.rho * SENTRY
+
+
+def _epsilon(agreed: Terms, width: int, runs: int) -> Fraction:
+    """The ε of each of so many runs: that of noise which leaves room for the slack and for comparisons."""
     unit = Watch(1, threshold=0, monotonic=True)
     comparisons = float(unit.query_scale) * (math.log(agreed.queries) + 1.5)
-    epsilon = _short(moves * Fraction(comparisons + beyond_scales(unit, float(agreed.doubt))) / width)
-    if epsilon**2 / 2 > agreed.rho:  # what no oracle of this size can afford is not looked at further
-        return None, epsilon**2 / 2
+    slack = beyond_scales(unit, float(FREE * agreed.doubt / runs))
+    return _short(agreed.moves * GRAIN * Fraction(comparisons + slack) / width)
+
+
+def _watch(agreed: Terms, width: int, runs: int) -> Watch | None:
+    """The sentry of so many runs; None if its line would be at nothing."""
+    trial = Watch(_epsilon(agreed, width, runs), threshold=0, sensitivity=agreed.moves * GRAIN, monotonic=True)
     try:
-        trial = Watch(epsilon, threshold=0, sensitivity=moves, monotonic=True)
-        threshold = width - slack(trial, agreed.doubt)
-        watch = Watch(epsilon, threshold=threshold, sensitivity=moves, monotonic=True)
+        threshold = width - slack(trial, FREE * agreed.doubt / runs)
     except LawTooWide:
-        return None, epsilon**2 / 2
-    return (watch if threshold > 0 else None), cost(watch.loss).rho
+        return None
+    return replace(trial, threshold=threshold) if threshold > 0 else None
 
 
 def _payment(agreed: Terms, width: int) -> tuple[Gaussian | None, Fraction]:
-    """Noise that is within `width`, and what it costs."""
+    """Noise that is within `width`, None if all of ρ could not pay for it; and what it costs."""
     moves = agreed.moves * GRAIN
-    quantile = NormalDist().inv_cdf(1 - float(agreed.doubt) / 2)
+    doubt = PAID * agreed.doubt
+    quantile = NormalDist().inv_cdf(1 - float(doubt) / 2)
     deviation = Fraction(width) / Fraction(quantile)
+    rho = Fraction(0)
     for shrink in (Fraction(999, 1000), Fraction(9, 10), Fraction(1, 2)):
-        variance = _short((deviation * shrink) ** 2)
-        rho = Fraction(moves**2) / (2 * variance) if variance else agreed.rho + 1
+        variance = max(_short((deviation * shrink) ** 2), Fraction(1, 10**6))
+        rho = Fraction(moves**2) / (2 * variance)
         if rho > agreed.rho:
-            return None, agreed.rho + 1
+            break
         try:
             payment = Gaussian(variance, moves)
         except LawTooWide:
-            return None, agreed.rho + 1
-        if payment.error(agreed.confidence) <= width:
+            break
+        if payment.error(1 - doubt) <= width:
             return payment, rho
-    return None, agreed.rho + 1
+    return None, rho
 
 
 def _short(x: Fraction) -> Fraction:
