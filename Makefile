@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 UV := $(BIN)/uv
-NAME ?= noise accounting audit query synth
+NAME ?= noise accounting audit query synth local
 # pytest runs one worker per core; statistical tests are independent of each other. Tests that share a server (one
 # PostgreSQL, one Spark) are a group, which one worker runs.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
@@ -56,14 +56,14 @@ format: $(STAMP) ## Format the code and mend what the linter can
 
 bench: $(STAMP) ## Side by side with peers, each in its own environment: make bench NAME=noise
 	@for name in $(NAME); do \
-	  test -f bench/$$name.py || { echo "There is no benchmark '$$name'. There are: noise, accounting, audit, query, synth, oracle."; exit 2; }; \
+	  test -f bench/$$name.py || { echo "There is no benchmark '$$name'. There are: noise, accounting, audit, query, synth, oracle, local."; exit 2; }; \
 	  $(BIN)/python -m bench.$$name; done
 
 bench-large: $(STAMP) ## A hundred million rows sealed and asked within 4 GB (minutes, 4 GB of disk)
 	@$(BIN)/python -m bench.large
 
-mutants: $(STAMP) ## Break the kernel on purpose, one change at a time, and see the tests fail
-	@$(BIN)/python tests/mutants.py
+mutants: $(STAMP) ## Break the code on purpose, one change at a time, and see the tests fail: make mutants LAYER=vault
+	@$(BIN)/python -m tests.mutants $(LAYER)
 
 pictures: $(STAMP) ## Draw the pictures of the documentation again (docs/images)
 	@$(BIN)/python examples/pictures.py

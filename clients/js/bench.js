@@ -8,6 +8,7 @@ const protocols = {
   // d = 1024, ε = 1: what for_epsilon gives in Python
   projective: { domain: "1024", order: "4", dimension: "6", keep: "8747154408446316544" },
   hadamard: { domain: "1024", keep: "13485726153843187712" },
+  hcms: { domain: "1024", rows: "1024", columns: "1024", flip: "4961017919866363904", seed: "0" },
   grr: { domain: "1024", keep: "48881562484219904" },
 };
 

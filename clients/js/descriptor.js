@@ -1,5 +1,6 @@
 // Collections as they are signed: verified with the key that the device was shipped with, then read with suspicion.
 
+import { CollectionError, domainOf } from "./domains.js";
 import { joined } from "./draws.js";
 import { randomiser } from "./randomisers.js";
 
@@ -10,9 +11,6 @@ const FIELDS = [
 ];
 const text = new TextEncoder();
 const SLACK = 1e-9; // doubles are this exact here: an ε that is a lie is a lie by more
-
-/** Something is wrong with a collection. The message says what to do. */
-export class CollectionError extends Error {}
 
 /** Returns the collection in an envelope, if it is signed by this key (32 bytes) and has not ended. */
 export async function opened(envelope, publicKey, today = new Date()) {
@@ -55,18 +53,16 @@ async function collectionOf(fields, canonicalText) {
   const once = policy === "two-step" ? made.permanentEpsilon : made.epsilon;
   if (made.epsilon > Number(fields.epsilon) + SLACK || counted * once > Number(epsilon) + SLACK * counted)
     throw new CollectionError("the text does not agree with itself: its ε is below what its chances give");
-  const labels = Array.isArray(fields.domain) ? fields.domain : null;
-  if ((labels ? labels.length : Number(fields.domain.size)) !== made.domain)
-    throw new CollectionError(`the protocol is for ${made.domain} values, and the domain has another number`);
-  if (fields.null !== null && !(labels ?? []).includes(fields.null))
+  const domain = domainOf(fields.domain, made);
+  const known = made.domain ? (domain.labels ?? []).includes(fields.null) : typeof fields.null === "string";
+  if (fields.null !== null && !known)
     throw new CollectionError("the label for what is no value is not in the domain");
   const id = new Uint8Array(await globalThis.crypto.subtle.digest("SHA-256", text.encode(canonicalText)));
   return {
     id,
     name: fields.name,
     randomiser: made,
-    labels,
-    digest: labels ? null : (fields.domain.sha256 ?? null),
+    ...domain,
     policy: { policy, every: Number(every), counted, lifetime: units(epsilon) },
     epsilon: units(fields.epsilon),
     window: [dayOf(fields.window.from), dayOf(fields.window.to)],
@@ -80,19 +76,6 @@ export async function withLabels(collection, labels) {
   if (hex(new Uint8Array(hash)) !== collection.digest)
     throw new CollectionError("these labels are not those of the collection: their hash differs");
   return { ...collection, labels };
-}
-
-/** The number of a value. What is no value is null, if the collection has a label for that. */
-export function placeOf(collection, value) {
-  const { labels, digest, randomiser: made } = collection;
-  if (!labels) {
-    if (digest === null && Number.isInteger(value) && value >= 0 && value < made.domain) return value;
-    throw new CollectionError(digest ? "use withLabels(collection, labels) first" : "the value is not in the domain");
-  }
-  const place = labels.indexOf(value);
-  if (place >= 0) return place;
-  if (collection.null !== null) return labels.indexOf(collection.null);
-  throw new CollectionError("the value is not in the domain, and the collection has no label for that");
 }
 
 /** JSON with its keys in order, without blanks, in ASCII: the same text as in Python. */

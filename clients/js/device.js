@@ -2,15 +2,16 @@
 //
 // The same rules as in Python's discreet.local.device. A report is paid for in storage before it is drawn; whether
 // it is allowed never depends on a value; policies with a memory are paid for whole with the first report; a device
-// answers for its first `distinct` values and repeats its last answer afterwards. No value is stored: only random
-// answers, and keyed hashes of values.
+// answers for its first `distinct` values (or cases, of protocols with a memory of their own) and repeats its last
+// answer afterwards. No value is stored: only random answers, and keyed hashes of values.
 //
 // Storage is { transaction(change) }: an exclusive transaction that calls change(text or null), which returns
 // [text, result]; it stores the text durably before it resolves to the result. See MemoryStorage and WebStorage here,
 // and FileStorage in node.js.
 
 import { Fresh, bigEndian, hmac, joined, keyed } from "./draws.js";
-import { dayNumber, fromHex, hex, placeOf, units } from "./descriptor.js";
+import { dayNumber, fromHex, hex, units } from "./descriptor.js";
+import { oneOf } from "./domains.js";
 import { frame } from "./frames.js";
 
 /** A report that is not due, or costs more than what is left. Nothing was paid, and nothing is sent. */
@@ -35,9 +36,9 @@ export class Device {
     const today = dayNumber(this.#now());
     if (today < collection.window[0] || today > collection.window[1])
       throw new BudgetExceeded(`${collection.name} does not collect today`);
-    const place = placeOf(collection, value);
+    const one = oneOf(collection, value);
     const secret = await this.#change((state) => this.#pay(state, collection, today));
-    const payload = await this.#answer(collection, place, fromHex(secret));
+    const payload = await this.#answer(collection, one, fromHex(secret));
     return frame(collection, payload, { day: dated ? today : null });
   }
 
@@ -76,15 +77,15 @@ export class Device {
       throw new BudgetExceeded("nothing is left for this report in this period: nothing is sent");
   }
 
-  async #answer(collection, place, secret) {
+  async #answer(collection, one, secret) {
     const { randomiser, policy } = collection;
-    if (policy.policy === "none") return randomiser.encode(place, fresh);
-    const permanent = await this.#permanent(collection, place, secret);
+    if (policy.policy === "none") return randomiser.encode(one.held, fresh);
+    const permanent = await this.#permanent(collection, one, secret);
     return policy.policy === "memoised" ? permanent : randomiser.instant(permanent, fresh);
   }
 
-  async #permanent(collection, place, secret) {
-    const { answer, context } = await settled(collection, place, secret);
+  async #permanent(collection, one, secret) {
+    const { answer, context } = await settled(collection, one, secret);
     const tag = hex((await hmac(secret, joined(new TextEncoder().encode("admitted"), context))).subarray(0, 16));
     const id = hex(collection.id);
     const admitted = await this.#change((state) => {
@@ -98,14 +99,24 @@ export class Device {
   }
 }
 
-/** The permanent answer that a secret settles, and what it is remembered by. */
-export async function settled(collection, place, secret) {
-  const { randomiser, policy, id } = collection;
-  const context = joined(id, bigEndian(place, 8));
-  // values are told apart by themselves, not by their answers: two cases may have drawn the same one
-  if (randomiser.remembered) return { answer: await randomiser.remembered(place, secret, id), context };
-  const step = policy.policy === "two-step" ? randomiser.permanent : randomiser.encode;
-  return { answer: await keyed(secret, context, (draws) => step(place, draws)), context };
+/** The permanent answer that a secret settles for one value (see oneOf), and what it is remembered by. */
+export async function settled(collection, { held, key }, secret) {
+  const { randomiser, id } = collection;
+  if (randomiser.remembered) {
+    // cases are told apart by themselves, not by their answers: two may have drawn the same one
+    const context = joined(id, bigEndian(await randomiser.caseOf(held, secret, id), 8));
+    return { answer: await randomiser.remembered(held, secret, id), context };
+  }
+  const context = joined(id, key);
+  const answer = await keyed(secret, context, await firstStep(collection, held, secret));
+  return { answer, context };
+}
+
+async function firstStep({ randomiser, policy, id }, held, secret) {
+  if (policy.policy !== "two-step") return (draws) => randomiser.encode(held, draws);
+  if (!randomiser.cohort) return (draws) => randomiser.permanent(held, draws);
+  const cohort = await keyed(secret, joined(id, new TextEncoder().encode("|cohort")), randomiser.cohort);
+  return (draws) => randomiser.permanent(held, draws, cohort); // one cohort for all values of the device
 }
 
 /** Storage that is forgotten with the page: for tests. */

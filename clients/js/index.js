@@ -1,7 +1,8 @@
 // Local differential privacy for browsers and Node: verify a collection, answer it privately, send frames.
 
-export { CollectionError, canonical, opened, placeOf, read, withLabels } from "./descriptor.js";
+export { canonical, opened, read, withLabels } from "./descriptor.js";
 export { BudgetExceeded, Device, MemoryStorage, WebStorage, settled } from "./device.js";
+export { CollectionError, atPlace, oneOf, placeOf } from "./domains.js";
 export { Fresh, keyed, threshold } from "./draws.js";
 export { batch, frame } from "./frames.js";
 export { protocols, randomiser } from "./randomisers.js";

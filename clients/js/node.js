@@ -1,10 +1,16 @@
 // Storage for Node: one file that only its owner can read, changed under a lock, and on the disk before anyone goes on.
+//
+// The lock is a file that appears whole (by a hard link) with whoever holds it: process, when that began, and a token
+// that no other lock ever has. Its holder removes it. If the holder is dead, one process clears it away: the one that
+// holds the lock on that token, and then finds the token still there. Nobody else may remove a lock with this token,
+// so what is removed is never a lock that somebody has just taken. All processes must see each other: one machine.
 
-import { open, readFile, rename, rm } from "node:fs/promises";
+import { link, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
 import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 
-/** Storage in a file (0600). A lock that a crash left behind is to be removed by hand: `${path}.lock`. */
+/** Storage in a file (0600). A process that dies in between leaves neither half a file nor a lock that holds. */
 export class FileStorage {
   #path;
   #patience;
@@ -15,31 +21,14 @@ export class FileStorage {
   }
 
   async transaction(change) {
-    const lock = await this.#lock();
+    const lock = `${this.#path}.lock`;
+    await taken(lock, Date.now() + this.#patience);
     try {
-      const stored = await readFile(this.#path, "utf8").catch((error) => {
-        if (error.code === "ENOENT") return null;
-        throw error;
-      });
-      const [text, result] = change(stored);
+      const [text, result] = change(await contents(this.#path));
       await this.#write(text);
       return result;
     } finally {
-      await lock.close();
-      await rm(`${this.#path}.lock`);
-    }
-  }
-
-  async #lock() {
-    const end = Date.now() + this.#patience;
-    for (;;) {
-      try {
-        return await open(`${this.#path}.lock`, "wx", 0o600);
-      } catch (error) {
-        if (error.code !== "EEXIST") throw error;
-        if (Date.now() > end) throw new Error(`${this.#path}.lock is held: remove it if no process of this device runs`);
-        await wait(5);
-      }
+      await rm(lock);
     }
   }
 
@@ -59,4 +48,63 @@ export class FileStorage {
       await folder.close();
     }
   }
+}
+
+/** Returns when this process has the lock; gives up at the end of its patience. */
+async function taken(lock, end) {
+  const token = randomBytes(16).toString("hex");
+  const draft = `${lock}.${token}.draft`;
+  await writeFile(draft, JSON.stringify({ pid: process.pid, began: await began(process.pid), token }), { mode: 0o600 });
+  try {
+    for (;;) {
+      try {
+        return await link(draft, lock);
+      } catch (error) {
+        if (error.code !== "EEXIST") throw error;
+      }
+      if (Date.now() > end) throw new Error(`${lock} is held by a process that is alive: try again later`);
+      const found = await holder(lock);
+      if (found && !(await alive(found))) await cleared(lock, found.token, end);
+      else await wait(5);
+    }
+  } finally {
+    await rm(draft);
+  }
+}
+
+async function cleared(lock, token, end) {
+  const claim = `${lock}.${token}`;
+  await taken(claim, end);
+  try {
+    if ((await holder(lock))?.token === token) await rm(lock);
+  } finally {
+    await rm(claim);
+  }
+}
+
+async function holder(lock) {
+  const text = await contents(lock);
+  return text === null ? null : JSON.parse(text);
+}
+
+async function alive({ pid, began: then }) {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if (error.code === "ESRCH") return false;
+  }
+  return then === null || then === (await began(pid)); // numbers of processes are used again
+}
+
+/** When a process began, where the system says so (Linux): field 22, behind the name in brackets. */
+async function began(pid) {
+  const fields = (await contents(`/proc/${pid}/stat`).catch(() => null))?.split(") ").at(-1).split(" ");
+  return fields?.[19] ?? null;
+}
+
+async function contents(path) {
+  return readFile(path, "utf8").catch((error) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
 }

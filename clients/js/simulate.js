@@ -3,11 +3,12 @@
 
 import { readFileSync } from "node:fs";
 
-import { Fresh, batch, frame, placeOf, read } from "./index.js";
+import { Fresh, batch, frame, oneOf, read } from "./index.js";
 
 const [path, value, count] = process.argv.slice(2);
 const collection = await read(readFileSync(path, "utf8"));
-const place = placeOf(collection, collection.labels ? value : Number(value));
+const numbers = collection.randomiser.domain && !collection.labels;
+const { held } = oneOf(collection, numbers ? Number(value) : value);
 const draws = new Fresh();
-const frames = Array.from({ length: Number(count) }, () => frame(collection, collection.randomiser.encode(place, draws)));
+const frames = Array.from({ length: Number(count) }, () => frame(collection, collection.randomiser.encode(held, draws)));
 process.stdout.write(batch(frames));

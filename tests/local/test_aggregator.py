@@ -14,6 +14,7 @@ from discreet.errors import ParameterError, QuestionRefused
 from discreet.local.aggregator import REASONS, Aggregator
 from discreet.local.descriptor import Collection
 from discreet.local.frames import HEADER, batch, frame, frames
+from discreet.local.one_bit import OneBitMean
 
 from .collections_of import COLOURS, MAY, colours
 
@@ -60,6 +61,28 @@ def test_an_answer_says_what_it_is_and_what_liars_could_do() -> None:
     assert "<td>red</td>" in answer._repr_html_()
     with pytest.raises(ParameterError, match="from 0 to 1"):
         answer.liars(2)
+
+
+def test_an_answer_is_drawn_with_its_intervals_the_largest_share_first() -> None:
+    with noise.deterministic(1):
+        answer = counted(sent(5000)).estimate()
+    picture = answer.plot("0.9").to_dict()
+    assert picture["title"]["text"] == "colours"
+    assert picture["title"]["subtitle"] == "5,000 reports at ε = 1, unbiased, 90 % intervals"
+    drawn = picture["data"]["values"]
+    assert [(row["key"], row["value"], row["low"], row["high"]) for row in drawn] == answer.rows("0.9")
+
+
+def test_a_mean_is_a_mean_and_no_distribution() -> None:
+    survey = colours(domain=101, protocol=OneBitMean.for_epsilon(101, 1))
+    server = Aggregator(survey)
+    with noise.deterministic(1):
+        server.payloads(survey.randomiser.encode(np.full(1000, 50)))
+    answer = server.estimate()
+    assert answer.labels == ["mean"]
+    assert "mean, as a share of the range" in str(answer.plot().to_dict())
+    with pytest.raises(ParameterError, match="a mean is no distribution"):
+        answer.consistent()
 
 
 def test_liars_move_an_estimate_by_no_more_than_is_said() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 
@@ -57,6 +58,13 @@ def test_the_reason_and_the_table_are_words() -> None:
     text = str(choose(1000, 1))
     assert text.startswith("projective: it reaches the least error")
     assert all(name in text for name in CANDIDATES)
+
+
+def test_a_notebook_shows_the_reason_and_the_table_with_the_choice_in_bold() -> None:
+    shown = choose(1000, 1)._repr_html_()
+    assert shown.startswith("<p>projective: it reaches the least error")
+    assert re.findall(r"<tr style=\"font-weight:bold\"><td>(\w+)</td>", shown) == ["projective"]
+    assert all(f"<td>{name}</td>" in shown for name in CANDIDATES)
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, math.inf, math.nan])

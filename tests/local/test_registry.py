@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
+from discreet import local
 from discreet.errors import ParameterError
 from discreet.local import registry
 
@@ -16,6 +19,12 @@ def test_every_name_leads_to_a_protocol_of_that_name(name: str) -> None:
 def test_what_is_not_there_is_refused_with_what_is() -> None:
     with pytest.raises(ParameterError, match=r"no protocol 'gr'\. There are: grr,"):
         registry.of("gr", {})
+
+
+def test_the_package_gives_functions_where_modules_have_the_same_name() -> None:
+    """`choose` is also a module: loading it must not put it in the place of the function."""
+    assert "discreet.local.choose" in sys.modules
+    assert local.choose(2, 1).randomiser == local.protocol("grr").for_epsilon(2, 1)
 
 
 @pytest.mark.parametrize("parameters", [{}, {"domain": 2}, {"domain": 2, "keep": 2**63 + 1, "more": 1}])

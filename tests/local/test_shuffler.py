@@ -8,6 +8,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
+from discreet.errors import ParameterError
 from discreet.local.aggregator import Aggregator
 from discreet.local.frames import batch, frame, unpacked
 from discreet.local.shuffler import Shuffler, permutation
@@ -64,6 +65,36 @@ def test_a_repeated_report_does_not_make_a_crowd() -> None:
     assert crowd.take(batch([report, report])) == []
     assert crowd.take(batch([report])) == []
     assert crowd.dropped["replayed"] == 2
+
+
+def test_no_more_crowds_wait_than_told_and_those_beyond_may_come_again() -> None:
+    crowd, late = Shuffler(threshold=2, most_crowds=1), frame(OTHER, b"\x01")
+    assert crowd.take(batch([frame(SURVEY, b"\x01")])) == []
+    assert crowd.take(batch([late, late])) == []
+    assert crowd.dropped == {"too many crowds": 2}
+    assert len(crowd.take(batch([frame(SURVEY, b"\x01")]))) == 1, "a crowd that waits already is not shut out"
+    (left,) = crowd.take(batch([late, frame(OTHER, b"\x01")]))
+    assert len(frames_of(left)) == 2
+
+
+def test_no_more_frames_wait_than_told() -> None:
+    crowd = Shuffler(threshold=3, most_waiting=4)
+    crowd.take(batch([frame(SURVEY, b"\x01"), frame(OTHER, b"\x01")]))
+    beyond = [frame(OTHER, b"\x02") for _ in range(3)]
+    (left,) = crowd.take(batch(beyond))
+    assert len(frames_of(left)) == 3
+    assert (crowd.dropped, crowd.waiting) == ({"too many waiting": 1}, 1)
+    assert crowd.take(batch(beyond[2:])) == []
+    assert (crowd.dropped["replayed"], crowd.waiting) == (0, 2), "what was refused is no repetition"
+    with pytest.raises(ParameterError, match="no crowd of 3 can wait with most_waiting=2"):
+        Shuffler(threshold=3, most_waiting=2)
+
+
+def test_collections_that_it_was_not_told_of_are_refused() -> None:
+    crowd = Shuffler(threshold=1, collections=[SURVEY])
+    (left,) = crowd.take(batch([frame(OTHER, b"\x01"), frame(SURVEY, b"\x02")]))
+    assert frames_of(left) == [frame(SURVEY, b"\x02", identified=False)]
+    assert crowd.dropped == {"unknown collection": 1}
 
 
 @pytest.mark.parametrize("data", [b"", b"nonsense", batch([b"\x01abc"]), batch([b"\x07" + bytes(20)])])

@@ -15,20 +15,22 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from discreet.local.bit_flip import BitFlip
 from discreet.local.canonical import canonical
 from discreet.local.contract import Randomiser
 from discreet.local.descriptor import Collection
-from discreet.local.device import Remembering
+from discreet.local.device import settled
+from discreet.local.domains import WORDS, Domain, Labels, Texts, Words
 from discreet.local.draws import SCALE, Keyed
 from discreet.local.frames import batch, frame
+from discreet.local.heavy_hitters import PrefixTree
 from discreet.local.one_bit import OneBitMean
 from discreet.local.policy import Policy
+from discreet.local.rappor import Rappor
 from discreet.local.registry import kind
 from discreet.local.signing import opened, signed
 from discreet.local.twostep import TwoStepGRR, TwoStepUnary
+from discreet.local.words import Alphabet
 
 from .collections_of import COLOURS, MAY, WINDOW
 
@@ -36,6 +38,8 @@ PATH = Path(__file__).with_name("vectors.json")
 _KEY = bytes(range(32))
 _BOUNDS = (1, 2, 10, 1000, 2**32 + 1, 2**53 - 1)
 _ODD = SCALE // 2049 + 1  # the bound below 2^53 for which most words are thrown away: one in 2049
+LETTERS = Alphabet("abcdefghijklmnopqrstuvwxyzé😀", length=6)
+TYPED = ["", "a", "cafés 😀!", "naïve", "zebra", "éa😀"]
 _VALUES: list[Any] = [{"b": 'é 😀\x7f\x1f/\\"', "a": [None, "1"]}, [], {}]
 
 
@@ -63,10 +67,30 @@ def _randomisers() -> list[Randomiser]:
     made += [kind("projective").for_epsilon(1000, epsilon) for epsilon in ("0.5", "1", "2", "3", "4", "5")]
     made += [BitFlip.for_epsilon(100, 1, bits=4), BitFlip.for_epsilon(3, 1, bits=3), _mean()]
     made += [cls.for_losses(d, lifetime=2, each=1) for cls in (TwoStepGRR, TwoStepUnary) for d in (2, 300)]
+    made += [kind(name).for_epsilon(d, 1) for name in ("cms", "hcms", "rappor") for d in (5, 0)]
+    made += [Rappor(9, bits=13, hashes=3, cohorts=300, f=SCALE // 3, p=0, q=SCALE, seed=2**63 - 1)]
+    made += [kind("hcms").for_epsilon(300, "0.5", rows=65536, columns=2**20, seed=7)]
+    made += [kind("cms").for_epsilon(300, 4, rows=3, columns=9)]
+    names = ("duchi", "piecewise", "hybrid", "square-wave")
+    sizes = ((2, "0.5"), (3, "0.2"), (7, "0.2"), (1000, 2))  # small ones, where ends are met
+    made += [kind(name).for_epsilon(d, epsilon) for name in names for d, epsilon in sizes]
+    made += [kind(name).for_epsilon(LETTERS, 2) for name in ("prefix-tree", "fragments")]
+    made += [PrefixTree.for_epsilon(LETTERS, "0.5", step=3, rows=7, columns=2, seed=3)]
     return made
 
 
-def _context(randomiser: Randomiser, value: int) -> bytes:
+def _domain(randomiser: Randomiser) -> Domain:
+    if randomiser.domain:
+        return Labels(randomiser.domain)
+    return Words(LETTERS) if randomiser.name in WORDS else Texts()
+
+
+def _values(randomiser: Randomiser) -> list[int] | list[str]:
+    d = randomiser.domain
+    return sorted({0, 1, d // 3, d // 2, d - 2, d - 1}) if d else TYPED
+
+
+def _context(randomiser: Randomiser, value: int | str) -> bytes:
     return f"{randomiser.name} {randomiser.domain} {value}".encode()
 
 
@@ -92,13 +116,12 @@ def _draws(context: str, *bounds: int) -> dict[str, Any]:
 
 
 def _protocol(randomiser: Randomiser) -> dict[str, Any]:
-    d = randomiser.domain
-    reports = []
-    for value in sorted({0, 1, d // 3, d // 2, d - 2, d - 1}):
+    domain, reports = _domain(randomiser), []
+    for value in _values(randomiser):
         draws = Keyed(_KEY, _context(randomiser, value))
-        payload = randomiser.encode(np.array([value]), draws).tobytes()
+        payload = randomiser.encode(domain.one(value, None).row, draws).tobytes()
         reports.append([value, _context(randomiser, value).hex(), payload.hex()])
-    return {**_named(randomiser), "key": _KEY.hex(), "reports": reports}
+    return {**_named(randomiser), "domain": domain.written(), "key": _KEY.hex(), "reports": reports}
 
 
 def _named(randomiser: Randomiser) -> dict[str, Any]:
@@ -112,7 +135,10 @@ def _named(randomiser: Randomiser) -> dict[str, Any]:
 
 def _remembered(randomiser: BitFlip | OneBitMean) -> dict[str, Any]:
     values = range(0, randomiser.domain, 9)
-    reports = [[value, randomiser.remembered(value, _KEY, b"life").tobytes().hex()] for value in values]
+    reports = [
+        [value, randomiser.remembered(value, _KEY, b"life").tobytes().hex(), randomiser.case(value, _KEY, b"life")]
+        for value in values
+    ]
     return {**_named(randomiser), "key": _KEY.hex(), "context": b"life".hex(), "reports": reports}
 
 
@@ -128,6 +154,10 @@ def _collections() -> list[Collection]:
         named("twice", domain=COLOURS, protocol=twice, longitudinal=Policy("two-step", distinct=2)),
         named("always", domain=1000, protocol="projective", epsilon=1, longitudinal="memoised"),
         named("bits", domain=100, protocol=flip, longitudinal=Policy("memoised", distinct=5)),
+        named("typed", alphabet=LETTERS, protocol="prefix-tree", epsilon=1, longitudinal="memoised"),
+        named("puzzle", alphabet=LETTERS, protocol="fragments", epsilon=2, null="?"),
+        named("sites", protocol="rappor", epsilon=1, longitudinal=Policy("two-step", distinct=2), null="?"),
+        named("texts", protocol="hcms", epsilon=2),
     ]
 
 
@@ -145,19 +175,18 @@ def _collection(collection: Collection) -> dict[str, Any]:
         "public_key": public.hex(),
         "id": collection.id.hex(),
         "secret": _KEY.hex(),
-        "permanent": [_permanent(collection, value) for value in (0, 3)],
+        "permanent": [
+            [value, settled(collection, collection.one(value), _KEY)[0].hex()] for value in _asked(collection)
+        ],
         "frames": [each.hex() for each in frames],
         "batch": batch([frames[0], frames[0]]).hex(),
     }
 
 
-def _permanent(collection: Collection, value: int) -> list[Any]:
-    randomiser, draws = collection.randomiser, Keyed(_KEY, collection.id + value.to_bytes(8, "big"))
-    if isinstance(randomiser, Remembering):
-        return [value, randomiser.remembered(value, _KEY, collection.id).tobytes().hex()]
-    if collection.policy.policy == "two-step" and isinstance(randomiser, TwoStepGRR):
-        return [value, randomiser.permanent(np.array([value]), draws).tobytes().hex()]
-    return [value, randomiser.encode(np.array([value]), draws).tobytes().hex()]
+def _asked(collection: Collection) -> list[Any]:
+    if not isinstance(collection.domain, Labels):
+        return TYPED
+    return [0, 3] if collection.labels is None else [collection.labels[0], collection.labels[3]]
 
 
 def _canonical(value: Any) -> dict[str, Any]:

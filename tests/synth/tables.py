@@ -53,7 +53,7 @@ def people(rows: int = 4000, seed: int = 0) -> pyarrow.Table:
     )
 
 
-def sealed(table: pyarrow.Table, place: Any, **changes: Any) -> Vault:
+def sealed(table: Any, place: Any, **changes: Any) -> Vault:
     """A vault of such a table."""
     given = {"columns": COLUMNS, "budget": Budget(200, "1e-9"), "person": "who", "name": "people", **changes}
     return Vault.seal(table, to=place, **given)

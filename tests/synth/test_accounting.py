@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from discreet.errors import ParameterError
 from discreet.ledger.costs import cost
 from discreet.privacy.normal import gaussian_delta
 from discreet.synth.accounting import SMOOTHED, Unit, mu, parts, rho_of, spent
+from discreet.synth.synthesize import synthesize
+from tests.synth.tables import people, sealed
 
 budgets = st.fractions(Fraction(1, 10**6), Fraction(50))
 
@@ -39,6 +42,7 @@ def test_the_noise_of_scores_counts_every_score() -> None:
     unit = Unit(4096)
     assert cost(unit.scores(Fraction(1, 100), 105).loss).rho <= Fraction(1, 100)
     assert unit.scores(Fraction(1, 100), 105).variance > 104 * unit.scores(Fraction(1, 100), 1).variance
+    assert unit.score_sensitivity(105).l2_squared == 105 * 4096**2
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("0.1", "1e-9"), (1, "1e-9"), (10, "1e-6"), (3, "1e-40")])
@@ -76,3 +80,12 @@ def test_a_discrete_gaussian_is_a_real_one_rounded_at_random() -> None:
     near = np.abs(integers - shift) < 40
     assert np.abs(ratio[near] - 1).max() < 1e-9
     assert np.ptp(every) / every.mean() < 1e-12  # the normaliser does not depend on where the real value is
+
+
+def test_all_that_a_synthesis_measures_costs_what_it_is_charged(tmp_path: Path) -> None:
+    with sealed(people(500), tmp_path / "people.vault") as vault:
+        table = synthesize(vault, ["city", "married"], epsilon=1)
+        charged = float(vault.ledger.balance().spent.rho)
+    variances = [m.variance for m in table.measurements]
+    variances += [score.deviation**2 for scores in table.scores.values() for score in scores]
+    assert 0.99 * charged < sum(1 / (2 * variance) for variance in variances) <= charged  # one row to a person

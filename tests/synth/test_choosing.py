@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.synth.choosing import Candidate, chosen, filled, weights
+from discreet.synth.choosing import Candidate, chosen, even_weights, filled, weights
 
 candidates = st.lists(
     st.builds(Candidate, st.just((0, 1)), st.integers(4, 1000), st.floats(0.1, 10), st.floats(0, 1e4)),
@@ -54,4 +56,19 @@ def test_larger_sets_lend_their_weight_to_smaller_ones() -> None:
         (1, 2): 3.0,
         (0, 1): 1.0,
         (0, 3): 0.0,
+    }
+
+
+@given(st.integers(1, 8), st.integers(1, 3))
+def test_where_nothing_is_said_all_sets_of_three_matter_alike(width: int, size: int) -> None:
+    sets = list(combinations(range(width), size))
+    every = dict.fromkeys(combinations(range(width), min(3, width)), 1.0)
+    assert even_weights(width, sets) == weights(every, sets)
+
+
+def test_a_wanted_set_of_very_many_columns_is_not_taken_apart() -> None:
+    assert weights({tuple(range(5000)): 2.0}, [(3, 4), (1, 2, 4999), (1, 5000)]) == {
+        (3, 4): 2.0,
+        (1, 2, 4999): 2.0,
+        (1, 5000): 0.0,
     }

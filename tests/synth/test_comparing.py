@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Any
 
+import numpy as np
+import pyarrow
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from discreet import noise
+from discreet.errors import NotForRelease, ParameterError
+from discreet.marginals import Domain
 from discreet.synth import Synthetic, synthesize
+from discreet.synth.comparing import MOST_SETS, _sets
+from discreet.vault.schema import Integer
 from tests.synth.tables import people, sealed
 
 
@@ -52,3 +63,57 @@ def test_pictures_are_drawn(table: Synthetic) -> None:
     assert len(drawn["vconcat"]) >= 2
     assert "mean distance" in str(table.compare())
     assert "<pre>" in table.compare()._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("show", "words"),
+    [
+        ([["age", "income", "day", "city"]], "1,000,000"),
+        ([[]], "names its columns"),
+        ([["age", "pay"]], "no column 'pay'"),
+        ("city", "list of lists"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_before_the_charge(table: Synthetic, show: Any, words: str) -> None:
+    assert table.vault is not None
+    bins = {"age": 100, "income": 100, "day": 100}
+    made = synthesize(table.vault, ["age", "income", "day", "city"], epsilon="0.1", bins=bins)
+    before = table.vault.ledger.balance().spent
+    with pytest.raises(ParameterError, match=words):
+        made.compare(epsilon=1, show=show)
+    assert table.vault.ledger.balance().spent == before
+
+
+def test_a_comparison_made_from_test_bits_is_not_shown(table: Synthetic) -> None:
+    with noise.deterministic(3):
+        made = table.compare(epsilon="0.3")
+    assert made.test_bits
+    for doing in (lambda: str(made), made.plot, lambda: pickle.dumps(made)):
+        with pytest.raises(NotForRelease):
+            doing()
+    assert "test bits" in made._repr_html_()
+    assert "Distance(" not in repr(made)
+    fresh = table.compare(epsilon="0.3")
+    assert not fresh.test_bits
+    assert "mean distance" in str(fresh)
+
+
+def test_of_very_many_marginals_some_of_each_kind_are_compared(tmp_path_factory: pytest.TempPathFactory) -> None:
+    names = [f"c{i}" for i in range(100)]
+    rows = pyarrow.table({"who": range(50), **{name: np.arange(50) % 2 for name in names}})
+    columns = {name: Integer(0, 1, missing=0) for name in names}
+    with sealed(rows, tmp_path_factory.mktemp("many") / "v", columns=columns) as vault:
+        made = synthesize(vault, epsilon=1, workload=[[name] for name in names])
+    sets = _sets(made)
+    assert len(sets) == len(set(sets)) == MOST_SETS
+    assert [sum(len(c) == ways for c in sets) for ways in (1, 2, 3)] == [100, 250, 250]
+    assert all(tuple(sorted(set(c))) == c and c[-1] < 100 for c in sets)
+
+
+@given(st.integers(1, 9), st.integers(1, 3), st.integers(1, 200))
+def test_sets_are_spread_evenly_over_all(width: int, size: int, most: int) -> None:
+    domain = Domain(tuple(map(str, range(width))), (2,) * width)
+    every, found = domain.sets(size), domain.spread(size, most)
+    assert found == sorted(set(found))
+    assert set(found) <= set(every)
+    assert len(found) == min(most, len(every))

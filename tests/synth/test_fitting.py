@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from discreet.mechanisms.exact import LIMIT, Integers
 from discreet.synth.accounting import mu, rho_of, spent
 from discreet.synth.fitting import Released, Source, _distance, fit
 from discreet.synth.synthesize import counts
+from discreet.synth.workload import MOST_COLUMNS, MOST_TRIPLES, most_tied, triples_of
 from discreet.vault.description import UNIT
 from tests.synth.tables import tied
 
@@ -79,7 +81,7 @@ def test_noise_has_the_variance_that_is_stated() -> None:
     assert all(s.deviation == scores[0].deviation for s in scores)
 
 
-def test_a_workload_of_pairs_asks_for_no_triples() -> None:
+def test_a_workload_of_pairs_asks_for_notriples_of() -> None:
     domain, codes = tied()
     _, released = fitted(counts(codes, domain), domain, "5", workload={(0, 1): 1.0, (2, 4): 1.0})
     assert {m.columns for m in released.measurements if len(m.columns) > 1} <= {(0, 1), (2, 4)}
@@ -91,6 +93,28 @@ def test_a_workload_of_single_columns_spends_all_on_them() -> None:
     _, released = fitted(counts(codes, domain), domain, workload={(0,): 1.0})
     assert {len(m.columns) for m in released.measurements} == {1}
     assert spent(released.noises) > rho_of("1", "1e-9") * Fraction(99, 100)
+
+
+def test_of_very_many_columns_triples_are_those_of_the_most_tied_pairs() -> None:
+    """215,820 triples of 110 columns are not listed; the ten that are tied are found among them all."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, (2000, 110))
+    codes[:, 105:] = codes[:, 104:105] ^ (rng.random((2000, 5)) < 0.1)
+    domain = Domain(tuple(f"c{i}" for i in range(110)), (2,) * 110)
+    model, released = fitted(counts(codes, domain), domain, "40")
+    scored = [s.columns for s in released.scores["triples"]]
+    assert len(scored) == MOST_TRIPLES
+    assert len({column for columns in scored for column in columns}) <= MOST_COLUMNS
+    assert set(combinations(range(104, 110), 3)) <= set(scored)
+    assert rho_of("40", "1e-9") * Fraction(99, 100) < spent(released.noises) <= rho_of("40", "1e-9")
+    pair = model.marginal((104, 105))  # type: ignore[attr-defined]
+    assert abs((pair[0, 0] + pair[1, 1]) / pair.sum() - 0.9) < 0.05
+
+
+def test_triples_are_those_of_the_workload_that_are_small_enough() -> None:
+    assert triples_of({(0, 1, 2): 1.0}, Domain(tuple("abc"), (60, 60, 60)), range(3)) == []
+    assert triples_of(None, Domain(tuple("abcd"), (2, 2, 2, 2)), {0, 1, 3}) == [(0, 1, 3)]
+    assert most_tied({(0, 1): 5.0, (2, 3): 9.0}) == {0, 1, 2, 3}
 
 
 @pytest.mark.parametrize("rows", [0, 1, 7])

@@ -102,6 +102,8 @@ def test_rows_are_another_draw_for_free(table: Synthetic) -> None:
     [
         ({"columns": ["pay"]}, "no column 'pay'"),
         ({"columns": []}, "list of columns"),
+        ({"columns": ["age", "AGE"]}, "age is named twice"),
+        ({"columns": "age"}, "list of columns"),
         ({"epsilon": 0}, "epsilon"),
         ({"delta": 2}, "delta must be below 1"),
         ({"rows": -1}, "rows"),
@@ -112,6 +114,7 @@ def test_rows_are_another_draw_for_free(table: Synthetic) -> None:
         ({"impossible": ["age < "]}, "."),
         ({"bins": {"pay": 3}}, "pay"),
         ({"prior": {"age": [1]}}, "no column city"),
+        ({"progress": 3}, "progress is called"),
     ],
 )
 def test_what_is_refused_costs_nothing(vault: Vault, changes: dict[str, Any], words: str) -> None:
@@ -119,6 +122,54 @@ def test_what_is_refused_costs_nothing(vault: Vault, changes: dict[str, Any], wo
     with pytest.raises(DiscreetError, match=words):
         synthesize(vault, **{"epsilon": 1, **changes})
     assert vault.ledger.balance().spent == before
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vault]:
+    """Two columns of 5,000 numbers each."""
+    rng = np.random.default_rng(0)
+    rows = pyarrow.table({"who": range(800), "x": rng.integers(0, 5000, 800), "y": rng.integers(0, 5000, 800)})
+    columns = {"x": Integer(0, 4999, missing=0), "y": Integer(0, 4999, missing=0)}
+    with sealed(rows, tmp_path_factory.mktemp("wide") / "people.vault", columns=columns) as opened:
+        yield opened
+
+
+def test_bins_whose_pair_has_too_many_cells_are_refused_before_the_charge(wide: Vault) -> None:
+    before = wide.ledger.balance().spent
+    with pytest.raises(ParameterError, match=r"4,000,000 cells together \(2,000 x × 2,000 y\).*1,000,000"):
+        synthesize(wide, epsilon=1, bins={"x": 2000, "y": 2000})
+    assert wide.ledger.balance().spent == before
+
+
+def test_bins_beyond_what_would_be_cut_are_kept_where_they_fit(wide: Vault) -> None:
+    made = synthesize(wide, epsilon=1, bins={"X": 300, "y": 200})
+    assert made.domain.sizes == (300, 200)
+    assert made.marginal(["x", "y"]).counts.shape == (300, 200)
+
+
+def test_a_public_table_is_read_once(wide: Vault) -> None:
+    """Its columns may be read only once; what is known of bins follows from the finer cells."""
+    rng = np.random.default_rng(1)
+    public = {"x": rng.integers(0, 5000, 500).tolist(), "y": rng.integers(0, 5000, 500).tolist()}
+    made = synthesize(wide, epsilon=1, prior={name: iter(values) for name, values in public.items()})
+    assert made.prior is not None
+    want = {}
+    for name, axis in zip(public, made.axes, strict=True):
+        want[name] = np.searchsorted(axis.starts, public[name], "right") - 1
+    pair = np.zeros(made.domain.sizes)
+    np.add.at(pair, (want["x"], want["y"]), 1)
+    found = np.zeros(made.domain.sizes)
+    np.add.at(found, tuple(np.array(made.prior["places"])), made.prior["counts"])
+    assert np.array_equal(found, pair)
+
+
+def test_more_columns_than_pairs_can_be_made_of_are_refused_before_the_charge(tmp_path: Path) -> None:
+    names = [f"c{i}" for i in range(501)]
+    rows = pyarrow.table({"who": [1, 2], **{name: [0, 1] for name in names}})
+    with sealed(rows, tmp_path / "v", columns={name: Integer(0, 1, missing=0) for name in names}) as vault:
+        with pytest.raises(ParameterError, match=r"501 columns.*columns=\["):
+            synthesize(vault, epsilon=1)
+        assert vault.ledger.balance().spent.rho == 0
 
 
 def test_a_budget_that_is_too_small_refuses_before_anything_is_asked(tmp_path: Path) -> None:

@@ -60,6 +60,12 @@ def test_a_damaged_file_is_refused_in_words(table: Synthetic, tmp_path: Path, da
         Synthetic.load(tmp_path / "nowhere")
 
 
+def test_a_file_from_before_persons_had_ids_is_read(table: Synthetic) -> None:
+    record = json.loads(json.dumps(written(table)))
+    del record["sizes"]
+    assert read(record).sizes is None
+
+
 def test_it_says_what_it_is_and_what_it_cost(table: Synthetic) -> None:
     text = str(table)
     assert "5 columns" in text and "It cost ρ = " in text  # noqa: PT018

@@ -7,13 +7,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 
-import { BudgetExceeded, Device, MemoryStorage, opened, settled } from "../index.js";
+import { BudgetExceeded, Device, MemoryStorage, oneOf, opened, settled } from "../index.js";
 import { FileStorage } from "../node.js";
 import { fromHex, hex } from "../descriptor.js";
 
 const vectors = JSON.parse(readFileSync(new URL("../../../tests/local/vectors.json", import.meta.url), "utf8"));
 const MAY = new Date("2026-05-01T12:00:00Z");
-const [once, twice, always, bits] = await Promise.all(
+const [once, twice, always, bits, ...open] = await Promise.all(
   vectors.collections.map(({ envelope, public_key: key }) => opened(envelope, fromHex(key), MAY)),
 );
 const again = (reports) => ({ ...once, policy: { ...once.policy, counted: reports } });
@@ -63,7 +63,7 @@ test("a memoised report is the same for ever, and what the secret settles", asyn
     const reports = new Set();
     for (let day = 0; day < 10; day++, pass(1)) reports.add(payload(await made.report(always, 7), always));
     const stored = JSON.parse(await readFile(join(folder, "device.json"), "utf8"));
-    const { answer } = await settled(always, 7, fromHex(stored.secret));
+    const { answer } = await settled(always, oneOf(always, 7), fromHex(stored.secret));
     assert.deepEqual([...reports], [hex(answer)]);
     assert.equal((await stat(join(folder, "device.json"))).mode & 0o777, 0o600);
     assert.equal(stored.paid.length, 1);
@@ -89,15 +89,40 @@ test("two steps are paid once, and fresh around a permanent answer", async () =>
   assert.ok(reports.size > 1, "60 equal fresh answers have a probability below 1e-6");
 });
 
-test("dBitFlip is remembered, for as many values as are paid for, and then repeats its last answer", async () => {
-  const { made, pass } = device();
-  const answers = [];
-  for (const value of [7, 7, 1, 2, 3, 4, ...Array.from({ length: 90 }, (_, i) => i + 10)]) {
-    answers.push(payload(await made.report(bits, value), bits)); // distinct is 5: 7, 1, 2, 3 and 4
-    pass(1);
+test("dBitFlip is remembered and paid for by its cases, however many values these have", async () => {
+  for (const counted of [1, 5]) {
+    const storage = new MemoryStorage();
+    const { made, pass } = device({}, storage);
+    const survey = { ...bits, policy: { ...bits.policy, counted } };
+    const told = [];
+    for (let value = 0; value < 100; value += 3, pass(1)) told.push(payload(await made.report(survey, value), survey));
+    const { secret } = await storage.transaction((text) => [text, JSON.parse(text)]);
+    const own = async (value) => hex(await bits.randomiser.remembered(value, fromHex(secret), bits.id));
+    // four buckets and none of them are five cases: with as many, every value is told; with one, the first always
+    const wanted = await Promise.all(told.map((_, i) => own(counted === 1 ? 0 : 3 * i)));
+    assert.deepEqual(told, wanted);
   }
-  assert.equal(answers[1], answers[0]);
-  assert.deepEqual(new Set(answers.slice(6)), new Set([answers[5]]));
+});
+
+test("words and texts are answered for, and a device is in one cohort for all of its texts", async () => {
+  const { made, pass } = device();
+  const answers = { typed: new Set(), puzzle: new Set(), sites: new Set(), texts: new Set() };
+  const cohorts = new Set();
+  for (const survey of open) {
+    const { policy } = survey;
+    const again = { ...survey, policy: { ...policy, counted: policy.policy === "none" ? 9 : policy.counted } };
+    for (const text of ["naïve", "zebra", "naïve"]) {
+      const told = payload(await made.report(again, text), survey);
+      answers[survey.name].add(told);
+      if (survey.name === "sites") cohorts.add(told.slice(0, 4));
+      pass(1);
+    }
+  }
+  assert.equal(answers.typed.size, 1); // memoised, and distinct is 1
+  assert.equal(cohorts.size, 1);
+  assert.equal(answers.sites.size, 3, "fresh noise on 128 bits is the same with a probability below 1e-6");
+  await assert.rejects(made.report(open[3], 7), /the value is no text/);
+  assert.throws(() => open[3].randomiser.encode("naïve", null), /made by oneOf/);
 });
 
 test("what is no value is null, or refused without cost", async () => {

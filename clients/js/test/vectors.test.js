@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-import { CollectionError, batch, canonical, frame, keyed, opened, protocols, randomiser, read, settled, threshold } from "../index.js";
+import { CollectionError, batch, canonical, frame, keyed, oneOf, opened, protocols, randomiser, read, settled, threshold } from "../index.js";
 import { fromHex, hex } from "../descriptor.js";
+import { domainOf } from "../domains.js";
 
 const vectors = JSON.parse(readFileSync(new URL("../../../tests/local/vectors.json", import.meta.url), "utf8"));
 const MAY = new Date("2026-05-01T12:00:00Z");
@@ -20,13 +21,15 @@ test("keyed draws are those of Python", async () => {
   }
 });
 
-for (const { protocol, parameters, epsilon, payload_bytes: width, key, reports } of vectors.protocols) {
-  test(`${protocol} over ${parameters.domain} values makes the reports of Python`, async () => {
+for (const { protocol, parameters, domain, epsilon, payload_bytes: width, key, reports } of vectors.protocols) {
+  test(`${protocol} over ${JSON.stringify(domain)} makes the reports of Python`, async () => {
     const made = randomiser(protocol, parameters);
     assert.equal(made.payloadBytes, width);
     assert.ok(Math.abs(made.epsilon - epsilon) < 1e-9, `${made.epsilon} is not ${epsilon}`);
+    const question = { randomiser: made, null: null, ...domainOf(domain, made) };
     for (const [value, context, payload] of reports) {
-      const report = await keyed(fromHex(key), fromHex(context), (draws) => made.encode(value, draws));
+      const { held } = oneOf(question, value);
+      const report = await keyed(fromHex(key), fromHex(context), (draws) => made.encode(held, draws));
       assert.equal(hex(report), payload);
     }
   });
@@ -39,8 +42,10 @@ test("every protocol of this client has its vectors", () => {
 for (const { protocol, parameters, key, context, reports } of vectors.remembered) {
   test(`${protocol} remembers what Python remembers`, async () => {
     const made = randomiser(protocol, parameters);
-    for (const [value, payload] of reports)
+    for (const [value, payload, which] of reports) {
       assert.equal(hex(await made.remembered(value, fromHex(key), fromHex(context))), payload);
+      assert.equal(await made.caseOf(value, fromHex(key), fromHex(context)), which);
+    }
   });
 }
 
@@ -51,7 +56,7 @@ for (const vector of vectors.collections) {
     const collection = await opened(vector.envelope, fromHex(vector.public_key), MAY);
     assert.equal(hex(collection.id), vector.id);
     for (const [value, payload] of vector.permanent)
-      assert.equal(hex((await settled(collection, value, fromHex(vector.secret))).answer), payload);
+      assert.equal(hex((await settled(collection, oneOf(collection, value), fromHex(vector.secret))).answer), payload);
     const empty = new Uint8Array(collection.randomiser.payloadBytes);
     const made = [null, 20574].map((day) => frame(collection, empty, { day, identified: false }));
     assert.deepEqual(made.map(hex), vector.frames);

@@ -8,6 +8,9 @@
     ledger         discreet ledger, budget: who spent what, and who may
     demo           discreet demo: all of it on a city that does not exist (city)
     audit          discreet audit: attack what ships, the museum, or your own mechanism
+    local          discreet local design, simulate: a question to devices that trust nobody, and its rehearsal
+    reports        discreet local encode, aggregate, estimate: from values to reports, counts and shares
+    collected      signed collections, keys and states, as these commands read them
     many           columns, bins and public tables, as one writes them
     files          what is written, and looked at before it is paid for
     conversation   exit codes, and errors without tracebacks
@@ -34,7 +37,9 @@ from discreet.cli.conversation import Careful, Commands, conversing
 from discreet.cli.demo import demo
 from discreet.cli.describe import describe
 from discreet.cli.ledger import budget, ledger
+from discreet.cli.local import design, simulate
 from discreet.cli.oracle import oracle
+from discreet.cli.reports import aggregate, encode, estimate
 from discreet.cli.seal import propose, seal
 from discreet.cli.synthesize import synthesize
 
@@ -48,6 +53,13 @@ _COMMANDS = {
 for panel, commands in _COMMANDS.items():
     for command in commands:
         app.command(cls=Careful, rich_help_panel=panel)(conversing(command))
+
+on_devices = typer.Typer(
+    cls=Commands, rich_markup_mode="rich", no_args_is_help=True, help="Learn from devices that trust nobody."
+)
+for each in (design, simulate, encode, aggregate, estimate):
+    on_devices.command(cls=Careful)(conversing(each))
+app.add_typer(on_devices, name="local", rich_help_panel="For devices")
 
 
 @app.callback(invoke_without_command=True)

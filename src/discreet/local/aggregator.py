@@ -13,26 +13,43 @@ the arrays (lowest first), and the SHA-256 of all before. Tested in tests/local/
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from types import MappingProxyType
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, QuestionRefused
 from discreet.local.answers import Answer
-from discreet.local.contract import Payloads
+from discreet.local.contract import Coded, Payloads, Values
 from discreet.local.descriptor import Collection
+from discreet.local.domains import Labels, Texts, Words
+from discreet.local.estimates import Estimate
+from discreet.local.fragments import FragmentPuzzle
 from discreet.local.frames import Layout, Rows, day_number, unpacked
+from discreet.local.heavy_hitters import PrefixTree
+from discreet.local.rappor import Rappor
 from discreet.local.seen import Seen, starts
+from discreet.rational import Rational
 
 REASONS = ("malformed", "other collection", "out of window", "invalid payload", "replayed", "without id")
 """Why arrivals are refused."""
 
+FOUND = "words found, each unbiased over the choice of hashes"
 _MAGIC = b"DLPS\x01"
 
 Chosen = NDArray[np.bool_]
+
+
+@runtime_checkable
+class Open(Protocol):
+    """A protocol that counts whatever it is asked about afterwards."""
+
+    def frequencies(self, state: Values, n: int, items: Coded, /) -> Estimate:
+        """Return the frequencies of a list of candidates."""
+        ...
 
 
 class Aggregator:
@@ -170,11 +187,57 @@ class Aggregator:
         return part
 
     def estimate(self) -> Answer:
-        """Return what the reports say, with errors. Below the minimum cohort of the collection it is refused."""
+        """Return what the reports say, with errors. Below the minimum cohort of the collection it is refused.
+
+        Of words, those that are found; texts have to be asked for, with `frequencies`.
+        """
+        match self.collection.domain:
+            case Labels():
+                return self._answer(self.collection.randomiser.estimate(self.state, self._enough()))
+            case Words():
+                return self.found()
+            case Texts():
+                raise ParameterError(
+                    f"nobody has listed the texts of {self.collection.name!r}: ask about some, such as "
+                    'server.frequencies(["one", "another"]).'
+                )
+
+    def frequencies(self, candidates: Sequence[str]) -> Answer:
+        """Return the shares of these words or texts, in a collection whose values cannot be listed."""
+        domain, randomiser, n = self.collection.domain, self.collection.randomiser, self._enough()
+        if isinstance(domain, Labels) or not isinstance(randomiser, Open):
+            raise ParameterError(f"the values of {self.collection.name!r} are listed: use server.estimate().")
+        names = tuple(dict.fromkeys(candidates))
+        if not names or not all(isinstance(name, str) for name in names):
+            raise ParameterError("candidates are a list of one text or more.")
+        items = domain.coded(names)
+        influence = randomiser.influence_on(items) if isinstance(randomiser, Rappor) else None
+        return self._answer(randomiser.frequencies(self.state, n, items), names, influence)
+
+    def found(self, *, confidence: Rational = "0.95", most: int = 100) -> Answer:
+        """Return the words that some have beyond doubt, the commonest first, in a collection of words.
+
+        With doubt 1 − confidence there is a word among them that nobody has. Their intervals are those of a word
+        by itself: of words that were barely found, more shares are too high than too low.
+        """
+        domain, randomiser, n = self.collection.domain, self.collection.randomiser, self._enough()
+        if not isinstance(domain, Words) or not isinstance(randomiser, PrefixTree | FragmentPuzzle):
+            raise ParameterError(f"{self.collection.name!r} is no collection of words.")
+        words = randomiser.find(self.state, domain.alphabet, confidence=confidence, most=most)
+        shares, errors = ([getattr(word, each) for word in words] for each in ("frequency", "standard_error"))
+        estimate = Estimate(np.array(shares, np.float64), np.array(errors, np.float64), n, FOUND)
+        return self._answer(estimate, tuple(word.text for word in words))
+
+    def _enough(self) -> int:
+        """How many reports there are, or a refusal."""
         if self.n < self.collection.minimum_cohort:
             raise QuestionRefused(
                 f"there are {self.n} reports of {self.collection.name!r}, and it promised to wait for "
                 f"{self.collection.minimum_cohort}. Ask again when they are there."
             )
-        estimate = self.collection.randomiser.estimate(self.state, self.n)
-        return Answer(self.collection, estimate, dict(self._rejected), self.repeated)
+        return self.n
+
+    def _answer(
+        self, estimate: Estimate, names: tuple[str, ...] | None = None, influence: float | None = None
+    ) -> Answer:
+        return Answer(self.collection, estimate, dict(self._rejected), self.repeated, names, influence)

@@ -8,29 +8,47 @@ A single report, honest or not, moves an estimate by `influence`/n at most, and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
+from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.local.descriptor import Collection
 from discreet.local.estimates import Estimate
+from discreet.plots import Estimated, intervals
 from discreet.rational import Rational, rational
+
+if TYPE_CHECKING:
+    import altair
 
 _SHOWN = 20  # values of a table
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An estimate with the labels of its collection."""
+    """An estimate with the labels of its collection, or with the names that were asked for or found.
+
+    >>> import numpy as np
+    >>> survey = Collection.design(
+    ...     "colours", domain=["red", "green"], protocol="grr", epsilon=1, window=("2026-01-01", "2026-12-31")
+    ... )
+    >>> answer = Answer(survey, Estimate(np.array([0.7, 0.3]), np.array([0.01, 0.01]), n=10_000))
+    >>> [label for label, *_ in answer.rows()], answer.plot().to_dict()["vconcat"][0]["layer"][0]["mark"]["type"]
+    (['red', 'green'], 'bar')
+    """
 
     collection: Collection
     estimate: Estimate
     rejected: Mapping[str, int] = field(default_factory=dict)
     repeated: int = 0
+    names: tuple[str, ...] | None = None
+    influence: float | None = None
 
     @property
     def labels(self) -> list[str]:
         """What each number of the estimate is about."""
+        if self.names is not None:
+            return list(self.names)
         count = len(self.estimate.values)
         if self.collection.labels is not None and len(self.collection.labels) == count:
             return list(self.collection.labels)
@@ -38,20 +56,39 @@ class Answer:
 
     def consistent(self) -> Answer:
         """Return the nearest distribution: nothing below zero, all adding up to one. It is biased, and says so."""
-        return Answer(self.collection, self.estimate.consistent(), self.rejected, self.repeated)
+        if self.names is not None or self._mean:
+            what = "a mean" if self._mean else "a list of some values"
+            raise ParameterError(f"{what} is no distribution, and has no consistent version: use it as it is.")
+        return replace(self, estimate=self.estimate.consistent())
+
+    @property
+    def _mean(self) -> bool:
+        return len(self.estimate.values) == 1 and self.collection.labels is None and self.names is None
 
     def liars(self, fraction: Rational = "0.01") -> float:
         """Return by how much this fraction of lying devices can move one number at most."""
         share = rational(fraction, "fraction", floats="exact")
         if not 0 <= share <= 1:
             raise ParameterError(f"a fraction of the devices is from 0 to 1, not {fraction!r}.")
-        return float(share) * float(self.collection.randomiser.influence)
+        influence = self.collection.randomiser.influence if self.influence is None else self.influence
+        return float(share) * float(influence)
 
     def rows(self, confidence: Rational = "0.95") -> list[tuple[str, float, float, float]]:
         """Return label, share, and the ends of its interval, the largest share first."""
         low, high = self.estimate.interval(confidence)
         found = zip(self.labels, self.estimate.values.tolist(), low.tolist(), high.tolist(), strict=True)
         return sorted(found, key=lambda row: -row[1])
+
+    def plot(self, confidence: Rational = "0.95") -> altair.TopLevelMixin:
+        """Draw the largest shares, or the mean, with their intervals (needs `discreet[plots]`)."""
+        rows = self.rows(confidence)
+        labels, values, low, high = (list(column) for column in zip(*rows, strict=True)) if rows else ([],) * 4
+        name = "mean, as a share of the range" if self._mean else "share"
+        held = float(rational(confidence, "confidence", floats="exact"))
+        said = [f"{self.estimate.n:,} reports at ε = {self.collection.epsilon}", self.estimate.kind]
+        subtitle = ", ".join([*said, f"{100 * held:.10g} % intervals"])
+        shares = Estimated(name, values, low, high, from_zero=True)
+        return intervals({"value": labels}, [shares], title=self.collection.name, subtitle=subtitle)
 
     def _title(self) -> str:
         refused = sum(self.rejected.values())
@@ -67,7 +104,7 @@ class Answer:
 
     def __str__(self) -> str:
         rows = self.rows()
-        width = max(len(label) for label, *_ in rows[:_SHOWN])
+        width = max((len(label) for label, *_ in rows[:_SHOWN]), default=0)
         lines = [f"{label:<{width}}  {share:8.4f}  ({low:.4f} to {high:.4f})" for label, share, low, high in rows]
         more = [f"… and {len(rows) - _SHOWN} more"] * (len(rows) > _SHOWN)
         return "\n".join([self._title(), *lines[:_SHOWN], *more, *self._notes()])

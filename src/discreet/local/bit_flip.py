@@ -94,11 +94,17 @@ class BitFlip:
 
     def remembered(self, value: int, key: bytes, context: bytes) -> Payloads:
         """Return the one report that a device with this key always makes of this value."""
-        codes = checked(np.array([value]), self.domain)
-        buckets = self.buckets(1, Keyed(key, context + b"|buckets"))
-        held = buckets == codes[:, None]
-        case = int(np.argmax(held[0])) if held.any() else self.bits
-        return self._told(buckets, held, Keyed(key, context + b"|case" + case.to_bytes(4, "big")))
+        case = self.case(value, key, context)
+        held = np.arange(self.bits)[None] == case
+        return self._told(self._own(key, context), held, Keyed(key, context + b"|case" + case.to_bytes(4, "big")))
+
+    def case(self, value: int, key: bytes, context: bytes) -> int:
+        """Return which of this device's buckets a value is in, from 0; `bits` if in none of them."""
+        held = self._own(key, context)[0] == checked(np.array([value]), self.domain)
+        return int(np.argmax(held)) if held.any() else self.bits
+
+    def _own(self, key: bytes, context: bytes) -> Values:
+        return self.buckets(1, Keyed(key, context + b"|buckets"))
 
     def buckets(self, size: int, draws: Draws) -> Values:
         """Return sets of buckets that do not depend on any value, each in rising order."""

@@ -9,10 +9,13 @@ projective geometry response for all larger ones. Tested in tests/local/test_cho
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 
 from discreet.errors import ParameterError
 from discreet.local import registry
 from discreet.local.chances import budget
+from discreet.local.contract import Randomiser
+from discreet.local.domains import TEXTS, WORDS, Domain, Labels, Texts
 from discreet.local.support import Supporting, domain_of
 from discreet.rational import Rational, whole
 
@@ -20,6 +23,7 @@ CANDIDATES = ("grr", "projective", "hadamard", "subset", "olh", "oue", "sue")
 """Protocols for frequencies, those first whose server works less."""
 
 _NEAR = 1.05  # 2.5 % in the width of an interval
+_BOLD = ' style="font-weight:bold"'
 _REASONS = {
     "grr": "the domain is small for this ε, and nothing beats telling the truth more often than not",
     "projective": "it reaches the least error that any protocol can, in about log2(domain) bits",
@@ -53,6 +57,15 @@ class Choice:
         rows = (f"{c.randomiser.name:<12}{c.variance:>12.4g}{c.bits:>8,}{c.payload_bytes:>8,}" for c in self.table)
         return "\n".join([self.why, "", f"{'protocol':<12}{'n·Var':>12}{'bits':>8}{'bytes':>8}", *rows])
 
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr{_BOLD * (c.randomiser == self.randomiser)}><td>{c.randomiser.name}</td><td>{c.variance:.4g}</td>"
+            f"<td>{c.bits:,}</td><td>{c.payload_bytes:,}</td></tr>"
+            for c in self.table
+        )
+        head = "<tr><th>protocol</th><th>n·Var</th><th>bits</th><th>bytes</th></tr>"
+        return f"<p>{escape(self.why)}</p><table>{head}{cells}</table>"
+
 
 def choose(domain: int, epsilon: Rational, *, bits: int | None = None) -> Choice:
     """Return the best protocol for frequencies of `domain` values at ε, in reports of at most so many bits.
@@ -84,6 +97,27 @@ def choose(domain: int, epsilon: Rational, *, bits: int | None = None) -> Choice
     name, size = chosen.randomiser.name, f"{chosen.bits} bits, {chosen.payload_bytes} bytes"
     why = f"{name}: {_REASONS[name]} ({size})."
     return Choice(chosen.randomiser, why, tuple(sorted(made, key=lambda candidate: candidate.variance)))
+
+
+def protocol_for(domain: Domain, protocol: Randomiser | str | None, epsilon: Rational | None) -> Randomiser:
+    """Return the protocol that a designer means: the one given, the one named, or the best for the domain and ε.
+
+    >>> protocol_for(Labels(1000), None, 1).name, protocol_for(Texts(), "hcms", 1).name
+    ('projective', 'hcms')
+    """
+    if protocol is not None and not isinstance(protocol, str):
+        if epsilon is not None:
+            raise ParameterError("a protocol has its ε already: leave out epsilon, or name the protocol.")
+        return protocol
+    if epsilon is None:
+        raise ParameterError('say what one report may cost, such as epsilon="1".')
+    if isinstance(protocol, str):
+        named: Randomiser = registry.kind(protocol).for_epsilon(domain.shape(protocol), epsilon)
+        return named
+    if isinstance(domain, Labels):
+        return choose(domain.size, epsilon).randomiser
+    names = TEXTS if isinstance(domain, Texts) else WORDS
+    raise ParameterError(f"values that cannot be listed need a protocol by name: one of {', '.join(names)}.")
 
 
 def _candidate(name: str, domain: int, epsilon: Rational) -> Candidate | None:

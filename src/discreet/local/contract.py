@@ -12,7 +12,7 @@ the device has to be trusted for this. Tested for all of them in tests/local, by
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ from discreet.privacy import Pure
 Values = NDArray[np.int64]
 Payloads = NDArray[np.uint8]
 """Reports, one in each row."""
+Coded = NDArray[Any]
+"""Values as a protocol takes them: places in a domain (`Values`), or where values cannot be listed, the symbols of
+words or the fingerprints of texts, one in each row (`domains`)."""
 
 
 @runtime_checkable
@@ -35,7 +38,7 @@ class Randomiser(Protocol):
 
     @property
     def domain(self) -> int:
-        """How many values there are: 0 … domain − 1."""
+        """How many values there are: 0 … domain − 1. None, that is 0, if they cannot be listed."""
         ...
 
     @property
@@ -57,11 +60,11 @@ class Randomiser(Protocol):
         """Return what `registry.of(name, parameters)` makes it from."""
         ...
 
-    def encode(self, values: Values, draws: Draws = FRESH) -> Payloads:
+    def encode(self, values: Coded, draws: Draws = FRESH) -> Payloads:
         """Return a report for each value."""
         ...
 
-    def law(self, value: int) -> dict[bytes, Fraction]:
+    def law(self, value: Any) -> dict[bytes, Fraction]:
         """Return the probability of every report on a value: for small domains."""
         ...
 

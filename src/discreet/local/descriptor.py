@@ -28,14 +28,17 @@ from typing import Any
 
 from discreet.errors import ParameterError
 from discreet.local.canonical import canonical, decimal_above, labels_digest
+from discreet.local.choose import protocol_for
 from discreet.local.contract import Randomiser
+from discreet.local.domains import Domain, Labels, One, Value, domain_for, read_domain
+from discreet.local.guarantee import guarantee
+from discreet.local.longitudinal import Longitudinal
 from discreet.local.policy import Policy
-from discreet.local.registry import kind, of
-from discreet.local.twostep import Longitudinal
+from discreet.local.registry import of
+from discreet.local.words import Alphabet
 from discreet.rational import Rational, whole
 
 FORMAT = "discreet-collection/1"
-_SPELT_OUT = 4096  # labels: longer domains are named by their size and hash
 _FIELDS = {
     *("format", "name", "protocol", "parameters", "epsilon", "domain", "longitudinal", "window"),
     *("minimum_cohort", "null"),
@@ -58,8 +61,7 @@ class Collection:
 
     name: str
     randomiser: Randomiser
-    labels: tuple[str, ...] | None
-    digest: str | None
+    domain: Domain
     policy: Policy
     window: tuple[date, date]
     minimum_cohort: int
@@ -67,12 +69,12 @@ class Collection:
 
     def __post_init__(self) -> None:
         _check_name(self.name)
-        _check_labels(self.labels, self.randomiser.domain)
+        self.domain.fit(self.randomiser)
         if self.window[0] > self.window[1]:
             raise ParameterError(f"A window ends after it begins, not {self.window[0]} … {self.window[1]}.")
         whole(self.minimum_cohort, "minimum_cohort")
-        if self.null is not None and (self.labels is None or self.null not in self.labels):
-            raise ParameterError(f"null={self.null!r} is no label of the domain: add it to the domain.")
+        if self.null is not None:
+            self.domain.check_null(self.null)
         if self.policy.policy == "two-step" and not isinstance(self.randomiser, Longitudinal):
             raise ParameterError(
                 f"{self.randomiser.name} has no second step. Use protocol=TwoStepGRR.for_losses(…) or "
@@ -84,7 +86,8 @@ class Collection:
         cls,
         name: str,
         *,
-        domain: Sequence[str] | int,
+        domain: Sequence[str] | int | None = None,
+        alphabet: Alphabet | None = None,
         epsilon: Rational | None = None,
         protocol: Randomiser | str | None = None,
         longitudinal: Policy | str = "none",
@@ -92,16 +95,33 @@ class Collection:
         minimum_cohort: int = 100,
         null: str | None = None,
     ) -> Collection:
-        """Return a collection: with the protocol that is given, or the best one for the domain and ε."""
-        labels = None if isinstance(domain, int) else tuple(domain)
-        size = domain if isinstance(domain, int) else len(tuple(domain))
-        randomiser = _randomiser(protocol, size, epsilon)
-        if randomiser.domain != size:
-            raise ParameterError(f"the protocol is for {randomiser.domain} values, and the domain has {size}.")
+        """Return a collection: with the protocol that is given, or the best one for the domain and ε.
+
+        Values are those of a domain, or words of an alphabet (protocol="prefix-tree" or "fragments"), or with
+        neither any texts (protocol="hcms", "cms" or "rappor").
+
+        >>> words = Collection.design(
+        ...     "typed", alphabet=Alphabet("abcdefghijklmnopqrstuvwxyz", length=6), protocol="prefix-tree",
+        ...     epsilon=2, window=("2026-01-01", "2026-12-31"),
+        ... )
+        >>> words.randomiser.name, read(words.text) == words
+        ('prefix-tree', True)
+        """
+        values = domain_for(domain, alphabet)
+        randomiser = protocol_for(values, protocol, epsilon)
         policy = Policy(longitudinal) if isinstance(longitudinal, str) else longitudinal
         begin, end = (_day(day) for day in window)
-        digest = None if labels is None or len(labels) <= _SPELT_OUT else labels_digest(labels)
-        return cls(name, randomiser, labels, digest, policy, (begin, end), minimum_cohort, null)
+        return cls(name, randomiser, values, policy, (begin, end), minimum_cohort, null)
+
+    @property
+    def labels(self) -> tuple[str, ...] | None:
+        """The labels of the values, if they have any and they are known."""
+        return self.domain.labels if isinstance(self.domain, Labels) else None
+
+    @property
+    def digest(self) -> str | None:
+        """The hash of the labels, if the text names them by it."""
+        return self.domain.digest if isinstance(self.domain, Labels) else None
 
     @property
     def epsilon(self) -> str:
@@ -137,7 +157,7 @@ class Collection:
             "protocol": self.randomiser.name,
             "parameters": {key: str(number) for key, number in self.randomiser.parameters().items()},
             "epsilon": self.epsilon,
-            "domain": self._domain(),
+            "domain": self.domain.written(),
             "longitudinal": policy,
             "window": {"from": self.window[0].isoformat(), "to": self.window[1].isoformat()},
             "minimum_cohort": str(self.minimum_cohort),
@@ -150,37 +170,23 @@ class Collection:
         """The 32 bytes that name this collection and no other."""
         return hashlib.sha256(self.text).digest()
 
-    def _domain(self) -> list[str] | dict[str, str]:
-        if self.digest is not None:
-            return {"size": str(self.randomiser.domain), "sha256": self.digest}
-        return {"size": str(self.randomiser.domain)} if self.labels is None else list(self.labels)
-
     def with_labels(self, labels: Sequence[str]) -> Collection:
         """Return the collection with the labels that its text only names by their hash."""
         if self.digest != labels_digest(labels):
             raise ParameterError(
                 f"these labels are not those of the collection {self.name!r}: their hash differs."
             )
-        return replace(self, labels=tuple(labels))
+        return replace(self, domain=Labels(len(labels), tuple(labels), self.digest))
 
-    def place(self, value: str | int | None) -> int:
+    def place(self, value: Value) -> int:
         """Return the number of a value. What is no value is `null`, if the collection has one."""
-        if self.labels is None:
-            if self.digest is not None:
-                raise ParameterError("the labels are not in the collection's text: use collection.with_labels(…).")
-            if isinstance(value, int) and 0 <= value < self.randomiser.domain:
-                return int(value)
-            raise ParameterError(
-                f"values of {self.name!r} are whole numbers from 0 to {self.randomiser.domain - 1}."
-            )
-        if value in self.labels:
-            return self.labels.index(value)
-        if self.null is not None:
-            return self.labels.index(self.null)
-        raise ParameterError(
-            f"the value is not in the domain of {self.name!r}. A device that stays silent tells that, so design "
-            'the collection with a label for it: null="something else".'
-        )
+        if isinstance(self.domain, Labels):
+            return self.domain.place(value, self.null)
+        raise ParameterError(f"the values of {self.name!r} cannot be listed, and have no numbers.")
+
+    def one(self, value: Value) -> One:
+        """Return a value as the protocol takes it, with the key of its permanent answer."""
+        return self.domain.one(value, self.null)
 
     def open_on(self, day: date) -> bool:
         """Return whether devices report on this day."""
@@ -188,28 +194,7 @@ class Collection:
 
     def guarantee(self) -> str:
         """Return what is promised to a device, in words."""
-        bits = 8 * self.randomiser.payload_bytes
-        first = (
-            f"One report costs ε = {self.epsilon}: whoever holds it, and whatever else they know, can be at most "
-        )
-        lines = [first + "e^ε times surer of any answer than before."]
-        distinct = self.policy.distinct or 1
-        if self.policy.policy == "none":
-            lines.append(
-                f"A device makes at most {self.policy.reports} reports in all, which cost ε = {self.lifetime}."
-            )
-            return "\n".join(lines)
-        lines.append(f"However often a device reports, its life in this collection costs ε = {self.lifetime}.")
-        if distinct == 1:
-            lines.append("It answers for its first value always, so that a change of its value is never seen.")
-        else:
-            lines.append(
-                f"It answers for its first {distinct} different values. When its value changed is not hidden: ε "
-                "bounds what is learnt about the values by those who know when they changed."
-            )
-        if self.policy.policy == "memoised":
-            lines.append(f"Its report is the same every time, and may be recognised by its {bits} bits.")
-        return "\n".join(lines)
+        return guarantee(self.randomiser, self.policy, self.epsilon, self.lifetime)
 
 
 def read(text: bytes) -> Collection:
@@ -238,33 +223,17 @@ def read(text: bytes) -> Collection:
 
 def _from_fields(fields: Mapping[str, Any]) -> Collection:
     randomiser = of(fields["protocol"], {key: int(number) for key, number in fields["parameters"].items()})
-    domain, policy, window = fields["domain"], fields["longitudinal"], fields["window"]
+    policy, window = fields["longitudinal"], fields["window"]
     counted = "reports" if policy["policy"] == "none" else "distinct"
     return Collection(
         fields["name"],
         randomiser,
-        tuple(domain) if isinstance(domain, list) else None,
-        None if isinstance(domain, list) else domain.get("sha256"),
+        read_domain(fields["domain"]),
         Policy(policy["policy"], every=int(policy["every"]), **{counted: int(policy[counted])}),
         (date.fromisoformat(window["from"]), date.fromisoformat(window["to"])),
         int(fields["minimum_cohort"]),
         fields["null"],
     )
-
-
-def _randomiser(protocol: Randomiser | str | None, size: int, epsilon: Rational | None) -> Randomiser:
-    if protocol is not None and not isinstance(protocol, str):
-        if epsilon is not None:
-            raise ParameterError("a protocol has its ε already: leave out epsilon, or name the protocol.")
-        return protocol
-    if epsilon is None:
-        raise ParameterError('say what one report may cost, such as epsilon="1".')
-    if isinstance(protocol, str):
-        chosen: Randomiser = kind(protocol).for_epsilon(size, epsilon)
-        return chosen
-    from discreet.local.choose import choose
-
-    return choose(size, epsilon).randomiser
 
 
 def _day(day: date | str) -> date:
@@ -277,10 +246,3 @@ def _day(day: date | str) -> date:
 def _check_name(name: object) -> None:
     if not isinstance(name, str) or not 1 <= len(name) <= 200 or not name.isprintable():
         raise ParameterError(f"a collection has a name of 1 to 200 printable characters, not {name!r}.")
-
-
-def _check_labels(labels: tuple[str, ...] | None, size: int) -> None:
-    if labels is None:
-        return
-    if len(labels) != size or len(set(labels)) != size or not all(isinstance(label, str) for label in labels):
-        raise ParameterError(f"a domain of {size} values has as many labels, all of them text and all different.")

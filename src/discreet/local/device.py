@@ -1,15 +1,14 @@
 """A device: it answers for its owner, remembers what that cost, and stops in time.
 
-    value ─▶ place in the domain ─▶ paid for ─▶ permanent answer ─▶ fresh noise ─▶ frame
-             (null if it has none)   on disk     (keyed, if the     (two-step,
-                                                 policy asks)        or none)
+    value ─▶ as the domain has it ─▶ paid for ─▶ permanent answer ─▶ fresh noise ─▶ frame
+             (null if it has none)   on disk      (keyed, if the     (two-step,
+                                                  policy asks)        or none)
 
-Permanent answers are drawn with `Keyed(secret, id ‖ value)`, the value as eight bytes, highest first: the same
+Permanent answers are drawn with `Keyed(secret, id ‖ key)`, the key being that of the value (`domains`): the same
 value gives the same answer for ever, without a table of answers, and collections have nothing to do with each
-other. Protocols with a memory of their own (`remembered`) draw their answer so, and are counted by the value like
-the others. A device answers for the first `distinct`
-values of a collection, and repeats the last answer afterwards; of these it keeps the (already random) answers and
-a keyed hash of the value, not the value.
+other. Protocols with a memory of their own (`remembered`) have few cases, each with one answer, and are counted by
+the case. A device answers for the first `distinct` values (or cases) of a collection, and repeats the last answer
+afterwards; of these it keeps the (already random) answers and a keyed hash of the value, not the value.
 Tested in tests/local/test_device.py; the same in JavaScript is clients/js/device.js.
 """
 
@@ -22,40 +21,21 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from discreet.errors import BudgetExceeded, ParameterError
 from discreet.local.allowance import Allowance
-from discreet.local.contract import Payloads, Values
 from discreet.local.descriptor import Collection
-from discreet.local.draws import Draws, Keyed
+from discreet.local.domains import One, Value
+from discreet.local.draws import Keyed
 from discreet.local.frames import frame
-from discreet.local.twostep import Longitudinal
+from discreet.local.longitudinal import Cohorted, Longitudinal, Remembering
 from discreet.rational import Rational, positive, whole
 
 
 def _today() -> date:
     return datetime.now(UTC).date()
-
-
-@runtime_checkable
-class Remembering(Protocol):
-    """A randomiser with an answer of its own for a whole life, such as 1BitMean with α-point rounding."""
-
-    def remembered(self, value: int, key: bytes, context: bytes) -> Payloads:
-        """Return the report that a device with this key always makes of this value."""
-        ...
-
-
-@runtime_checkable
-class Cohorted(Protocol):
-    """A randomiser whose devices belong to cohorts, such as RAPPOR. Its `permanent` also takes `cohorts`."""
-
-    def cohort(self, size: int, draws: Draws) -> Values:
-        """Return the cohorts of devices."""
-        ...
 
 
 class Device:
@@ -100,7 +80,7 @@ class Device:
         """What all reports so far cost."""
         return self._allowance.spent()
 
-    def report(self, collection: Collection, value: str | int | None, *, dated: bool = False) -> bytes:
+    def report(self, collection: Collection, value: Value, *, dated: bool = False) -> bytes:
         """Return a frame to send. It is paid for when this returns; whatever is refused costs nothing.
 
         Call it on a schedule that does not depend on the value: once in every period of the collection, say.
@@ -109,35 +89,49 @@ class Device:
         if not collection.open_on(today):
             first, last = collection.window
             raise BudgetExceeded(f"{collection.name!r} collects from {first} to {last}, and today is {today}.")
-        place = collection.place(value)
+        held = collection.one(value)
         self._allowance.pay(collection, today)
-        return frame(collection, self._answer(collection, place), day=today if dated else None)
+        return frame(collection, self._answer(collection, held), day=today if dated else None)
 
-    def _answer(self, collection: Collection, place: int) -> bytes:
-        randomiser, values = collection.randomiser, np.array([place], np.int64)
+    def _answer(self, collection: Collection, held: One) -> bytes:
+        randomiser = collection.randomiser
         if collection.policy.policy == "none":
-            return randomiser.encode(values).tobytes()
-        permanent = self._permanent(collection, values)
+            return randomiser.encode(held.row).tobytes()
+        permanent = self._permanent(collection, held)
         if collection.policy.policy == "memoised":
             return permanent
         if not isinstance(randomiser, Longitudinal):
             raise ParameterError(f"{randomiser.name} has no second step.")
         return randomiser.instant(np.frombuffer(permanent, np.uint8).reshape(1, -1)).tobytes()
 
-    def _permanent(self, collection: Collection, values: Values) -> bytes:
-        secret, randomiser = self._allowance.secret(), collection.randomiser
-        context = collection.id + int(values[0]).to_bytes(8, "big")
-        if isinstance(randomiser, Remembering):
-            # Values are told apart by themselves, not by their answers: two cases may have drawn the same answer,
-            # and each case that is told costs ε.
-            answer = randomiser.remembered(int(values[0]), secret, collection.id).tobytes()
-        elif collection.policy.policy == "two-step" and isinstance(randomiser, Longitudinal):
-            group = {}
-            if isinstance(randomiser, Cohorted):  # one cohort for all values of the device
-                group["cohorts"] = randomiser.cohort(1, Keyed(secret, collection.id + b"|cohort"))
-            answer = randomiser.permanent(values, Keyed(secret, context), **group).tobytes()
-        else:
-            answer = randomiser.encode(values, Keyed(secret, context)).tobytes()
+    def _permanent(self, collection: Collection, held: One) -> bytes:
+        secret = self._allowance.secret()
+        answer, context = settled(collection, held, secret)
         # begins as no message of Keyed does, so that the tag shares nothing with its draws
         tag = hmac.new(secret, b"admitted" + context, hashlib.sha256).digest()[:16]
         return self._allowance.admit(collection, tag, answer)
+
+
+def settled(collection: Collection, held: One, secret: bytes) -> tuple[bytes, bytes]:
+    """Return the permanent answer that a secret settles for a value, and what it is remembered by.
+
+    >>> survey = Collection.design(
+    ...     "smoking", domain=["yes", "no"], protocol="grr", epsilon=1, longitudinal="memoised",
+    ...     window=("2026-01-01", "2026-12-31"),
+    ... )
+    >>> settled(survey, survey.one("no"), b"secret")[0]
+    b'\\x01'
+    """
+    randomiser, context = collection.randomiser, collection.id + held.key
+    if isinstance(randomiser, Remembering):
+        # Cases are told apart by themselves, not by their answers: two cases may have drawn the same answer, and
+        # each case that is told costs ε.
+        value = int(held.row[0])
+        answer = randomiser.remembered(value, secret, collection.id).tobytes()
+        return answer, collection.id + randomiser.case(value, secret, collection.id).to_bytes(8, "big")
+    if collection.policy.policy != "two-step" or not isinstance(randomiser, Longitudinal):
+        return randomiser.encode(held.row, Keyed(secret, context)).tobytes(), context
+    group = {}
+    if isinstance(randomiser, Cohorted):  # one cohort for all values of the device
+        group["cohorts"] = randomiser.cohort(1, Keyed(secret, collection.id + b"|cohort"))
+    return randomiser.permanent(held.row, Keyed(secret, context), **group).tobytes(), context

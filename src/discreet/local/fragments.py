@@ -30,9 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.local.chances import epsilon_above
+from discreet.local.chances import budget, epsilon_above
 from discreet.local.contract import Payloads, Values
 from discreet.local.draws import FRESH, SCALE, Draws
+from discreet.local.estimates import Estimate
 from discreet.local.hash_family import Fingerprints
 from discreet.local.sketches import HCMS
 from discreet.local.words import Alphabet, Found, Words, checked_words, extended, hashed, significant
@@ -40,6 +41,7 @@ from discreet.privacy import Pure
 from discreet.rational import Rational, rational, whole
 
 _TAG, _WORD = b"discreet local puzzle", b"\xff"
+_FRAGMENTS = 2**12  # that a position can have
 _CANDIDATES = 2**16  # combinations of fragments that are looked at, of one piece and of all
 
 
@@ -67,7 +69,7 @@ class FragmentPuzzle:
             raise ParameterError(
                 f"words have up to 254 of up to 252 symbols, not {self.length} of {self.symbols}."
             )
-        if self.length % whole(self.step, "step") or self.symbols**self.step > 2**12:
+        if self.length % whole(self.step, "step") or self.symbols**self.step > _FRAGMENTS:
             raise ParameterError(
                 f"step={self.step} must divide the length of {self.length}, with at most 2^12 fragments."
             )
@@ -88,6 +90,21 @@ class FragmentPuzzle:
         """Return the one whose two reports cost a device at most these, together their sum."""
         flips = [HCMS.for_epsilon(2, each, rows=rows, columns=columns).flip for each in (fragment, word)]
         return cls(alphabet.symbols, alphabet.length, step, rows, columns, flips[0], flips[1], seed)
+
+    @classmethod
+    def for_epsilon(cls, alphabet: Alphabet, epsilon: Rational) -> FragmentPuzzle:
+        """Return the one that costs a device at most ε, half of it for each of its two reports.
+
+        Fragments have two letters if the length is even and there are not too many of them, else one.
+        """
+        half = budget(epsilon) / 2
+        two = alphabet.length % 2 == 0 and alphabet.symbols**2 <= _FRAGMENTS
+        return cls.for_epsilons(alphabet, fragment=half, word=half, step=2 if two else 1)
+
+    @property
+    def domain(self) -> int:
+        """Nobody lists all words."""
+        return 0
 
     @property
     def of_fragments(self) -> HCMS:
@@ -128,9 +145,9 @@ class FragmentPuzzle:
         cut = words[:, position * self.step : (position + 1) * self.step]
         return hashed(np.hstack([cut, pieces(words)[:, None]]), bytes([position]))
 
-    def encode(self, words: Words, draws: Draws = FRESH) -> Payloads:
+    def encode(self, values: Words, draws: Draws = FRESH) -> Payloads:
         """Return a report for each word: positions for all, then what the sketches draw."""
-        known = checked_words(words, self.symbols, self.length)
+        known = checked_words(values, self.symbols, self.length)
         position = draws.below(self.positions, len(known))
         items = np.zeros((len(known), 2), np.uint64)
         for place in range(self.positions):
@@ -139,9 +156,9 @@ class FragmentPuzzle:
         word = self.of_words.encode_items(hashed(known, _WORD), draws)
         return np.hstack([position.astype(np.uint8)[:, None], fragment, word])
 
-    def law(self, word: Words) -> dict[bytes, Fraction]:
+    def law(self, value: Words) -> dict[bytes, Fraction]:
         """Return the law of the bytes for a word, for very small sketches."""
-        known = checked_words(word, self.symbols, self.length)
+        known = checked_words(value, self.symbols, self.length)
         of_word = self.of_words.law_of_item(hashed(known, _WORD))
         return {
             bytes([position]) + first + second: p * q / self.positions
@@ -173,6 +190,15 @@ class FragmentPuzzle:
     def _part(self, state: Values, part: int) -> Values:
         cells = self.rows * self.columns
         return state[part * cells : (part + 1) * cells]
+
+    def estimate(self, state: Values, n: int) -> Estimate:
+        """Return the frequencies of the domain, which has no values: words are looked for with `find`."""
+        return self.frequencies(state, n, np.zeros((0, self.length), np.uint8))
+
+    def frequencies(self, state: Values, n: int, words: Words) -> Estimate:
+        """Return the frequencies of any words."""
+        items = hashed(checked_words(words, self.symbols, self.length), _WORD)
+        return self.of_words.frequencies(self._part(state, self.positions), n, items)
 
     def find(
         self, state: Values, alphabet: Alphabet, *, confidence: Rational = "0.95", most: int = 100

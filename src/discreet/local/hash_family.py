@@ -21,6 +21,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import ParameterError
+from discreet.local.contract import Coded, checked
+
 P = 2**31 - 1
 _TAG = b"discreet local row"
 
@@ -44,6 +47,25 @@ def of_codes(domain: int) -> Fingerprints:
     """Return the fingerprints of the values 0 … domain − 1, each as eight bytes, the lowest first."""
     found = fingerprints(code.to_bytes(8, "little") for code in range(domain))
     found.setflags(write=False)
+    return found
+
+
+def items_of(values: Coded, domain: int) -> Fingerprints:
+    """Return the fingerprints of values of a domain; if that is 0, values are fingerprints of any texts already.
+
+    >>> bool((items_of(np.array([2]), domain=3) == of_codes(3)[2:]).all())
+    True
+    >>> items_of(fingerprints([b"blue"]), domain=0).tolist()
+    [[981731481, 2009676989]]
+    """
+    if domain:
+        codes = checked(values, domain)
+        if len(codes) < domain:  # a device hashes what it holds
+            return fingerprints(code.to_bytes(8, "little") for code in codes.tolist())
+        return of_codes(domain)[codes]
+    found = np.asarray(values)
+    if found.ndim != 2 or found.shape[1] != 2 or found.dtype != np.uint64 or (found >= P).any():
+        raise ParameterError("values of an open dictionary are fingerprints: make them with fingerprints(items).")
     return found
 
 

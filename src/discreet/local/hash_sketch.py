@@ -13,10 +13,10 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.local.chances import chance
-from discreet.local.contract import Payloads, Values, checked
+from discreet.local.contract import Coded, Payloads, Values
 from discreet.local.draws import FRESH, SCALE, Draws
 from discreet.local.estimates import Estimate, Floats
-from discreet.local.hash_family import Fingerprints, of_codes, places, rows
+from discreet.local.hash_family import Fingerprints, items_of, of_codes, places, rows
 from discreet.local.packing import blocks
 from discreet.local.support import domain_of
 from discreet.rational import whole
@@ -26,7 +26,11 @@ KIND = "unbiased over the choice of hashes"
 
 @dataclass(frozen=True)
 class Sketch(ABC):
-    """What both have in common. Values 0 … domain − 1 are items of eight bytes; other items have `…_items`."""
+    """What both have in common. Values 0 … domain − 1 are items of eight bytes.
+
+    A sketch of domain 0 is of an open dictionary: its values are the fingerprints of any items, and `frequencies`
+    says how many have those on a list.
+    """
 
     name: ClassVar[str]
     domain: int
@@ -36,7 +40,8 @@ class Sketch(ABC):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        domain_of(self.domain)
+        if whole(self.domain, "domain", least=0):
+            domain_of(self.domain)
         if not 1 <= whole(self.rows, "rows") <= 2**16:
             raise ParameterError(f"a sketch has at most 2^16 rows, not {self.rows}.")
         if not 2 <= whole(self.columns, "columns") <= 2**20:
@@ -74,9 +79,9 @@ class Sketch(ABC):
         """Return the size of the sketch, the chance of a flip, and the seed of the hashes."""
         return asdict(self)
 
-    def encode(self, values: Values, draws: Draws = FRESH) -> Payloads:
+    def encode(self, values: Coded, draws: Draws = FRESH) -> Payloads:
         """Return a report for each value."""
-        return self.encode_items(of_codes(self.domain)[checked(values, self.domain)], draws)
+        return self.encode_items(items_of(values, self.domain), draws)
 
     def estimate(self, state: Values, n: int) -> Estimate:
         """Return the frequencies of the domain, with their standard errors."""
@@ -100,6 +105,9 @@ class Sketch(ABC):
         where = places(rows(self.seed, self.rows)[:, None, :], items[None, :, :], self.columns)
         found: Floats = np.take_along_axis(table, where, axis=1).sum(0)
         return found
+
+    def _item(self, value: int | Fingerprints) -> Fingerprints:
+        return items_of(np.array([value]) if isinstance(value, int) else value, self.domain)
 
     def _place(self, row: Values, items: Fingerprints) -> Values:
         return places(rows(self.seed, self.rows)[row], items, self.columns)

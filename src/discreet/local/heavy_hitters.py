@@ -17,7 +17,7 @@ With at most M prefixes kept the work is L·M·symbols^step·rows hashes. Tested
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.local.contract import Payloads, Values
 from discreet.local.draws import FRESH, Draws
+from discreet.local.estimates import Estimate
 from discreet.local.hash_family import Fingerprints
 from discreet.local.sketches import HCMS
 from discreet.local.words import Alphabet, Found, Words, checked_words, extended, hashed, significant
@@ -79,6 +80,11 @@ class PrefixTree:
         return cls(alphabet.symbols, alphabet.length, step, rows, columns, flip, seed)
 
     @property
+    def domain(self) -> int:
+        """Nobody lists all words."""
+        return 0
+
+    @property
     def sketch(self) -> HCMS:
         """The sketch of one level."""
         return HCMS(2, self.rows, self.columns, self.flip, self.seed)
@@ -110,18 +116,18 @@ class PrefixTree:
     def _items(self, words: Words, level: int) -> Fingerprints:
         return hashed(words[:, : (level + 1) * self.step], bytes([level]))
 
-    def encode(self, words: Words, draws: Draws = FRESH) -> Payloads:
+    def encode(self, values: Words, draws: Draws = FRESH) -> Payloads:
         """Return a report for each word: levels are drawn for all, then what the sketch draws."""
-        known = checked_words(words, self.symbols, self.length)
+        known = checked_words(values, self.symbols, self.length)
         levels = draws.below(self.levels, len(known))
         items = np.zeros((len(known), 2), np.uint64)
         for level in range(self.levels):
             items[levels == level] = self._items(known[levels == level], level)
         return np.hstack([levels.astype(np.uint8)[:, None], self.sketch.encode_items(items, draws)])
 
-    def law(self, word: Words) -> dict[bytes, Fraction]:
+    def law(self, value: Words) -> dict[bytes, Fraction]:
         """Return the law of the bytes for a word, for a very small sketch."""
-        known = checked_words(word, self.symbols, self.length)
+        known = checked_words(value, self.symbols, self.length)
         return {
             bytes([level]) + seen: chance / self.levels
             for level in range(self.levels)
@@ -147,6 +153,19 @@ class PrefixTree:
     def _level(self, state: Values, level: int) -> Values:
         cells = self.rows * self.columns
         return state[level * cells : (level + 1) * cells]
+
+    def estimate(self, state: Values, n: int) -> Estimate:
+        """Return the frequencies of the domain, which has no values: words are looked for with `find`."""
+        return self.frequencies(state, n, np.zeros((0, self.length), np.uint8))
+
+    def frequencies(self, state: Values, n: int, words: Words) -> Estimate:
+        """Return the frequencies of any words, from those devices that reported on whole ones."""
+        items = self._items(checked_words(words, self.symbols, self.length), self.levels - 1)
+        whole_words = int(state[-1])
+        if not whole_words:
+            raise ParameterError("no device has reported on whole words yet.")
+        found = self.sketch.frequencies(self._level(state, self.levels - 1), whole_words, items)
+        return replace(found, n=n)
 
     def find(
         self,

@@ -92,9 +92,13 @@ class OneBitMean:
 
     def remembered(self, value: int, key: bytes, context: bytes) -> Payloads:
         """Return the one bit that a device with this key always gives for this number: α-point rounding."""
+        end = self.case(value, key, context)
+        return self._flipped(np.array([bool(end)]), Keyed(key, context + b"|end" + bytes([end])))
+
+    def case(self, value: int, key: bytes, context: bytes) -> int:
+        """Return on which side of this device's point of rounding a number is: 0 below, 1 above."""
         codes = checked(np.array([value]), self.domain)
-        end = Keyed(key, context + b"|alpha").below(self.domain - 1, 1) < codes
-        return self._flipped(end, Keyed(key, context + b"|end" + bytes([int(end[0])])))
+        return int(Keyed(key, context + b"|alpha").below(self.domain - 1, 1)[0] < codes[0])
 
     def _flipped(self, ends: NDArray[np.bool_], draws: Draws) -> Payloads:
         return (ends ^ draws.coins(self.flip, len(ends))).astype(np.uint8)[:, None]

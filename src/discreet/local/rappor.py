@@ -31,7 +31,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from itertools import product
-from math import prod
+from math import inf, prod
 from typing import ClassVar
 
 import numpy as np
@@ -39,10 +39,10 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.local.chances import budget, chance, epsilon_above, from_bytes, odds_below, to_bytes
-from discreet.local.contract import Payloads, Values, checked
+from discreet.local.contract import Coded, Payloads, Values, checked
 from discreet.local.draws import FRESH, SCALE, Draws
 from discreet.local.estimates import Estimate
-from discreet.local.hash_family import Fingerprints, of_codes, places, rows
+from discreet.local.hash_family import Fingerprints, items_of, of_codes, places, rows
 from discreet.local.packing import blocks, count_bits, pack_bits, tidy
 from discreet.local.rappor_decoding import Equations, decoded, influence_of, nonnegative_of
 from discreet.local.support import domain_of, refuse_endless
@@ -70,7 +70,8 @@ class Rappor:
     name: ClassVar[str] = "rappor"
 
     def __post_init__(self) -> None:
-        domain_of(self.domain)
+        if whole(self.domain, "domain", least=0):  # 0 is an open dictionary: values are fingerprints
+            domain_of(self.domain)
         for count, name, most in (
             (self.bits, "bits", 2**14),
             (self.hashes, "hashes", 64),
@@ -109,6 +110,11 @@ class Rappor:
         q = int((told - f / 2) / (1 - f) * SCALE)  # rounded down: no loss is more than was asked for
         return cls(domain, bits, hashes, cohorts, int(f * SCALE), SCALE - q, q)
 
+    @classmethod
+    def for_epsilon(cls, domain: int, epsilon: Rational) -> Rappor:
+        """Return the one whose reports cost ε each, and twice that together."""
+        return cls.for_losses(domain, lifetime=2 * budget(epsilon), each=epsilon)
+
     @property
     def told(self) -> tuple[Fraction, Fraction]:
         """The probabilities q* and p* that a report has a 1 where the value has one, and where it has none."""
@@ -133,14 +139,21 @@ class Rappor:
 
     @property
     def influence(self) -> float:
-        """By how much one lying report moves a frequency at most, times n, in cohorts of equal size."""
-        return influence_of(self._equations(of_codes(self.domain)))
+        """By how much one lying report moves a frequency at most, times n, in cohorts of equal size.
+
+        It depends on the list that is decoded (`influence_on`): without one, nothing bounds it.
+        """
+        return self.influence_on(of_codes(self.domain)) if self.domain else inf
+
+    def influence_on(self, items: Fingerprints) -> float:
+        """Return the same for a list of candidates."""
+        return influence_of(self._equations(items))
 
     def parameters(self) -> dict[str, int]:
         """Return the filter, the cohorts, the three chances and the seed of the hashes."""
         return asdict(self)
 
-    def encode(self, values: Values, draws: Draws = FRESH) -> Payloads:
+    def encode(self, values: Coded, draws: Draws = FRESH) -> Payloads:
         """Return a report for each value, of a device that makes no other."""
         return self.instant(self.permanent(values, draws), draws)
 
@@ -148,10 +161,9 @@ class Rappor:
         """Return the cohorts of devices, which keep them for ever and for all values."""
         return draws.below(self.cohorts, size)
 
-    def permanent(self, values: Values, draws: Draws, cohorts: Values | None = None) -> Payloads:
+    def permanent(self, values: Coded, draws: Draws, cohorts: Values | None = None) -> Payloads:
         """Return the permanent bits of each value, in cohorts that are drawn first if not given."""
-        codes = checked(values, self.domain)
-        return self.permanent_items(of_codes(self.domain)[codes], draws, cohorts)
+        return self.permanent_items(items_of(values, self.domain), draws, cohorts)
 
     def permanent_items(self, items: Fingerprints, draws: Draws, cohorts: Values | None = None) -> Payloads:
         """Return the permanent bits of each item, given by its fingerprint."""
@@ -184,10 +196,10 @@ class Rappor:
             self.bits,
         )
 
-    def law(self, value: int) -> dict[bytes, Fraction]:
+    def law(self, value: int | Fingerprints) -> dict[bytes, Fraction]:
         """Return the law of the bytes of one report, for a very small filter."""
         refuse_endless(self.cohorts << min(self.bits, 60))
-        item = of_codes(self.domain)[checked(np.array([value]), self.domain)]
+        item = items_of(np.array([value]) if isinstance(value, int) else value, self.domain)
         (q, p), law = self.told, {}
         for cohort in range(self.cohorts):
             mine = set(self._set(np.array([[cohort]]), item[:, None, :])[0].tolist())

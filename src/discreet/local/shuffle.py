@@ -1,26 +1,26 @@
 """What a shuffler is worth: the (ε, δ) of n reports whose senders nobody knows, from above.
 
 Neighbours differ in the value of one device. n reports of one ε₀-private randomiser, with W = e^ε₀, leave in an
-order that is uniformly random. For each ε a bound on δ is given, and `amplified` finds the ε of a δ.
+order that is uniformly random. For each ε a bound on δ is given, and `shuffled` finds the ε of a δ.
 
-**Clones**, for every randomiser (Feldman, McMillan and Talwar 2021, 2023; Wang and others 2023). The two laws of
-the device take apart into labels: "0" with W/(W + 1) and "1" with 1/(W + 1), or the other way round; every other
-device says each label with at least 1/(W + 1). Whoever sees how often each label occurs can produce the shuffled
-reports, so nothing is easier to tell apart than, with C ~ Bin(n − 1, 2/(W + 1)) and A ~ Bin(C, ½),
+**Clones**, for every randomiser (Feldman, McMillan and Talwar 2021, 2023). Others' laws are nowhere below the
+larger of the device's two, divided by W. At worst that makes the device say "0" with W/(W + 1) and "1" else, or
+the other way round, and each other device both of these with 1/(W + 1): C ~ Bin(n − 1, 2/(W + 1)),
+A ~ Bin(C, ½), and
 
-    (A + 1, C − A)  with W/(W + 1), else (A, C − A + 1),     from its mirror image.
+    (A + 1, C − A)  with W/(W + 1), else (A, C − A + 1),     against its mirror image.
 
 For given C, δ is P[Bin(C, ½) = k]·(W − e^ε)/(W + 1) − (e^ε − 1)·P[Bin(C, ½) > k] at the best k, and it falls with
 C, because one label more is noise: so C is taken in bins, each by its least value.
 
-**Blanket**, for protocols whose reports support values (Balle, Bell, Gascón and Nissim 2019). A report is l or
-W·l times as likely as a uniform one, so every device's is uniform with probability l, and it is safe to tell which
-others' are not. Then δ = E[(Z₁ + … + Zₙ)₊]/n, where Z is W₀ − e^ε·W₁ for the ratios (W or 1) of a uniform report,
-with probability l, and else 0. Here Z is put on a lattice without changing its mean, which makes a convex mean only
-larger; tilted to where its sum is about 0; and convolved n times by one Fourier transform.
+**Blanket**, for protocols whose reports have two probabilities (Balle, Bell, Gascón and Nissim 2019). A report is
+l or W·l times as likely as a uniform one, so every device's is uniform with probability l, and it is safe to tell
+which others' are not. Then δ = E[(Z₁ + … + Zₙ)₊]/n, where Z is W₀ − e^ε·W₁ for the ratios (W or 1) of a uniform
+report, with probability l, and else 0. Here Z is put on a lattice without changing its mean, which can only make a
+convex mean larger; tilted to where its sum is about 0; and convolved n times by one Fourier transform.
 
-What is returned is rounded away from safety's other side: binomial tails of scipy are taken to be right to 10⁻⁹ of
-themselves, the transform to 10⁻⁶, and both are pushed upwards by as much. Tested in tests/local/test_shuffle.py
+Both are upper bounds in real numbers. In floats, binomial tails (of scipy) are taken to be right to 10⁻⁹ of
+themselves and the transform to 10⁻⁶, and each is pushed upwards by as much. Tested in tests/local/test_shuffle.py
 against published figures and, for a few devices, exact enumeration. Theory: docs/theory/local-shuffle.md.
 """
 
@@ -29,12 +29,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.local.contract import Randomiser
+from discreet.local.estimates import Floats
 from discreet.local.support import Supporting
 from discreet.rational import Rational, rational, whole
 
@@ -42,9 +42,10 @@ TWO_LEVELS = ("grr", "projective", "subset", "hadamard", "olh", "two-step-grr")
 """Protocols whose reports are, for every value, of one of two probabilities."""
 
 _TAILS, _TRANSFORM = 1e-9, 1e-6  # how far scipy's binomials and the transform may be off, relative
-_BINS, _REACH, _CELLS = 160, 9.0, 10  # of C; standard deviations that are looked at; cells in one
-_PRECISE, _LEAST = 2e-4, 1e-7  # of the ε that is returned
-_MOST = 10**9
+_BINS, _REACH, _CELLS = 160, 9.0, 6  # of C; standard deviations that are looked at; cells in one
+_PRECISE, _LEAST = 5e-4, 1e-7  # of the ε that is returned
+_MOST, _WIDE = 10**9, 2**17  # reports in a batch; cells that are always affordable
+_HOPELESS = 60.0  # ε of one report, beyond which no crowd helps
 
 
 @dataclass(frozen=True)
@@ -58,19 +59,32 @@ class Levels:
     neither: float
 
 
-def amplified(randomiser: Randomiser | Rational, n: int, delta: Rational) -> float:
-    """Return the ε at δ of n shuffled reports of a randomiser, or of any with this local ε. Never above that.
+def shuffled(randomiser: Randomiser, n: int, delta: Rational) -> float:
+    """Return the ε at δ of n shuffled reports of a randomiser: the better of both bounds.
 
     >>> from discreet.local.grr import GRR
-    >>> round(amplified("4", 100_000, "1e-6"), 3), round(amplified(GRR.for_epsilon(128, 4), 100_000, "1e-6"), 3)
-    (0.12, 0.065)
+    >>> round(shuffled(GRR.for_epsilon(128, 4), 100_000, "1e-6"), 3)
+    0.063
     """
-    local = rational(randomiser, "epsilon") if not _is_protocol(randomiser) else randomiser.loss.epsilon
-    chance = _checked(local, n, delta)
-    found = _inverse(lambda epsilon: clones(local, n, epsilon), float(local), chance)
-    if _is_protocol(randomiser) and (levels := levels_of(randomiser)) is not None:
-        found = _inverse(lambda epsilon: blanket(levels, n, epsilon), found, chance)
-    return found
+    found, levels = amplified(randomiser.loss.epsilon, n, delta), levels_of(randomiser)
+    if levels is None or float(randomiser.loss.epsilon) > _HOPELESS:
+        return found
+    return _inverse(lambda epsilon: blanket(levels, n, epsilon), found, _chance(delta))
+
+
+def amplified(local: Rational, n: int, delta: Rational) -> float:
+    """Return the ε at δ of n shuffled reports of any randomiser with this local ε. It is never above that.
+
+    >>> round(amplified(4, 100_000, "1e-6"), 3)
+    0.118
+    """
+    one, chance = rational(local, "epsilon", floats="exact"), _chance(delta)
+    if one <= 0:
+        raise ParameterError(f"the ε of one report is above 0, not {local!r}.")
+    if whole(n, "n") > _MOST:
+        raise ParameterError(f"n={n:,} reports in one batch are more than {_MOST:,}.")
+    most = math.nextafter(float(one), math.inf)
+    return most if most > _HOPELESS else _inverse(lambda epsilon: clones(one, n, epsilon), most, chance)
 
 
 def clones(local: Rational, n: int, epsilon: float) -> float:
@@ -79,27 +93,53 @@ def clones(local: Rational, n: int, epsilon: float) -> float:
     >>> clones(2, 10_000, 0.2) < 1e-12, clones(2, 1, 0.0) > 0.7
     (True, True)
     """
-    from scipy.stats import binom
+    from scipy.special import betainc
 
-    w = math.exp(float(rational(local, "epsilon")) * (1 + 1e-12))
+    w = math.exp(float(rational(local, "epsilon", floats="exact")) * (1 + 1e-12))
     if math.exp(epsilon) >= w:
         return 0.0
-    others, share = n - 1, min(1.0, 2 / (w + 1))
-    starts = np.unique([0, *np.linspace(*binom.ppf([1e-18, 1 - 1e-9], others, share), _BINS).astype(np.int64)])
+    others, share = n - 1, 2 / (w + 1)
+    middle, spread = others * share, math.sqrt(others * share * (1 - share))
+    ends = max(0.0, middle - _REACH * spread), middle + 6 * spread
+    starts = np.unique([0, *np.linspace(*ends, _BINS).astype(np.int64)])
+    starts = starts[starts <= others]
     falling = np.minimum.accumulate(_told(starts, w, epsilon))
-    below = np.minimum(1.0, binom.cdf(starts[1:] - 1, others, share) * (1 + _TAILS))
+    # P[C < c] for each start but the first
+    below = np.minimum(1.0, betainc(others - starts[1:] + 1, starts[1:], 1 - share) * (1 + _TAILS))
     # by parts: all terms are positive, so that none takes the digits of another
     return float(min(1.0, falling[-1] + np.sum((falling[:-1] - falling[1:]) * below)))
 
 
-def _told(labels: np.ndarray, w: float, epsilon: float) -> np.ndarray:
+def _told(labels: Floats, w: float, epsilon: float) -> Floats:
     """Return δ for each number of others' labels."""
-    from scipy.stats import binom
+    from scipy.special import betainc
 
     grown = math.exp(epsilon)
-    least = np.floor((labels + 1) * (grown * w - 1) / ((w - 1) * (1 + grown)))
-    chance = binom.pmf(least, labels, 0.5) * (1 + _TAILS) * (w - grown) / (w + 1)
-    return np.maximum(0.0, chance - (grown - 1) * binom.sf(least, labels, 0.5) * (1 - _TAILS))
+    least = np.minimum(np.floor((labels + 1) * (grown * w - 1) / ((w - 1) * (1 + grown))), labels)
+    more = np.where(least < labels, betainc(least + 1, np.maximum(labels - least, 1), 0.5), 0.0)
+    gained = np.exp(_log_fair(least, labels)) * (1 + _TAILS) * (w - grown) / (w + 1)
+    told: Floats = np.maximum(0.0, gained - (grown - 1) * more * (1 - _TAILS))
+    return told
+
+
+def _log_fair(heads: Floats, tosses: Floats) -> Floats:
+    """Return log P[Bin(tosses, ½) = heads], by Stirling's series where factorials would lose their digits."""
+    from scipy.special import gammaln
+
+    tails = tosses - heads
+    small = gammaln(tosses + 1) - gammaln(heads + 1) - gammaln(tails + 1) - tosses * math.log(2)
+    t, k, m = (np.maximum(each, 1.0) for each in (tosses, heads, tails))
+    lean = (k - m) / (k + m)
+    away = t / 2 * ((1 + lean) * np.log1p(lean) + (1 - lean) * np.log1p(-lean))
+    large = _stirling(t) - _stirling(k) - _stirling(m) - away - np.log(2 * math.pi * k * m / t) / 2
+    found: Floats = np.where((heads < 20) | (tails < 20), small, large)
+    return found
+
+
+def _stirling(x: Floats) -> Floats:
+    """Return by how much log x! is above Stirling's formula, to 10⁻¹² from 20 on."""
+    found: Floats = 1 / (12 * x) - 1 / (360 * x**3) + 1 / (1260 * x**5)
+    return found
 
 
 def levels_of(randomiser: Randomiser) -> Levels | None:
@@ -138,20 +178,22 @@ def blanket(levels: Levels, n: int, epsilon: float) -> float:
     tilt, logarithm = _tilted(places, chances)
     tilted = chances * np.exp(tilt * places - logarithm)
     spread = math.sqrt(n * np.dot(tilted, (places - np.dot(tilted, places)) ** 2))
-    top = int(np.ceil(min(max(_REACH * spread, 40 / tilt), 4 * _REACH * spread)))
+    top = int(np.ceil(min(max(_REACH * spread, 40 / tilt), max(4 * _REACH * spread, _WIDE))))
     if tilt * top < 1:
         return 1.0
     size = next_fast_len(2 * top + 2, real=True)
     law = np.zeros(size)
     np.add.at(law, places.astype(np.int64) % size, tilted)
-    summed = irfft(rfft(law) ** n, size)[1 : top + 1]
+    waves = rfft(law)
+    heard = np.abs(waves) ** n > 1e-20  # all others together are less than the transform is precise
+    summed = irfft(np.where(heard, np.power(waves, n, where=heard, out=waves), 0.0), size)[1 : top + 1]
     sums = np.arange(1, top + 1)
     inside = float(np.dot(sums * np.exp(-tilt * sums), np.maximum(summed, 0.0)))
     beyond = top * math.exp(-tilt * top)  # no more can be gained above the window, whatever was there
-    return min(1.0, (inside + beyond) * step * math.exp(n * logarithm) / n * (1 + _TRANSFORM))
+    return min(1.0, (inside + beyond) * float(step) * math.exp(n * logarithm) / n * (1 + _TRANSFORM))
 
 
-def _tilted(places: np.ndarray, chances: np.ndarray) -> tuple[float, float]:
+def _tilted(places: Floats, chances: Floats) -> tuple[float, float]:
     """Return the λ that makes E[e^{λZ}] least, where the tilted mean is 0, and the logarithm of that."""
     low, high = 0.0, 700 / float(places.max())
     for _ in range(60):
@@ -184,16 +226,8 @@ def _inverse(delta_of: Callable[[float], float], most: float, delta: float) -> f
     return high
 
 
-def _is_protocol(randomiser: object) -> bool:
-    return isinstance(randomiser, Randomiser)
-
-
-def _checked(local: Fraction, n: int, delta: Rational) -> float:
+def _chance(delta: Rational) -> float:
     chance = rational(delta, "delta", floats="exact")
     if not 0 < chance < 1:
         raise ParameterError(f'delta is between 0 and 1, such as "1e-6", not {delta!r}.')
-    if local <= 0:
-        raise ParameterError(f"the ε of one report is above 0, not {local}.")
-    if whole(n, "n") > _MOST:
-        raise ParameterError(f"n={n:,} reports in one batch are more than {_MOST:,}.")
-    return float(chance)
+    return float(chance) * (1 - 1e-15)

@@ -5,6 +5,10 @@ collection, in an order that is uniformly random. It strips report ids after thr
 too unless told to keep them. A batch leaves when there are `threshold` frames or more; at the end (`flush`) what
 is still below the threshold is dropped, because a small crowd hides nobody. It reads nothing of a payload.
 
+Strangers can name collections that do not exist, and their frames would wait for ever. So a shuffler may be told
+which there are, and no more than so many crowds and so many frames wait at once: whatever is beyond is refused and
+counted by its reason in `dropped`, and its report id is not remembered, so that it may come again.
+
 The order: every frame is given an integer below 2⁶³ and frames are sorted by them; if two are equal, all are drawn
 again. Given that all differ, each order is as likely as any other, by symmetry. Tested in
 tests/local/test_shuffler.py. What it is worth is accounted for elsewhere: here it only happens.
@@ -13,14 +17,16 @@ tests/local/test_shuffler.py. What it is worth is accounted for elsewhere: here 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet import noise
+from discreet.errors import ParameterError
+from discreet.local.descriptor import Collection
 from discreet.local.frames import DAY, IDENTIFIED, Layout, Rows, batch, unpacked
-from discreet.local.seen import Seen, starts
+from discreet.local.seen import Ids, Seen, starts
 from discreet.rational import whole
 
 
@@ -34,9 +40,24 @@ class Shuffler:
     ([], [b'DLPB...'])
     """
 
-    def __init__(self, threshold: int, *, keep_days: bool = False):
-        """Let go of `threshold` frames of a collection or more at a time."""
-        self.threshold = whole(threshold, "threshold")
+    def __init__(
+        self,
+        threshold: int,
+        *,
+        keep_days: bool = False,
+        collections: Iterable[Collection] | None = None,
+        most_crowds: int = 1_000,
+        most_waiting: int = 10_000_000,
+    ):
+        """Let go of `threshold` frames of a collection or more at a time.
+
+        Of these collections, or of any if none are given; at most so many crowds, and frames in all, wait.
+        """
+        self.threshold, self.most_crowds = whole(threshold, "threshold"), whole(most_crowds, "most_crowds")
+        self.most_waiting = whole(most_waiting, "most_waiting")
+        if self.most_waiting < self.threshold:
+            raise ParameterError(f"no crowd of {self.threshold} can wait with most_waiting={most_waiting}.")
+        self._known = None if collections is None else {each.id[:8] for each in collections}
         self.keep_days = keep_days
         self.dropped: Counter[str] = Counter()
         self._waiting: dict[tuple[bytes, int], list[Rows]] = {}
@@ -53,9 +74,14 @@ class Shuffler:
         ready = [crowd for crowd, parts in self._waiting.items() if sum(map(len, parts)) >= self.threshold]
         return [self._leave(crowd) for crowd in ready]
 
+    @property
+    def waiting(self) -> int:
+        """How many frames wait."""
+        return sum(len(part) for parts in self._waiting.values() for part in parts)
+
     def flush(self) -> None:
         """Drop what is still waiting, and forget all report ids."""
-        self.dropped["small crowd"] += sum(len(part) for parts in self._waiting.values() for part in parts)
+        self.dropped["small crowd"] += self.waiting
         self._waiting.clear()
         self._seen = Seen()
 
@@ -63,33 +89,50 @@ class Shuffler:
         if layout is None or rows.shape[1] < layout.payload:
             self.dropped["malformed"] += len(rows)
             return
-        if layout.identity is not None:
-            fresh = self._seen.first_time(starts(rows[:, layout.identity :]))
-            self.dropped["replayed"] += len(rows) - int(np.count_nonzero(fresh))
-            rows = rows[fresh]
         dated = self.keep_days and layout.day is not None
         start = rows[:, : 11 if dated else 9].copy()
         start[:, 0] &= ~np.uint8(IDENTIFIED) if dated else ~np.uint8(IDENTIFIED | DAY)
         # frames of one crowd are alike in all but the payload: collection, day and length
         stripped = np.hstack([start, rows[:, layout.payload :]])
         for crowd, members in _alike(start):
-            self._waiting.setdefault((crowd, stripped.shape[1]), []).append(stripped[members])
+            ids = None if layout.identity is None else starts(rows[members, layout.identity :])
+            self._join((crowd, stripped.shape[1]), stripped[members], ids)
+
+    def _join(self, crowd: tuple[bytes, int], frames: Rows, ids: Ids | None) -> None:
+        if self._known is not None and crowd[0][1:9] not in self._known:
+            self.dropped["unknown collection"] += len(frames)
+            return
+        if crowd not in self._waiting and len(self._waiting) >= self.most_crowds:
+            self.dropped["too many crowds"] += len(frames)
+            return
+        room = self.most_waiting - self.waiting
+        if len(frames) > room:
+            self.dropped["too many waiting"] += len(frames) - room
+        frames = frames[:room]
+        if ids is not None:
+            fresh = self._seen.first_time(ids[:room])
+            if not fresh.all():
+                self.dropped["replayed"] += int(np.count_nonzero(~fresh))
+            frames = frames[fresh]
+        if len(frames):
+            self._waiting.setdefault(crowd, []).append(frames)
 
     def _leave(self, crowd: tuple[bytes, int]) -> bytes:
         rows = np.concatenate(self._waiting.pop(crowd))
         return batch(rows[permutation(len(rows))])
 
 
-def _alike(start: Rows) -> Iterator[tuple[bytes, NDArray[np.bool_]]]:
+def _alike(start: Rows) -> Iterator[tuple[bytes, NDArray[np.int64]]]:
     """Rows that are equal, and which they are. Mostly all are: that is looked at first."""
     if not len(start):
         return
     if (start == start[0]).all():
-        yield start[0].tobytes(), np.ones(len(start), np.bool_)
+        yield start[0].tobytes(), np.arange(len(start))
         return
-    kinds, which = np.unique(start, axis=0, return_inverse=True)
-    for number, kind in enumerate(kinds):
-        yield kind.tobytes(), which.reshape(-1) == number
+    kinds, which, counts = np.unique(start, axis=0, return_inverse=True, return_counts=True)
+    members = np.split(np.argsort(which.reshape(-1), kind="stable"), np.cumsum(counts)[:-1])
+    for kind, some in zip(kinds, members, strict=True):
+        yield kind.tobytes(), some
 
 
 def permutation(size: int) -> NDArray[np.int64]:

@@ -34,10 +34,10 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.local.chances import budget, epsilon_above, from_bytes, odds_below, to_bytes, width_of
-from discreet.local.contract import Payloads, Values, checked
+from discreet.local.contract import Payloads, Values
 from discreet.local.draws import FRESH, SCALE, Draws
 from discreet.local.estimates import Floats
-from discreet.local.hash_family import Fingerprints, of_codes
+from discreet.local.hash_family import Fingerprints
 from discreet.local.hash_sketch import Sketch
 from discreet.local.packing import blocks, count_bits, pack_bits, tidy
 from discreet.local.support import refuse_endless
@@ -90,10 +90,10 @@ class CMS(Sketch):
             reports[part, 2:] = pack_bits(bits)
         return reports
 
-    def law(self, value: int) -> dict[bytes, Fraction]:
+    def law(self, value: int | Fingerprints) -> dict[bytes, Fraction]:
         """Return the law of the bytes, for a very small sketch."""
         refuse_endless(self.rows << min(self.columns, 60))
-        item = of_codes(self.domain)[checked(np.array([value]), self.domain)]
+        item = self._item(value)
         flip, law = Fraction(self.flip, SCALE), {}
         where = [int(self._place(np.array([row]), item)[0]) for row in range(self.rows)]
         for (row, place), bits in product(enumerate(where), product((0, 1), repeat=self.columns)):
@@ -179,9 +179,9 @@ class HCMS(Sketch):
         turned = sign ^ draws.coins(self.flip, len(items))
         return to_bytes(2 * (row * self.columns + coordinate) + turned, self.payload_bytes)
 
-    def law(self, value: int) -> dict[bytes, Fraction]:
+    def law(self, value: int | Fingerprints) -> dict[bytes, Fraction]:
         """Return the law of the bytes."""
-        return self.law_of_item(of_codes(self.domain)[checked(np.array([value]), self.domain)])
+        return self.law_of_item(self._item(value))
 
     def law_of_item(self, item: Fingerprints) -> dict[bytes, Fraction]:
         """Return the law of the bytes for one item, given by its fingerprint."""

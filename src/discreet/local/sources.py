@@ -4,6 +4,15 @@ Columns hold payloads (without frames), as fixed-size or variable binary. They a
 a record batch at a time: nothing is copied where all payloads of a column are of one length and none is missing.
 Spark counts each partition where it lies and sends only states, which are merged on the driver.
 Tested in tests/local/test_sources.py; speed in bench/local.
+
+>>> import pyarrow as pa
+>>> survey = Collection.design(
+...     "colours", domain=["red", "green"], protocol="grr", epsilon=1, window=("2026-01-01", "2026-12-31")
+... )
+>>> reports = survey.randomiser.encode(np.zeros(1000, np.int64))
+>>> column = pa.array([report.tobytes() for report in reports], pa.binary(1))
+>>> from_arrow(survey, pa.table({"payload": column}), "payload").n
+1000
 """
 
 from __future__ import annotations

@@ -40,8 +40,7 @@ class Alphabet:
     length: int
 
     def __post_init__(self) -> None:
-        if not self.letters or len(set(self.letters)) < len(self.letters) or len(self.letters) > 250:
-            raise ParameterError("an alphabet has from 1 to 250 letters, each once.")
+        _check_letters(self.letters)
         if not 1 <= self.length <= 255:
             raise ParameterError(f"words have from 1 to 255 letters, not {self.length}.")
 
@@ -64,6 +63,12 @@ class Alphabet:
         """Return a row of symbols as text."""
         shown = "\0" + self.letters + OTHER
         return "".join(shown[int(symbol)] for symbol in word).rstrip("\0")
+
+
+def _check_letters(letters: object) -> None:
+    if isinstance(letters, str) and 1 <= len(set(letters)) == len(letters) <= 250 and "\0" not in letters:
+        return
+    raise ParameterError("an alphabet is a text of 1 to 250 letters, each once, and none of them zero.")
 
 
 @dataclass(frozen=True)

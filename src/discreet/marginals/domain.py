@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import prod
+from math import comb, prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -62,6 +62,16 @@ class Domain:
         """Return every set of so many columns."""
         return list(combinations(range(len(self)), size))
 
+    def spread(self, size: int, most: int) -> list[Columns]:
+        """Return so many sets of `size` columns, spread evenly over all of them, or all if they are no more.
+
+        >>> Domain(tuple("abcde"), (2,) * 5).spread(2, 3)
+        [(0, 1), (1, 2), (3, 4)]
+        """
+        every = comb(len(self), size)
+        ranks = range(every) if every <= most else np.linspace(0, every - 1, most).astype(int).tolist()
+        return [_ranked(rank, len(self), size) for rank in ranks]
+
     def places(self, names: Iterable[str]) -> Columns:
         """Return the places of columns by name, ascending.
 
@@ -85,6 +95,18 @@ class Domain:
             return np.array(len(codes), np.int64)
         place = np.ravel_multi_index([codes[:, column] for column in columns], shape)
         return np.bincount(place, minlength=prod(shape)).astype(np.int64).reshape(shape)
+
+
+def _ranked(rank: int, width: int, size: int) -> Columns:
+    """The set of columns of that rank in the order of `combinations`."""
+    found: list[int] = []
+    for column in range(width):
+        after = comb(width - column - 1, size - len(found) - 1) if len(found) < size else 0
+        if rank < after:
+            found.append(column)
+        else:
+            rank -= after
+    return tuple(found)
 
 
 def onto(table: NDArray[Any], columns: Sequence[int], kept: Sequence[int]) -> NDArray[Any]:

@@ -63,6 +63,7 @@ def estimate(
         ties = {pair: float(np.abs(m.values - plain[pair]).sum()) for pair, m in measured.items()}
     pairs: dict[Columns, Floats] = {}
     variances: dict[Columns, Floats] = {}
+    ties_of = np.zeros((len(ones), len(ones)))  # of pairs that paths may go by: those that have a table
     for again in (False, True):
         for pair, found in measured.items():
             floored = np.maximum(bases[pair], _FLOOR * total)
@@ -70,13 +71,16 @@ def estimate(
             kept = mean + _LEAST * plain[pair]  # or a row that noise emptied could not be filled again
             pairs[pair] = _fitted(_without(kept, masks.get(pair)), pair, ones)
         if not again and not prior:
-            paths = {pair: _path(pair, pairs, ties, len(ones)) for pair in measured}
+            for pair in measured:
+                ties_of[pair] = ties_of[pair[::-1]] = ties.get(pair, 0.0)
+            paths = {pair: _path(pair, pairs, ties_of) for pair in measured}
             bases |= {pair: _mixed(_scaled(t, total), plain[pair]) for pair, t in paths.items() if t is not None}
     for pair in bases:
         if pair not in measured:
-            path = None if prior else _path(pair, pairs, ties, len(ones))
+            path = None if prior else _path(pair, pairs, ties_of)
             filled = bases[pair] if path is None else _scaled(path, total)
             pairs[pair] = _fitted(_without(filled, masks.get(pair)), pair, ones)
+            ties_of[pair] = ties_of[pair[::-1]] = ties.get(pair, 0.0)
     return Model(evidence, total, tuple(ones), pairs, variances, dict(ties), masks)
 
 
@@ -107,18 +111,12 @@ def _scaled(table: Floats, total: float) -> Floats:
     return table * (total / max(float(table.sum()), 1e-12))
 
 
-def _path(pair: Columns, pairs: Mapping[Columns, Floats], ties: Mapping[Columns, float], d: int) -> Floats | None:
+def _path(pair: Columns, pairs: Mapping[Columns, Floats], ties: Floats) -> Floats | None:
     """The pair as it follows through a third column, or None if no column is tied to both."""
     u, v = pair
-    best, through = 0.0, -1
-    for c in range(d):
-        sides = [(min(c, end), max(c, end)) for end in pair]
-        if c in pair or any(side not in pairs for side in sides):
-            continue
-        weakest = min(ties.get(side, 0.0) for side in sides)
-        if weakest > best:
-            best, through = weakest, c
-    if through < 0:
+    weakest = np.minimum(ties[u], ties[v])  # of u with itself it is 0, so neither end is taken
+    through = int(weakest.argmax())
+    if weakest[through] <= 0:
         return None
     first = pairs[u, through] if u < through else pairs[through, u].T
     second = pairs[through, v] if through < v else pairs[v, through].T

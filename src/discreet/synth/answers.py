@@ -4,11 +4,13 @@ A question is a linear query: weights in [0, 1] on the bins of its columns. The 
 holds the true value (that of the sealed rows) with the stated confidence, by what was measured and nothing else:
 
 * if the columns were measured together, the noisy sum itself, ± the noise on it;
-* if three columns that hold them were scored, |q(D) − q(E)| ≤ (‖M(D) − M(E)‖₁ + |D| − |E|)/2 for the model E of
-  that
-  moment, whose noisy distance is known: this covers what the model gets wrong, as well as noise;
-* both, where there are both, each with half of the doubt. If there is neither, it is from 0 to all rows, and
-  says so.
+* if three columns that hold them were scored, |q(D) − q(E)| ≤ (‖D − E‖₁ + ||D| − |E||)/2, where E is the very
+  table of these three that the model of that moment had, whose noisy distance is known: this covers what the
+  model gets wrong, as well as noise;
+* both, where there are both. If there is neither, it is from 0 to all rows, and says so.
+
+Three things can be further off than allowed for, the number of rows, the noisy sum and the distance: each has a
+third of the doubt.
 
 A bin that the question cuts through may hold anything from none of it to all; the interval allows for both.
 `typical` is how far off the value is if the columns behave as shrinkage believes: it is no bound. Tested in
@@ -26,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import QuestionRefused
-from discreet.marginals.domain import Columns, Floats
+from discreet.marginals.domain import Columns, Floats, onto
 from discreet.mechanisms import tails
 from discreet.oracle.selection import MOST_LEVELS
 from discreet.rational import Rational
@@ -142,10 +144,10 @@ def _linear(
     value = float((weights * model.marginal(columns)).sum())
     typical = math.sqrt(float(np.square(weights * model.deviation(columns)).sum()))
     known = model.evidence.total()
-    everyone = float(known.values) + _quantile(doubt / 2) * math.sqrt(known.variance)
-    low, high, how = 0.0, max(everyone, 0.0), "unknown"
-    intervals = {"measured": _measured(table, columns, least, most, doubt / 2)}
-    intervals["scored"] = _scored(table, columns, least, most, doubt / 2)
+    rows, off = float(known.values), _quantile(doubt / 3) * math.sqrt(known.variance)
+    low, high, how = 0.0, max(rows + off, 0.0), "unknown"
+    intervals = {"measured": _measured(table, columns, least, most, doubt / 3)}
+    intervals["scored"] = _scored(table, columns, least, most, doubt / 3, (rows - off, rows + off))
     for name, ends in intervals.items():
         if ends is not None:
             low, high, how = max(low, ends[0]), min(high, ends[1]), name if how == "unknown" else how
@@ -171,20 +173,23 @@ def _measured(
 
 
 def _scored(
-    table: Synthetic, columns: Columns, least: Floats, most: Floats, doubt: Fraction
+    table: Synthetic, columns: Columns, least: Floats, most: Floats, doubt: Fraction, rows: tuple[float, float]
 ) -> tuple[float, float] | None:
-    """From the smallest distance of the model that was scored over columns that hold these."""
+    """From the smallest distance of the model that was scored over columns that hold these.
+
+    `rows` are the ends of how many rows there are.
+    """
     found = [s for s in table.scores.get("triples", ()) if set(columns) <= set(s.columns)]
     if not found:
         return None
     nearest = min(found, key=lambda s: s.value)
-    then = table.model_of(table.stages["triples"])
     # The smallest of several noisy distances: the doubt is shared among all of them.
     distance = max(nearest.value, 0.0) + _quantile(doubt / len(found)) * nearest.deviation
-    known = then.evidence.total()
-    radius = (distance + _quantile(doubt) * math.sqrt(known.variance)) / 2
-    believed = then.marginal(columns)
-    return float((least * believed).sum()) - radius, float((most * believed).sum()) + radius
+    believed = table.scored(nearest.columns)
+    size = float(believed.sum())
+    radius = (distance + max(abs(end - size) for end in rows)) / 2
+    inside = onto(believed, nearest.columns, columns)
+    return float((least * inside).sum()) - radius, float((most * inside).sum()) + radius
 
 
 def _numbers(ends: _Ends) -> tuple[float, float, float, float]:

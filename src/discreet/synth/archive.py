@@ -77,7 +77,7 @@ def read(record: Any) -> Synthetic:
             label=read_label(record["label"]),
             impossible=tuple(map(str, record["impossible"])),
             prior=record["prior"],
-            sizes=None if record["sizes"] is None else tuple(map(int, record["sizes"])),
+            sizes=None if record.get("sizes") is None else tuple(map(int, record["sizes"])),
             rows=None if record["rows"] is None else int(record["rows"]),
             seed=int(record["seed"]),
         )

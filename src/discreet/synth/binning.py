@@ -10,22 +10,35 @@ tests/synth/test_binning.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.marginals import model
 from discreet.marginals.domain import Floats
 from discreet.marginals.evidence import Measurement
 from discreet.marginals.shrinkage import shrink
 from discreet.oracle.axes import Axis, Bins, axes_of
+from discreet.vault import cells
 from discreet.vault.description import Description
 
 FEW, MANY = 32, 128
 FINE = 512
 BINS = 32
+
+MOST_CELLS = min(cells.MOST, model.MOST_CELLS)
+"""Cells that a marginal has which is measured, at most."""
+
+ALL_CELLS = 20_000_000
+"""Cells that all pairs have together, at most: a model holds each a few times over."""
+
+MOST_COLUMNS = 500
 
 
 @dataclass(frozen=True)
@@ -58,9 +71,19 @@ def fine_axes(
     description: Description, columns: Sequence[str], bins: Mapping[str, Bins] | None
 ) -> tuple[Axis, ...]:
     """Return the axes that one-way marginals are measured over."""
-    given = dict(bins or {})
-    axes = axes_of(description, columns, {name: given[name] for name in given})
-    return tuple(axis if axis.name in given else _fine(axis, description) for axis in axes)
+    if isinstance(columns, str) or not columns:
+        raise ParameterError(f'a table has a list of columns, such as ["age", "city"], not {columns!r}.')
+    given = {str(name).casefold(): cut for name, cut in (bins or {}).items()}
+    found: dict[str, Axis] = {}
+    for written in columns:
+        cut = {key: given[key] for key in (str(written).casefold(),) if key in given}
+        (axis,) = axes_of(description, [written], cut)
+        if axis.name in found:
+            raise ParameterError(f"{axis.name} is named twice. Once is enough.")
+        found[axis.name] = axis if cut else _fine(axis, description)
+    if strange := set(given) - {name.casefold() for name in found}:
+        raise ParameterError(f"bins are for columns of the table, and {sorted(strange)[0]!r} is none of them.")
+    return tuple(found.values())
 
 
 def _fine(axis: Axis, description: Description) -> Axis:
@@ -124,12 +147,50 @@ def _equal(mass: Floats, count: int) -> list[int]:
     return starts
 
 
-def check(axes: Sequence[Axis]) -> None:
-    """Refuse more cells than pairs can be measured over, before anything is charged."""
-    sizes = np.array([min(axis.size, BINS + 1) if axis.size > MANY else axis.size for axis in axes], float)
-    cells = (sizes.sum() ** 2 - np.square(sizes).sum()) / 2
-    if cells > 5e7:
+def placed(public: Mapping[str, Any], fine: Sequence[Axis], axes: Sequence[Axis]) -> dict[str, Any]:
+    """Return the counted cells of a public table over fine axes as cells over their bins."""
+    bins = [_bin_of(before, after) for before, after in zip(fine, axes, strict=True)]
+    codes = [bin_of[np.array(places, np.int64)] for bin_of, places in zip(bins, public["places"], strict=True)]
+    places, inverse = np.unique(np.stack(codes), axis=1, return_inverse=True)
+    counts = np.bincount(inverse.ravel(), public["counts"], places.shape[1]).astype(np.int64)
+    return {"places": places.tolist(), "counts": counts.tolist()}
+
+
+def _bin_of(fine: Axis, axis: Axis) -> NDArray[np.int64]:
+    """The bin of every fine cell; what is missing stays last."""
+    inside = np.searchsorted(axis.starts, fine.starts, "right") - 1
+    return np.append(inside, len(axis.starts)).astype(np.int64)
+
+
+def check(axes: Sequence[Axis], kept: Collection[str], description: Description) -> None:
+    """Refuse more columns or cells than pairs can be measured over, before anything is charged."""
+    if len(axes) > MOST_COLUMNS:
         raise ParameterError(
-            f"all pairs of {len(axes)} columns have {cells:,.0f} cells together, and 50,000,000 are the most. "
-            "Take fewer columns, or fewer bins: bins={…}."
+            f"{len(axes):,} columns have {math.comb(len(axes), 2):,} pairs, each of which is looked at, and "
+            f"{MOST_COLUMNS} columns are the most. Name those that matter: columns=[…]."
         )
+    sizes = [_most(axis, description, keep=axis.name in kept) for axis in axes]
+    largest = sorted(range(len(axes)), key=sizes.__getitem__)[-2:]
+    check_cells([axes[i].name for i in sorted(largest)], [sizes[i] for i in sorted(largest)])
+    every = (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
+    if every > ALL_CELLS:
+        raise ParameterError(
+            f"all pairs of {len(axes)} columns have {every:,} cells together, and {ALL_CELLS:,} are the most. "
+            "Take fewer columns, columns=[…], or fewer bins, bins={…}."
+        )
+
+
+def check_cells(names: Sequence[str], sizes: Sequence[int]) -> None:
+    """Refuse a marginal of too many cells, before anything is charged."""
+    if math.prod(sizes) > MOST_CELLS:
+        listed = " × ".join(f"{size:,} {name}" for name, size in zip(names, sizes, strict=True))
+        raise ParameterError(
+            f"{', '.join(names)} have {math.prod(sizes):,} cells together ({listed}), and {MOST_CELLS:,} are the "
+            f"most that are measured. Take fewer columns, or fewer bins: bins={{{names[0]!r}: {BINS}}}."
+        )
+
+
+def _most(axis: Axis, description: Description, *, keep: bool) -> int:
+    """How many bins there will be, at most."""
+    few = keep or len(axis.starts) <= _few(axis, description)
+    return axis.size if few else BINS + axis.nullable

@@ -119,9 +119,27 @@ def weights(workload: Mapping[Columns, float], sets: Sequence[Columns]) -> dict[
     {(0, 1): 3.0, (0, 2): 1.0, (0, 1, 2): 1.0}
     """
     found = dict.fromkeys(sets, 0.0)
-    lengths = sorted({len(columns) for columns in sets})
+    lengths: dict[int, list[Columns]] = {}
+    for columns in found:
+        lengths.setdefault(len(columns), []).append(columns)
     for wanted, weight in workload.items():
-        for columns in (part for length in lengths for part in combinations(wanted, length)):
-            if columns in found:
+        whole = frozenset(wanted)
+        for length, listed in lengths.items():
+            # Of a wanted set of many columns the parts would be too many to go through.
+            if math.comb(len(wanted), length) <= len(listed):
+                inside = [part for part in combinations(wanted, length) if part in found]
+            else:
+                inside = [part for part in listed if whole.issuperset(part)]
+            for columns in inside:
                 found[columns] += weight
     return found
+
+
+def even_weights(width: int, sets: Sequence[Columns]) -> dict[Columns, float]:
+    """Return the `weights` where all sets of three among so many columns are wanted, without listing them.
+
+    >>> even_weights(5, [(0, 1), (0, 1, 2)])
+    {(0, 1): 3.0, (0, 1, 2): 1.0}
+    """
+    top = min(3, width)
+    return {c: float(math.comb(width - len(c), top - len(c))) if len(c) <= top else 0.0 for c in sets}

@@ -17,19 +17,21 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from discreet.errors import ParameterError
+from discreet.errors import NotForRelease, ParameterError
 from discreet.marginals.domain import Columns, Floats
 from discreet.oracle import prior as priors
 from discreet.privacy.losses import ZeroConcentrated
 from discreet.rational import Rational, positive
 from discreet.synth import fitting
 from discreet.synth.accounting import Unit, parts
+from discreet.synth.binning import check_cells
 from discreet.synth.synthetic import Synthetic
+from discreet.synth.workload import MOST_CELLS
 from discreet.vault import asked
 from discreet.vault.description import UNIT
 
@@ -71,6 +73,7 @@ class Comparison:
     title: str
     distances: tuple[Distance, ...]
     shown: tuple[Shown, ...] = field(default=())
+    test_bits: bool = False
 
     def mean(self, ways: int) -> tuple[float, float] | None:
         """Return the mean distance of the marginals over so many columns, and its deviation; None without any."""
@@ -85,7 +88,23 @@ class Comparison:
         """The ten marginals that are furthest off."""
         return tuple(sorted(self.distances, key=lambda d: -d.value)[:10])
 
+    def expect_release(self, doing: str) -> None:
+        """Refuse to go on if this was made from test bits."""
+        if self.test_bits:
+            raise NotForRelease(
+                f"This comparison was made from test bits: its noise is predictable, and {doing} would let it "
+                "out. Compare outside of noise.deterministic(…)."
+            )
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        self.expect_release("pickle")
+        return super().__reduce_ex__(protocol)
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.title}; {len(self.distances)} distances, {len(self.shown)} shown)"
+
     def __str__(self) -> str:
+        self.expect_release("showing it")
         lines = [self.title]
         for ways in (1, 2, 3):
             if found := self.mean(ways):
@@ -101,6 +120,7 @@ class Comparison:
         """Draw the distances, and the marginals that were looked at, side by side."""
         import altair as alt
 
+        self.expect_release("plot")
         rows = [
             {
                 "columns": ", ".join(d.columns),
@@ -126,6 +146,8 @@ class Comparison:
     def _repr_html_(self) -> str:
         import html
 
+        if self.test_bits:
+            return f"<p>{html.escape(repr(self))}: made from test bits.</p>"
         return f"<pre>{html.escape(str(self))}</pre>"
 
 
@@ -187,12 +209,23 @@ def beside(table: Synthetic, public: Any) -> Comparison:
 
 
 def _sets(table: Synthetic) -> list[Columns]:
-    """Sets of one, two and three columns, spread evenly over all if they are too many."""
-    sets = [c for ways in (1, 2, 3) for c in table.domain.sets(ways)]
-    small = [c for c in sets if table.domain.cells(c) <= fitting.MOST_CELLS]
-    if len(small) <= MOST_SETS:
-        return small
-    return [small[i] for i in np.unique(np.linspace(0, len(small) - 1, MOST_SETS).astype(int))]
+    """Sets of one, two and three columns; if they are too many, some of each, spread evenly over all."""
+    found: list[Columns] = []
+    for ways in (1, 2, 3):
+        found += table.domain.spread(ways, (MOST_SETS - len(found)) // (4 - ways))
+    return [c for c in found if table.domain.cells(c) <= MOST_CELLS]
+
+
+def _looks(table: Synthetic, show: Sequence[Sequence[str]]) -> list[Columns]:
+    """The marginals to look at, or a refusal."""
+    if isinstance(show, str) or any(isinstance(names, str) for names in show):
+        raise ParameterError(f'show is a list of lists of columns, such as [["age", "city"]], not {show!r}.')
+    looks = [table.domain.places(names) for names in show] or _worst(table)
+    for columns in looks:
+        if not columns:
+            raise ParameterError('a marginal to show names its columns: show=[["age", "city"]].')
+        check_cells([table.domain.names[c] for c in columns], table.domain.shape(columns))
+    return looks
 
 
 def paid(table: Synthetic, epsilon: Rational, show: Sequence[Sequence[str]]) -> Comparison:
@@ -208,8 +241,10 @@ def paid(table: Synthetic, epsilon: Rational, show: Sequence[Sequence[str]]) -> 
     if vault.description.mark != table.description.mark:
         raise ParameterError("the vault has other rows by now. Synthesize them, and compare that.")
     rho = positive(epsilon, "epsilon") ** 2 / 2
-    looks = [table.domain.places(names) for names in show] or _worst(table)
+    looks = _looks(table, show)
     sets = _sets(table)
+    believed = table.model
+    believed.triples  # noqa: B018, made here: whatever fails for want of memory fails before the charge
     digest = table.label.cost.losses, [m.values.sum() for m in table.measurements[:3]]
     text = f"comparison of a synthetic table over {', '.join(table.domain.names)} [rho {rho}, {looks}, {digest}]"
     question = asked.text(table.description, text)
@@ -224,7 +259,7 @@ def paid(table: Synthetic, epsilon: Rational, show: Sequence[Sequence[str]]) -> 
     unit = Unit(table.description.rows_per_person * UNIT)
     done = fitting.Released(table.domain, unit, float(UNIT))
     source = _source(engine, table.axes)
-    fitting.score(done, source, {c: table.model.marginal(c) for c in sets}, budget["scores"], "paid")
+    fitting.score(done, source, sets, believed.marginal, budget["scores"], "paid")
     fitting.measure(done, source, parts(budget["looks"], dict.fromkeys(looks, 1.0)))
     record = {
         "scores": [[list(s.columns), s.value, s.deviation] for s in done.scores["paid"]],
@@ -232,7 +267,7 @@ def paid(table: Synthetic, epsilon: Rational, show: Sequence[Sequence[str]]) -> 
     }
     if not done.test_bits:
         vault.ledger.record(charge, json.dumps(record))
-    return _read(record, table)
+    return replace(_read(record, table), test_bits=done.test_bits)
 
 
 def _worst(table: Synthetic) -> list[Columns]:

@@ -30,7 +30,8 @@ from discreet.marginals.model import Model
 from discreet.mechanisms import Exact, Gaussian
 from discreet.mechanisms.exact import LIMIT, Integers
 from discreet.synth.accounting import Unit, parts
-from discreet.synth.choosing import C, Candidate, chosen, filled, weights
+from discreet.synth.choosing import C, Candidate, chosen, filled
+from discreet.synth.workload import MOST_TRIPLES, Matter, listable, matter_of, most_tied, promising, triples_of
 
 Source: TypeAlias = Callable[[Columns], Integers]
 """The exact sums of weights over the cells of a marginal, flat: private."""
@@ -49,10 +50,6 @@ SCORES = 0.03
 
 FIRST = 0.7
 """Of what is left for marginals, the share of the first round."""
-
-MOST_TRIPLES = 1000
-MOST_CELLS = 2**17
-"""Triples that are scored, and cells that one of them has, at most."""
 
 _BLURRED = 0.08  # of the rows: scores with more noise than that say nothing about triples
 _SURE = 1.5  # deviations that a score is lowered by: what is measured next should be off for certain
@@ -108,17 +105,22 @@ def measure(released: Released, source: Source, budgets: Mapping[Columns, Fracti
 
 
 def score(
-    released: Released, source: Source, believed: Mapping[Columns, Floats], rho: Fraction, name: str
+    released: Released,
+    source: Source,
+    sets: Sequence[Columns],
+    believed: Callable[[Columns], Floats],
+    rho: Fraction,
+    name: str,
 ) -> None:
     """Measure how far marginals are from what is believed of them, all together with ρ."""
-    mechanism = released.unit.scores(rho, len(believed))
-    distances = [_distance(source(columns), table * released.scale) for columns, table in believed.items()]
-    exact = Exact(np.array(distances, np.int64), released.unit.score_sensitivity(len(believed)))
+    mechanism = released.unit.scores(rho, len(sets))
+    distances = [_distance(source(columns), believed(columns) * released.scale) for columns in sets]
+    exact = Exact(np.array(distances, np.int64), released.unit.score_sensitivity(len(sets)))
     noisy = cast(Integers, mechanism.release(exact))
     released.test_bits |= noise.is_test_noise(noisy)
     deviation = sqrt(mechanism.variance) / released.scale
     values = np.asarray(noisy, float) / released.scale
-    released.scores[name] = [Score(c, float(v), deviation) for c, v in zip(believed, values, strict=True)]
+    released.scores[name] = [Score(c, float(v), deviation) for c, v in zip(sets, values, strict=True)]
     released.stages[name] = len(released.measurements)
     released.noises.append(mechanism)
 
@@ -183,9 +185,9 @@ def rounds(
     """Spend ρ on pairs and triples, once the one-way marginals are there, and return the model."""
     say = progress or (lambda _what, _done: None)
     domain = released.domain
-    wanted = dict(workload) if workload is not None else default_workload(domain)
-    pairs = [pair for pair, weight in weights(wanted, domain.sets(2)).items() if weight > 0]
-    triples = [t for t, w in weights(wanted, domain.sets(3)).items() if w > 0 and domain.cells(t) <= MOST_CELLS]
+    matter = matter_of(workload, domain)
+    pairs = [pair for pair, weight in matter(domain.sets(2)).items() if weight > 0]
+    triples = triples_of(workload, domain, range(len(domain))) if listable(workload, domain) else None
 
     def believed() -> Model:
         return estimate(released.evidence, released.ties, prior=prior, impossible=impossible)
@@ -194,34 +196,35 @@ def rounds(
         measure(released, source, parts(rho, {(c,): 1.0 for c in range(len(domain))}))
         return believed()
     model = believed()
-    if _blurred(rho, min(max(len(triples), 1), MOST_TRIPLES), released) > _BLURRED * model.total:
+    count = MOST_TRIPLES if triples is None else min(max(len(triples), 1), MOST_TRIPLES)
+    if _blurred(rho, count, released) > _BLURRED * model.total:
         triples = []  # decided by the noisy total
-    budget = divided(rho, triples=bool(triples))
+    budget = divided(rho, triples=triples != [])
     if "ones" in budget:
         measure(released, source, parts(budget["ones"], {(c,): 1.0 for c in range(len(domain))}))
         model = believed()
     say("scores of pairs", 0.1)
-    score(released, source, {pair: model.marginal(pair) for pair in pairs}, budget["scores"], "pairs")
-    shares = chosen(_candidates(released, "pairs", wanted, sure=0.0), _precision(budget["first"], released))
+    score(released, source, pairs, model.marginal, budget["scores"], "pairs")
+    shares = chosen(_candidates(released, "pairs", matter, sure=0.0), _precision(budget["first"], released))
     say(f"{len(shares)} of {len(pairs)} pairs", 0.3)
     measure(released, source, parts(budget["first"], shares))
     model = believed()
-    if not triples:
+    if triples == []:
         return model
-    say("scores of triples", 0.5)
-    listed = _promising(triples, released.ties, wanted)
-    score(released, source, {t: model.marginal(t) for t in listed}, budget["again"], "triples")
-    fresh = _excess(_candidates(released, "triples", wanted, sure=_SURE), released)
-    shares = filled([*_measured(released, wanted), *fresh], _precision(budget["second"], released))
+    if triples is None:
+        triples = triples_of(workload, domain, most_tied(released.ties))
+    second, fresh = budget["second"] + budget["again"], list[Candidate]()
+    if triples:
+        say("scores of triples", 0.5)
+        listed = promising(triples, released.ties, matter)
+        score(released, source, listed, model.marginal, budget["again"], "triples")
+        fresh = _excess(_candidates(released, "triples", matter, sure=_SURE), released)
+        second = budget["second"]
+    shares = filled([*_measured(released, matter), *fresh], _precision(second, released))
     say(f"{sum(len(c) == 3 for c in shares)} of {len(triples)} triples", 0.7)
-    measure(released, source, parts(budget["second"], shares))
+    measure(released, source, parts(second, shares))
     say("estimates", 0.9)
     return believed()
-
-
-def default_workload(domain: Domain) -> dict[Columns, float]:
-    """Return every set of three columns, or of all if there are fewer."""
-    return dict.fromkeys(domain.sets(min(3, len(domain))), 1.0)
 
 
 def divided(rho: Fraction, *, triples: bool) -> dict[str, Fraction]:
@@ -246,25 +249,25 @@ def _precision(rho: Fraction, released: Released) -> float:
     return 2 * float(rho) * (released.scale / released.unit.moves) ** 2
 
 
-def _candidates(released: Released, name: str, wanted: Mapping[Columns, float], *, sure: float) -> list[Candidate]:
+def _candidates(released: Released, name: str, matter: Matter, *, sure: float) -> list[Candidate]:
     scores = released.scores[name]
-    matter = weights(wanted, [score.columns for score in scores])
+    weight = matter([score.columns for score in scores])
     return [
         Candidate(
             score.columns,
             released.domain.cells(score.columns),
-            matter[score.columns],
+            weight[score.columns],
             max(score.value - sure * score.deviation, 0.0),
         )
         for score in scores
     ]
 
 
-def _measured(released: Released, wanted: Mapping[Columns, float]) -> list[Candidate]:
+def _measured(released: Released, matter: Matter) -> list[Candidate]:
     """What was measured in the first round, with the precision that it has."""
     precisions = {c: p for c, p in released.evidence.precisions().items() if len(c) > 1}
-    matter = weights(wanted, list(precisions))
-    return [Candidate(c, released.domain.cells(c), matter[c], 0.0, p) for c, p in precisions.items()]
+    weight = matter(list(precisions))
+    return [Candidate(c, released.domain.cells(c), weight[c], 0.0, p) for c, p in precisions.items()]
 
 
 def _excess(candidates: Sequence[Candidate], released: Released) -> list[Candidate]:
@@ -277,17 +280,3 @@ def _excess(candidates: Sequence[Candidate], released: Released) -> list[Candida
         )
         for c in candidates
     ]
-
-
-def _promising(
-    triples: Sequence[Columns], ties: Mapping[Columns, float], wanted: Mapping[Columns, float]
-) -> list[Columns]:
-    """The triples that are scored: all, or if they are too many those whose pairs are tied most."""
-    if len(triples) <= MOST_TRIPLES:
-        return list(triples)
-    matter = weights(wanted, triples)
-
-    def worth(triple: Columns) -> float:
-        return matter[triple] * sum(ties.get(pair, 0.0) for pair in combinations(triple, 2))
-
-    return sorted(sorted(triples, key=worth, reverse=True)[:MOST_TRIPLES])

@@ -16,7 +16,7 @@ All of this is post-processing, so its random numbers keep no secret: they come 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from discreet.marginals.domain import Columns, Domain, Floats
 from discreet.marginals.model import Model
 
 SWEEPS, MOST_SWEEPS = 15, 60
-_WORK = 6_000_000_000  # numbers touched: some twenty seconds of one core
+_WORK = 6_000_000_000  # numbers touched: some seven seconds of one core
 _EACH = 15  # numbers that a row of a set touches beside its logarithms
 LEARNING = 50_000
 """Rows that the model is fitted on, at most; more rows are then drawn from it in batches."""
@@ -35,8 +35,8 @@ _STEP = 0.75  # of a full correction, divided among all that correct one column
 _HALF = 0.5  # added to counts, so that an empty cell has a logarithm
 _FAR = 0.7  # the furthest that one correction goes
 _NEAR = 0.01  # a pair that is nearer to independent than that, in l1, needs no θ
-_TRIPLES = 60
-_BLOCK = 1 << 22  # numbers held at once while a column is drawn
+_PAIRS, _TRIPLES = 1500, 60  # that have a θ, at most, beside those of the tree
+_BLOCK, _AT_ONCE = 1 << 18, 1024  # numbers held while a column is drawn, few enough for a cache; rows, at least
 _GOLDEN = 0.6180339887498949
 
 Codes = NDArray[np.int32]
@@ -113,8 +113,8 @@ class _Chain:
         self.closest = _closest(len(self.domain), information)
         self.logs = [np.log(np.maximum(one / one.sum(), 1e-9)).astype(np.float32) for one in model.ones]
         self.rows = self._planted(model, tree)
-        tied = [sum(column in columns for columns in self.wanted) for column in range(len(self.domain))]
-        self.step, self.least, self.off = _STEP / max(1, *tied), np.inf, 0.0
+        self.tied = [[c for c in self.wanted if column in c] for column in range(len(self.domain))]
+        self.step, self.least, self.off = _STEP / max(1, *map(len, self.tied)), np.inf, 0.0
 
     def learn(self) -> None:
         """One sweep with corrections. If it led away from the wanted counts, the next corrects half as much."""
@@ -127,15 +127,15 @@ class _Chain:
     def sweep(self, *, learning: bool) -> None:
         """Draw every column anew."""
         for column in np.argsort(self.stream.uniform(len(self.domain))).tolist():
-            tied = [columns for columns in self.wanted if column in columns]
             if learning:
-                for columns in tied:
+                for columns in self.tied[column]:
                     self._correct(columns)
-            self._draw(column, tied)
+            self._draw(column, self.tied[column])
 
     def _correct(self, columns: Columns) -> None:
-        present = self.domain.count(self.rows, columns)
         wanted = self.wanted[columns]
+        place = _place(self.rows, columns, self.domain)
+        present = np.bincount(place, minlength=wanted.size).reshape(wanted.shape)
         self.off += float(np.abs(present - wanted).sum())
         step = self.step * np.log((wanted + _HALF) / (present + _HALF))
         self.theta[columns] += np.clip(step, -_FAR, _FAR).astype(np.float32)
@@ -144,17 +144,21 @@ class _Chain:
         quantiles = self._quantiles(column)
         tables = [(self._others(columns, column), self._facing(columns, column)) for columns in tied]
         levels = self.domain.sizes[column]
-        block = max(1, _BLOCK // levels)
+        block = max(_AT_ONCE, _BLOCK // levels)
+        taken = np.empty((min(block, self.size), levels), np.float32)
         for start in range(0, self.size, block):
-            part = slice(start, start + block)
-            logits = np.tile(self.logs[column], (len(self.rows[part]), 1))
+            part = slice(start, min(start + block, self.size))
+            size = part.stop - start
+            logits = np.tile(self.logs[column], (size, 1))
             for place, table in tables:
-                logits += table[place[part]]
-            logits -= logits.max(axis=1, keepdims=True)
-            np.exp(logits, out=logits)
-            np.cumsum(logits, axis=1, out=logits)
-            below = logits < (quantiles[part] * logits[:, -1])[:, None]
-            self.rows[part, column] = np.minimum(below.sum(axis=1), levels - 1)
+                logits += np.take(table, place[part], axis=0, out=taken[:size], mode="clip")
+            weight = np.ascontiguousarray(logits.T)  # level by level: sums over levels run along all rows at once
+            weight -= weight.max(axis=0)
+            np.exp(weight, out=weight)
+            for level in range(1, levels):
+                weight[level] += weight[level - 1]
+            below = weight < quantiles[part] * weight[-1]
+            self.rows[part, column] = np.minimum(below.sum(axis=0), levels - 1)
 
     def _others(self, columns: Columns, column: int) -> NDArray[np.int64]:
         """Of every row, the place of its other columns in a table that faces one column."""
@@ -169,14 +173,14 @@ class _Chain:
     def _quantiles(self, column: int) -> NDArray[np.float32]:
         nearest = self.closest[column]
         place = _place(self.rows, nearest, self.domain)
-        order = np.lexsort((self.stream.uniform(self.size), place))
+        order = np.argsort(place + self.stream.uniform(self.size))  # at random among those of one place
         quantiles = np.empty(self.size, np.float32)
         start = self.stream.uniform(1)[0]
         quantiles[order] = (np.arange(self.size) * _GOLDEN + start) % 1.0
         return quantiles
 
     def _planted(self, model: Model, tree: list[tuple[int, int]]) -> Codes:
-        rows = np.zeros((self.size, len(self.domain)), np.int32)
+        rows: Codes = np.zeros((self.size, len(self.domain)), np.int32, order="F")  # by columns, as they are read
         root = tree[0][0] if tree else 0
         share = np.cumsum(model.ones[root]) / model.ones[root].sum()
         even = (np.arange(self.size) + 0.5) / self.size
@@ -190,10 +194,13 @@ class _Chain:
         return rows
 
 
-def _place(rows: Codes, columns: list[int], domain: Domain) -> NDArray[np.int64]:
+def _place(rows: Codes, columns: Sequence[int], domain: Domain) -> NDArray[np.int64]:
     """Of every row, its cell of a marginal."""
-    codes = [rows[:, column] for column in columns]
-    return np.asarray(np.ravel_multi_index(codes, domain.shape(columns)), np.int64)
+    place = np.zeros(len(rows), np.int64)
+    for column in columns:
+        place *= domain.sizes[column]
+        place += rows[:, column]
+    return place
 
 
 def _ascending(edge: tuple[int, int]) -> tuple[int, int]:
@@ -203,11 +210,17 @@ def _ascending(edge: tuple[int, int]) -> tuple[int, int]:
 def _tree(model: Model) -> tuple[list[tuple[int, int]], dict[Columns, float]]:
     """The spanning tree of largest mutual information, from parent to child, and the information of all pairs."""
     information = {pair: _information(table) for pair, table in model.pairs.items()}
-    reached, edges = {0}, []
-    while len(reached) < len(model.domain):
-        pair = max((p for p in information if (p[0] in reached) != (p[1] in reached)), key=information.__getitem__)
-        edges.append((pair[0], pair[1]) if pair[0] in reached else (pair[1], pair[0]))
-        reached |= set(pair)
+    width = len(model.domain)
+    near, best, parent = np.full((width, width), -np.inf), np.full(width, -np.inf), np.zeros(width, np.int64)
+    for pair, value in information.items():
+        near[pair] = near[pair[::-1]] = value
+    outside, child, edges = np.ones(width, bool), 0, []
+    for _ in range(width - 1):
+        outside[child] = False
+        better = near[child] > best
+        best, parent = np.where(better, near[child], best), np.where(better, child, parent)
+        child = int(np.where(outside, best, -np.inf).argmax())
+        edges.append((int(parent[child]), child))
     return edges, information
 
 
@@ -236,12 +249,10 @@ def _targets(
     """The counts that rows should have, and θ to start with: that of the tree."""
     wanted: dict[Columns, Floats] = {}
     theta: dict[Columns, NDArray[np.float32]] = {}
-    for pair, table in model.pairs.items():
-        goal = table * (size / max(float(table.sum()), 1e-12))
-        expected = np.multiply.outer(goal.sum(axis=1), goal.sum(axis=0)) / size
-        if pair not in tree and np.abs(goal - expected).sum() <= _NEAR * size:
-            continue
-        wanted[pair] = goal
+    goals = {pair: table * (size / max(float(table.sum()), 1e-12)) for pair, table in model.pairs.items()}
+    for pair in _tied(goals, size, tree):
+        goal = wanted[pair] = goals[pair]
+        expected = _expected(goal, size)
         start = np.log((goal + 0.05) / (expected + 0.05)) if pair in tree else np.zeros(goal.shape)
         theta[pair] = start.astype(np.float32)
         if pair in model.impossible:
@@ -251,6 +262,18 @@ def _targets(
         wanted[triple] = table * (size / max(float(table.sum()), 1e-12))
         theta[triple] = np.zeros(table.shape, np.float32)
     return wanted, theta
+
+
+def _expected(goal: Floats, size: int) -> Floats:
+    return np.asarray(np.multiply.outer(goal.sum(axis=1), goal.sum(axis=0)) / size, float)
+
+
+def _tied(goals: Mapping[Columns, Floats], size: int, tree: set[tuple[int, int]]) -> list[Columns]:
+    """The pairs that need a θ: those of the tree, and those that are far from independent."""
+    off = {pair: float(np.abs(goal - _expected(goal, size)).sum()) for pair, goal in goals.items()}
+    far = [pair for pair in goals if pair not in tree and off[pair] > _NEAR * size]
+    kept = {*tree, *sorted(far, key=lambda pair: -off[pair])[:_PAIRS]}
+    return [pair for pair in goals if pair in kept]
 
 
 def _strongest(model: Model) -> list[Columns]:

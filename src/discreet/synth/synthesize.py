@@ -59,7 +59,7 @@ class _Order:
     rho: Fraction
     promise: str
     workload: dict[Columns, float] | None
-    prior: Any
+    prior: Mapping[str, Any] | None
     impossible: tuple[str, ...]
     persons: bool
     text: str
@@ -89,6 +89,10 @@ def synthesize(
     and married". With `persons` rows have ids, as many to an id as persons have rows. `rows` is how many rows come
     out, and `seed` which; neither costs anything. `progress(what, share)` is told how far it is.
     """
+    if progress is not None and not callable(progress):
+        raise ParameterError(
+            f"progress is called with what is done and the share of it, and {progress!r} cannot be."
+        )
     order = _ordered(vault, columns, epsilon, delta, workload, prior, bins, impossible, persons)
     size = None if rows is None else whole(rows, "rows")
     known = vault.ledger.standing(order.text, analyst=vault._analyst, purpose=vault._purpose)
@@ -115,9 +119,11 @@ def _ordered(
             "a synthetic table adds up many small losses, which takes a budget with δ: seal the vault with "
             'Budget(epsilon=2, delta="1e-9"), or amend it: vault.ledger.amend(Budget(…)).'
         )
-    names = list(columns) if columns is not None else _closed(description)
+    names = _closed(description) if columns is None else columns if isinstance(columns, str) else list(columns)
     fine = binning.fine_axes(description, names, bins)
-    binning.check(fine)
+    given = {name.casefold() for name in bins or {}}
+    kept = frozenset(axis.name for axis in fine if axis.name.casefold() in given)
+    binning.check(fine, kept, description)
     if persons:
         whose.check(description)
     rho = rho_of(epsilon, delta)
@@ -136,14 +142,9 @@ def _ordered(
     digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     ids = " with persons" * persons
     text = f"synthetic table over {', '.join(domain.names)}{ids} [rho {rho}, {digest}]"
-    kept = frozenset(axis.name for axis in fine if axis.name in {_known(name, domain) for name in bins or {}})
     promise = "" if delta is None else f"ε = {epsilon} at δ = {delta}"
     known = asked.text(description, text)
-    return _Order(description, fine, kept, rho, promise, wanted, prior, conditions, persons, known)
-
-
-def _known(name: str, domain: Domain) -> str:
-    return next((known for known in domain.names if known.casefold() == name.casefold()), name)
+    return _Order(description, fine, kept, rho, promise, wanted, public, conditions, persons, known)
 
 
 def _closed(description: Description) -> list[str]:
@@ -203,7 +204,7 @@ def _released(vault: Vault, order: _Order, progress: Progress | None) -> Synthet
     ]
     axes = tuple(axis for axis, _ in cut)
     released = Released(_domain(axes), unit, float(UNIT), [m for _, m in cut], test_bits=fine.test_bits)
-    known = None if order.prior is None else priors.of_rows(order.prior, axes, description)[0]
+    known = None if order.prior is None else binning.placed(order.prior, order.fine, axes)
     if "rest" in first:
         fitting.rounds(
             released,

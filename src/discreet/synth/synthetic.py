@@ -14,6 +14,7 @@ tests/synth/test_synthetic.py.
 from __future__ import annotations
 
 import html
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,7 +34,7 @@ from discreet.synth.constraints import masks
 from discreet.synth.fitting import Score
 from discreet.synth.rows import Codes, sample
 from discreet.vault.bill import Bill
-from discreet.vault.description import Description
+from discreet.vault.description import UNIT, Description
 from discreet.vault.label import Label
 
 if TYPE_CHECKING:
@@ -95,6 +96,14 @@ class Synthetic:
             prior=prior_pairs(self.prior, self.domain),
             impossible=masks(self.impossible, self.axes, self.description),
         )
+
+    def scored(self, columns: Columns) -> Floats:
+        """Return the table of three columns whose distance was scored, rounded as it was then."""
+        return np.rint(self._before.marginal(columns) * UNIT) / UNIT
+
+    @cached_property
+    def _before(self) -> Model:
+        return self.model_of(self.stages["triples"])
 
     @property
     def total(self) -> float:
@@ -232,8 +241,8 @@ class Synthetic:
         triples = len({m.columns for m in self.measurements if len(m.columns) == 3})
         lines = [
             f"A synthetic {self.description.name}: {len(self.axes)} columns, about {self.total:,.0f} rows.",
-            f"Measured: {len(self.axes)} columns, {pairs} of {len(self.domain.sets(2))} pairs, "
-            f"{triples} of {len(self.domain.sets(3))} triples.",
+            f"Measured: {len(self.axes)} columns, {pairs} of {math.comb(len(self.axes), 2):,} pairs, "
+            f"{triples} of {math.comb(len(self.axes), 3):,} triples.",
             f"It cost {self.cost.spent}; {self.cost.left}." + (" Answered from the record: free." * self.free),
             *self.notes,
         ]

@@ -1,0 +1,63 @@
+// What a question is about: labels or numbers, words of an alphabet, or any texts. As in Python's discreet.local.domains.
+
+import { bigEndian } from "./draws.js";
+import { sha256 } from "./sha256.js";
+import { fingerprint } from "./protocols/hashed.js";
+import { symbolsOf } from "./protocols/words.js";
+
+const TEXTS = ["cms", "hcms", "rappor"];
+const utf8 = new TextEncoder();
+
+/** Something is wrong with a collection. The message says what to do. */
+export class CollectionError extends Error {}
+
+/** The domain of a collection's text, if its protocol is for such values. */
+export function domainOf(written, made) {
+  if (!Array.isArray(written) && "letters" in written) {
+    const alphabet = { letters: written.letters, length: Number(written.length) };
+    const letters = [...alphabet.letters];
+    const mine = new Set(letters).size === letters.length && made.words;
+    if (!mine || made.words.symbols !== letters.length + 2 || made.words.length !== alphabet.length)
+      throw new CollectionError("the protocol is for other words than those of the alphabet");
+    return { labels: null, digest: null, alphabet };
+  }
+  if (!Array.isArray(written) && "texts" in written) {
+    if (written.texts !== "utf-8" || made.domain !== 0 || !TEXTS.includes(made.name))
+      throw new CollectionError("the protocol is not for an open dictionary of texts");
+    return { labels: null, digest: null, alphabet: null };
+  }
+  const labels = Array.isArray(written) ? written : null;
+  const size = labels ? labels.length : Number(written.size);
+  if (size !== made.domain || size === 0)
+    throw new CollectionError(`the protocol is for ${made.domain} values, and the domain has another number`);
+  return { labels, digest: labels ? null : (written.sha256 ?? null), alphabet: null };
+}
+
+/** A value as the protocol takes it, and the key that its permanent answer is settled with. */
+export function oneOf(collection, value) {
+  if (collection.randomiser.domain) return atPlace(placeOf(collection, value));
+  const text = typeof value === "string" ? value : collection.null;
+  if (text === null) throw new CollectionError("the value is no text, and the collection has none for that");
+  if (collection.alphabet) {
+    const held = symbolsOf(text, collection.alphabet.letters, collection.alphabet.length);
+    return { held, key: sha256(held) };
+  }
+  const bytes = utf8.encode(text);
+  return { held: fingerprint(bytes), key: sha256(bytes) };
+}
+
+/** The same for a value that is known by its place. */
+export const atPlace = (place) => ({ held: place, key: bigEndian(place, 8) });
+
+/** The number of a value. What is no value is null, if the collection has a label for that. */
+export function placeOf(collection, value) {
+  const { labels, digest, randomiser: made } = collection;
+  if (!labels) {
+    if (digest === null && Number.isInteger(value) && value >= 0 && value < made.domain) return value;
+    throw new CollectionError(digest ? "use withLabels(collection, labels) first" : "the value is not in the domain");
+  }
+  const place = labels.indexOf(value);
+  if (place >= 0) return place;
+  if (collection.null !== null) return labels.indexOf(collection.null);
+  throw new CollectionError("the value is not in the domain, and the collection has no label for that");
+}

@@ -1,0 +1,179 @@
+"""What the commands of `discreet local` read alike: signed collections, keys, lists of values, states.
+
+A collection is a file that was signed; the key that it is checked with lies beside it, with the ending .pub, if
+--public names no other. Tested in tests/cli/test_local.py.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from discreet.local.aggregator import Aggregator
+    from discreet.local.contract import Coded
+    from discreet.local.descriptor import Collection
+
+File = Annotated[Path, typer.Argument(metavar="COLLECTION", help="A signed collection, as design wrote it.")]
+Public = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="The key that signed it; COLLECTION.pub if unsaid.")
+]
+Labels = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="The labels of a domain that the collection only names by hash."),
+]
+Delta = Annotated[str, typer.Option(help="The δ of the shuffled guarantee.")]
+Liars = Annotated[str, typer.Option(help="The fraction of devices that may lie.")]
+Confidence = Annotated[str, typer.Option(help="How often an interval holds the truth.")]
+
+
+def opened(
+    file: Path, public: Path | None, labels: Path | None = None, *, on: date | None = None, named: bool = True
+) -> Collection:
+    """Return the collection of a file, if its key signed it.
+
+    `on` is the day on which it must not have ended; `named=False` is for work that needs no labels.
+    """
+    from discreet.local.signing import opened as verified
+
+    key = public or file.with_suffix(".pub")
+    public_key = next(_keys("--public", key), b"").ljust(32, b"\0")
+    collection = verified(_read("COLLECTION", file), public_key, today=on or date.min)
+    if labels is not None:
+        return collection.with_labels(lines(labels))
+    if named and collection.digest is not None:
+        raise DiscreetError(f"The labels of {collection.name!r} are not in {file}: name their file, --labels FILE")
+    return collection
+
+
+def signing_key(file: Path) -> tuple[bytes, bytes]:
+    """Return the private and the public key of a file. One that is not there is written, for its owner alone."""
+    from discreet.local.signing import new_key
+
+    if not file.exists():
+        private, public = new_key()
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+            out.write(f"{private.hex()}\n{public.hex()}\n")
+        return private, public
+    keys = [*_keys("--key", file)]
+    if len(keys) != 2:
+        raise DiscreetError(
+            f"--key {file} is no key to sign with: it has a private and a public one, in two lines."
+        )
+    return keys[0], keys[1]
+
+
+def lines(file: Path, column: str | None = None) -> list[str]:
+    """Return the lines of a text, or a column of a CSV, as they are.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     place = Path(folder) / "some.csv"
+    ...     _ = place.write_text("who,what\\n1,yes\\n2,no\\n")
+    ...     lines(place), lines(place, "what")
+    (['who,what', '1,yes', '2,no'], ['yes', 'no'])
+    """
+    text = _read("FILE", file)
+    try:
+        rows = text.decode().splitlines()
+    except UnicodeDecodeError:
+        raise DiscreetError(f"{file} is no text in UTF-8.") from None
+    if column is None:
+        return rows
+    table = csv.DictReader(rows)
+    if column not in (table.fieldnames or ()):
+        raise DiscreetError(f"{file} has no column {column!r}. It has: {', '.join(table.fieldnames or ())}")
+    return [row[column] or "" for row in table]
+
+
+def coded(collection: Collection, values: Sequence[str]) -> Coded:
+    """Return values as the protocol takes them; one that is none is the collection's null, or refused by line."""
+    import numpy as np
+
+    from discreet.local.domains import Labels as Listed
+
+    domain = collection.domain
+    if not isinstance(domain, Listed):
+        return domain.coded(values)
+    labels = domain.labels or [str(place) for place in range(domain.size)]
+    places = {label: place for place, label in enumerate(labels)}
+    other = places.get(collection.null) if collection.null is not None else None
+    found = [places.get(value, other) for value in values]
+    if None in found:
+        where = found.index(None)
+        raise DiscreetError(
+            f"Value {where + 1} of {len(values):,} is not in the domain of {collection.name!r}. Design it with a "
+            "label for what is none: --null LABEL"
+        )
+    return np.array(found, np.int64)
+
+
+def state(file: Path, collection: Collection) -> Aggregator:
+    """Return the counts that a file holds."""
+    from discreet.local.aggregator import Aggregator
+
+    return Aggregator.read(_read("STATE", file), collection)
+
+
+def day(option: str, written: str | None) -> date | None:
+    """Return a day.
+
+    >>> day("--day", "2026-05-01")
+    datetime.date(2026, 5, 1)
+    """
+    try:
+        return None if written is None else date.fromisoformat(written)
+    except ValueError:
+        raise DiscreetError(f"{option} {written} is no day: write it as {option} 2026-05-01") from None
+
+
+def replaced(file: Path, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    part = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        part.write_bytes(data)
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def one_report(collection: Collection) -> Collection:
+    """Return the collection as a rehearsal counts it: whatever their number, answers are shown."""
+    return replace(collection, minimum_cohort=1)
+
+
+def chunks(count: int, size: int = 1 << 17) -> Iterator[slice]:
+    """Return pieces of work.
+
+    >>> [*chunks(5, 2)]
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 6, None)]
+    """
+    return (slice(start, start + size) for start in range(0, count, size))
+
+
+def _read(option: str, file: Path) -> bytes:
+    if not file.is_file():
+        raise DiscreetError(f"{option}: there is no file {file}.")
+    return file.read_bytes()
+
+
+def _keys(option: str, file: Path) -> Iterator[bytes]:
+    for line in _read(option, file).decode("ascii", "replace").split():
+        try:
+            key = bytes.fromhex(line)
+        except ValueError:
+            key = b""
+        if len(key) != 32:
+            raise DiscreetError(
+                f"{option} {file} is no key: one has 64 hexadecimal digits, as discreet local design writes it."
+            )
+        yield key

@@ -1,0 +1,262 @@
+"""A question to devices, from its design to its estimates, as a telemetry team types it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from discreet import noise
+from discreet.cli import conversation
+from tests.cli.desk import run, told
+
+DAYS = ("--from", "2026-01-01", "--to", "2026-12-31")
+MAY = ("--day", "2026-05-04")
+ANSWERS = "who,cheated\n" + "\n".join(f"{i},{'yes' if i % 5 == 0 else 'no'}" for i in range(5000)) + "\n"
+
+
+def designed(*options: str, name: str = "cheating") -> Result:
+    return run("local", "design", name, *DAYS, "--key", "survey.key", "--out", f"{name}.json", *options)
+
+
+@pytest.fixture(scope="module")
+def signed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("signed")
+    names = {"--key": "survey.key", "--out": "cheating.json"}
+    places = [str(each) for option, name in names.items() for each in (option, folder / name)]
+    made = run("local", "design", "cheating", *DAYS, *places, "--values", "yes,no", "--epsilon", "2")
+    assert made.exit_code == 0, made.output
+    (folder / "answers.csv").write_text(ANSWERS, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def survey(signed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a signed survey of yes and no, and answers to it of which a fifth are yes."""
+    shutil.copytree(signed, tmp_path / "survey")
+    monkeypatch.chdir(tmp_path / "survey")
+    return Path("cheating.json")
+
+
+def encoded(survey: Path, *options: str, out: str = "may.batch") -> Result:
+    with noise.deterministic(4):
+        return run("local", "encode", survey, "answers.csv", "--column", "cheated", "--out", out, *MAY, *options)
+
+
+def counted(survey: Path, *sources: str, state: str = "may.state") -> Result:
+    return run("local", "aggregate", survey, *sources, "--state", state)
+
+
+def test_from_a_design_to_estimates_and_the_three_promises(survey: Path) -> None:
+    assert encoded(survey).exit_code == 0
+    assert "5,000 reports" in counted(survey, "may.batch").stdout
+    found = run("local", "estimate", survey, "may.state", "--csv", "may.csv", "--plot", "may.svg")
+    assert found.exit_code == 0, found.output
+    for words in ("unbiased", "consistent", "liars", "interval of 0.95", "Local: ", "Lifetime: ", "Shuffled: "):
+        assert words in found.stdout
+    assert "<svg" in Path("may.svg").read_text(encoding="utf-8")
+    document = told("local", "estimate", survey, "may.state")
+    shares = {row["value"]: row for row in document["values"]}
+    assert abs(shares["yes"]["unbiased"] - 0.2) < 0.06  # five standard errors
+    assert shares["yes"]["low"] < shares["yes"]["unbiased"] < shares["yes"]["high"]
+    assert shares["yes"]["consistent"] + shares["no"]["consistent"] == pytest.approx(1)
+    assert (document["epsilon"], document["lifetime_epsilon"]) == ("2", "2")
+    assert float(document["shuffled_epsilon"]) < 0.3
+    assert document["shuffled_among"] == 4950  # a hundredth may lie
+    with open("may.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["value"] for row in rows] == ["yes", "no"]
+    assert float(rows[0]["unbiased"]) == shares["yes"]["unbiased"]
+
+
+def test_the_protocol_is_chosen_and_the_reason_told(survey: Path) -> None:
+    made = designed("--size", "1000", "--epsilon", "1", name="pages")
+    assert made.exit_code == 0, made.output
+    for words in (
+        "projective: it reaches",
+        "n·Var",
+        "hadamard",
+        "Local: ",
+        "Lifetime: ",
+        "Shuffled: ",
+        "pages.pub",
+    ):
+        assert words in made.stdout
+    written = json.loads(Path("pages.json").read_text())
+    assert json.loads(written["collection"])["protocol"] == "projective"
+    few = run("local", "design", "few", *DAYS, "--key", "survey.key", "--out", "few.json", "--size", "1000",
+              "--epsilon", "1", "--bits", "10", "--json")  # fmt: skip
+    assert json.loads(few.stdout)["protocol"] == "hadamard"
+    assert oct(os.stat("survey.key").st_mode)[-3:] == "600"
+
+
+def test_a_life_in_two_steps_costs_what_was_asked(survey: Path) -> None:
+    terms = ("--values", "a,b,c", "--epsilon", "1", "--policy", "two-step")
+    assert "--lifetime 2" in designed(*terms, name="daily").stderr
+    made = told(
+        "local", "design", "daily", *DAYS, "--key", "survey.key", "--out", "daily.json", *terms, "--lifetime", "2"
+    )
+    assert (made["epsilon"], made["lifetime_epsilon"], made["protocol"]) == ("1", "2", "two-step-grr")
+
+
+def test_a_device_answers_the_same_question_the_same_way(survey: Path) -> None:
+    designed("--values", "yes,no", "--epsilon", "1", "--policy", "memoised", name="memory")
+    Path("three.txt").write_text("yes\nno\nyes\n")
+    reports = []
+    for day in ("2026-05-04", "2026-05-05"):
+        through = ("--devices", "phones", "--day", day)
+        made = run("local", "encode", "memory.json", "three.txt", "--out", f"{day}.batch", *through)
+        assert made.exit_code == 0, made.output
+        data = Path(f"{day}.batch").read_bytes()[11:]
+        reports.append([data[start + 25 : start + 26] for start in range(0, len(data), 26)])
+    assert reports[0] == reports[1]
+    assert len(reports[0]) == len(list(Path("phones").iterdir())) == 3
+
+
+def test_a_device_that_has_spent_its_life_is_silent(survey: Path) -> None:
+    Path("one.txt").write_text("yes\n")
+    once = ("local", "encode", survey, "one.txt", "--devices", "phones")
+    assert run(*once, "--out", "a.batch", "--day", "2026-05-04").exit_code == 0
+    again = run(*once, "--out", "b.batch", "--day", "2026-06-04")
+    assert again.exit_code == conversation.OVERSPENT
+    assert not Path("b.batch").exists()
+
+
+def test_servers_add_up_and_nothing_is_counted_twice_unasked(survey: Path) -> None:
+    encoded(survey, out="north.batch")
+    encoded(survey, out="south.batch")
+    for place in ("north", "south"):
+        assert counted(survey, f"{place}.batch", state=f"{place}.state").exit_code == 0
+    both = told("local", "aggregate", survey, "north.state", "south.state", "--state", "all.state")
+    assert (both["reports"], both["refused"], both["repeated"]) == (10_000, {}, 0)
+    again = counted(survey, "north.batch", state="all.state")
+    assert again.exit_code == conversation.BAD_INPUT
+    assert "--add" in again.stderr
+    assert told("local", "aggregate", survey, "north.batch", "--state", "all.state", "--add")["reports"] == 15_000
+
+
+def test_what_is_no_report_is_refused_and_counted(survey: Path) -> None:
+    encoded(survey)
+    data = bytearray(Path("may.batch").read_bytes())
+    data[-1] = 7  # no answer of a survey of two
+    Path("bad.batch").write_bytes(bytes(data) + b"what is this?")
+    assert told("local", "aggregate", survey, "bad.batch", "--state", "bad.state") == {
+        "reports": 4999,
+        "new": 4999,
+        "refused": {"malformed": 1, "invalid payload": 1},
+        "repeated": 0,
+        "file": "bad.state",
+    }
+
+
+def test_too_few_reports_are_not_estimated(survey: Path) -> None:
+    Path("answers.csv").write_text(ANSWERS[:200].rpartition("\n")[0] + "\n")
+    encoded(survey)
+    counted(survey, "may.batch")
+    refused = run("local", "estimate", survey, "may.state")
+    assert refused.exit_code == conversation.REFUSED
+    assert "promised to wait for 100" in refused.stderr
+
+
+def test_a_changed_collection_is_not_believed(survey: Path) -> None:
+    text = survey.read_text()
+    survey.write_text(text.replace("2026-12-31", "2027-12-31"))
+    refused = encoded(survey)
+    assert refused.exit_code == conversation.BAD_INPUT
+    assert "signature" in refused.stderr
+    assert not Path("may.batch").exists()
+
+
+def test_a_rehearsal_lays_estimates_beside_the_truth(survey: Path) -> None:
+    Path("students.csv").write_text("value,count\nyes,1000\nno,4000\n")
+    with noise.deterministic(3):
+        shown = run("local", "simulate", survey, "--population", "students.csv", "--plot", "rehearsal.svg")
+    assert shown.exit_code == 0, shown.output
+    for words in ("0.2000", "0.8000", "truth", "Intervals hold the truth", "Local: ", "Shuffled: ", "lie (50)"):
+        assert words in shown.stdout
+    assert "Rehearsal of" in Path("rehearsal.svg").read_text(encoding="utf-8")
+    terms = ("--size", "50", "--epsilon", "2", "--devices", "20000", "--population", "uniform", "--lying", "0.05")
+    with noise.deterministic(3):
+        lied = told("local", "simulate", *terms)
+    assert lied["lying"] == 1000
+    assert max(row["estimate"] for row in lied["values"]) > 0.08  # of which 0.02 are true
+    assert len(lied["values"]) == 50
+
+
+def test_words_that_nobody_listed_are_found(survey: Path) -> None:
+    made = designed(
+        "--alphabet", "abc", "--length", "3", "--protocol", "prefix-tree", "--epsilon", "4", name="words"
+    )
+    assert made.exit_code == 0, made.output
+    Path("words.txt").write_text("cab\n" * 6000 + "bac\n" * 4000)
+    with noise.deterministic(2):
+        run("local", "encode", "words.json", "words.txt", "--out", "words.batch", *MAY)
+    counted(Path("words.json"), "words.batch", state="words.state")
+    found = told("local", "estimate", "words.json", "words.state")
+    assert [row["value"] for row in found["values"]][:2] == ["cab", "bac"]
+    assert found["values"][0]["consistent"] is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (("design", "x", "--epsilon", "1", "--values", "a,b", "--size", "3"), "one of --values"),
+        (("design", "x", "--epsilon", "1", "--values", "a,b", "--lifetime", "3"), "--policy two-step"),
+        (("design", "x", "--epsilon", "1", "--size", "9", "--protocol", "grr", "--bits", "9"), "--bits is for"),
+        (("design", "x", "--epsilon", "0", "--values", "a,b"), "epsilon"),
+        (("encode", "cheating.json", "gone.txt", "--out", "a.batch"), "there is no file gone.txt"),
+        (("encode", "cheating.json", "answers.csv", "--out", "no/folder.batch"), "--out"),
+        (("encode", "cheating.json", "answers.csv", "--column", "lied", "--out", "a.batch"), "who, cheated"),
+        (("encode", "cheating.json", "answers.csv", "--out", "a.batch"), "Value 1 of 5,001"),
+        (("encode", "cheating.json", "answers.csv", "--out", "a.batch", "--day", "May"), "--day 2026-05-01"),
+        (("encode", "cheating.json", "answers.csv", "--out", "a.batch", "--day", "2025-05-01"), "collects from"),
+        (("aggregate", "cheating.json", "gone.batch", "--state", "a.state"), "Nothing was counted"),
+        (("estimate", "cheating.json", "answers.csv"), "no state"),
+        (("estimate", "cheating.json", "answers.csv", "--plot", "shares.gif"), ".svg"),
+        (("estimate", "cheating.json", "answers.csv", "--public", "answers.csv"), "no key"),
+        (("simulate",), "--size 1000"),
+        (("simulate", "--size", "10", "--population", "normal"), "zipf"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_made(survey: Path, typed: tuple[str, ...], words: str) -> None:
+    more = (*DAYS, "--key", "new.key", "--out", "new.json") if typed[0] == "design" else ()
+    day = MAY if typed[0] == "encode" and "--day" not in typed else ()
+    before = sorted(os.listdir())
+    refused = run("local", *typed, *more, *day)
+    assert refused.exit_code == conversation.BAD_INPUT, refused.output
+    assert words in " ".join(refused.stderr.split())
+    assert sorted(os.listdir()) == before
+
+
+def test_a_collection_is_never_written_over(survey: Path) -> None:
+    again = designed("--values", "yes,no", "--epsilon", "9")
+    assert again.exit_code == conversation.BAD_INPUT
+    assert "never change" in again.stderr
+
+
+def test_help_has_examples() -> None:
+    for command in ("design", "simulate", "encode", "aggregate", "estimate"):
+        said = run("local", command, "--help")
+        assert said.exit_code == 0
+        assert f"discreet local {command}" in said.stdout
+    assert "estimate" in run("local").stdout + run("local").stderr
+
+
+def test_the_commands_of_the_tutorial_work_as_they_stand(survey: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "tutorials" / "university-survey.md"
+    (block,) = re.findall(r"^```console\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    for left_over in (survey, survey.with_suffix(".pub"), Path("survey.key")):
+        left_over.unlink()
+    typed = [shlex.split(line)[2:] for line in block.splitlines()]
+    assert len(typed) == 5
+    for command in typed:
+        done = run(*command)
+        assert done.exit_code == 0, done.output
+    assert {"rehearsal.png", "shares.csv", "autumn.state"} < set(os.listdir())
