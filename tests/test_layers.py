@@ -144,7 +144,7 @@ def test_a_vault_loads_nothing_that_stands_on_it() -> None:
     assert not [name for name in loaded.split() if name.startswith(("discreet.oracle", "discreet.synth"))]
 
 
-PACKAGES = ("noise", "privacy", "mechanisms", "oracle", "synth", "audit")
+PACKAGES = ("noise", "privacy", "mechanisms", "oracle", "synth", "local", "audit")
 
 
 @pytest.mark.parametrize("name", ["discreet", *(f"discreet.{package}" for package in PACKAGES)])

@@ -11,6 +11,7 @@
     mechanisms   one private release each
     oracle       many queries, few of them paid: vault.oracle, and multiplicative weights, MWEM, BLR
     synth        rows that nobody lived, with the marginals of those who did: vault.synthesize
+    local        devices that trust nobody: protocols, clients, servers
     plots        pictures of costs and risks (needs `discreet[plots]`)
     audit        attacks on all of these, and on anything else that claims to be private
 
@@ -28,7 +29,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet import audit, errors, mechanisms, noise, oracle, plots, privacy, synth
+    from discreet import audit, errors, local, mechanisms, noise, oracle, plots, privacy, synth
     from discreet.ledger import Budget, Ledger
     from discreet.vault.builder import select, where
     from discreet.vault.release import Release
@@ -66,6 +67,7 @@ __all__ = [
     "__version__",
     "audit",
     "errors",
+    "local",
     "mechanisms",
     "noise",
     "oracle",

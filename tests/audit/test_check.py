@@ -15,11 +15,15 @@ import pytest
 from discreet import mechanisms, noise, privacy
 from discreet.audit.check import Filter, check_mechanism
 from discreet.audit.pairs import pairs, sensitivity_of
+from discreet.audit.protocols import protocols
 from discreet.audit.shipped import public_mechanisms, shipped
 from discreet.audit.subject import Subject
 from discreet.errors import DiscreetError, ParameterError
+from discreet.local.registry import PROTOCOLS
+from discreet.local.twostep import TwoStepGRR
 from discreet.mechanisms import Exact, Exponential, Gaussian, Laplace, Mechanism, Sensitivity, Sparse
 from discreet.mechanisms.exact import _open, added, admit
+from discreet.privacy import Pure
 
 SAMPLES = 4_000
 
@@ -38,6 +42,25 @@ def test_no_public_mechanism_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(sys.modules["discreet.audit.shipped"], "_EXAMPLES", {Laplace: (Laplace(1),)})
     with pytest.raises(DiscreetError, match="no example of AboveThreshold"):
         shipped()
+
+
+def test_no_local_protocol_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PROTOCOLS, "telepathy", "discreet.local.telepathy:Telepathy")
+    with pytest.raises(DiscreetError, match="no example of telepathy"):
+        shipped()
+
+
+def test_a_permanent_answer_that_costs_more_than_a_life_is_caught() -> None:
+    """Reports of two steps may be private while what they are drawn from is not: the attack looks at both."""
+
+    class Thinner(TwoStepGRR):
+        @property
+        def lifetime(self) -> Pure:
+            return self.loss
+
+    reports, permanent = protocols([Thinner.for_losses(3, lifetime=2, each=1)]).values()
+    assert not check_mechanism(reports, samples=SAMPLES).caught
+    assert check_mechanism(permanent, samples=SAMPLES).caught
 
 
 @pytest.mark.parametrize("mechanism", [x for x in shipped().values() if isinstance(x, Mechanism)], ids=repr)

@@ -11,6 +11,8 @@ import pytest
 from discreet import privacy
 from discreet.errors import LedgerUnavailable
 from discreet.ledger import Budget, Ledger
+from discreet.ledger.entry import sealed
+from discreet.ledger.sqlite import SQLiteStore
 
 from .processes import Tell, TracedStore, alone
 
@@ -161,3 +163,23 @@ def test_an_interrupted_transaction_leaves_nothing(tmp_path: Path) -> None:
         assert ledger.reserve(TENTH, question="?").number == 2
         assert broken.balance().remaining == Fraction(9, 10)
         broken.close()
+
+
+def test_an_entry_whose_transaction_was_interrupted_was_never_written(tmp_path: Path) -> None:
+    path = tmp_path / "people.ledger"
+    with Ledger.create(path, Budget(1)) as ledger:
+        before = ledger.head()
+        entry = sealed(before.hash, 2, "2026-01-01T00:00:00.000000Z", "charge", {"question": "?"})
+        store = SQLiteStore(path)
+
+        def interrupted() -> None:
+            with store.write() as rows:
+                rows.append(entry)
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
+        assert ledger.head() == before
+        with store.read() as rows:  # by the connection that was interrupted
+            assert rows.get(2) is None
+        store.close()

@@ -161,6 +161,15 @@ def test_without_values_the_intervals_of_averages_and_quantiles_are_all_that_is_
     assert answer["count"].low[0] <= len(rows) <= answer["count"].high[0]
 
 
+def test_rows_without_a_value_of_the_only_key_are_a_group_of_their_own() -> None:
+    rows = [{"person": i, "c0": 1, "c1": i % 2 if i % 3 else None} for i in range(600)]
+    with engine_with(rows) as engine:
+        asked = question(aggregate("count"), keys=[key("c1", 2, missing=True)])
+        answer = execute(prepare(plan(asked, Described(), epsilon=1000, budget=Budget(2000)), engine.rows), engine)
+    assert answer.keys == [(0,), (1,), (None,)]
+    assert answer["count"].value.round().tolist() == [200, 200, 200]
+
+
 def test_filters_and_several_keys_are_those_of_the_question() -> None:
     rows = [{"person": i, "c0": i % 4, "c1": i % 2, "c2": i % 3 if i % 7 else None} for i in range(4200)]
     where = trees.compared(">", trees.sealed("c0"), trees.number(0))

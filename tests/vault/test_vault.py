@@ -240,6 +240,24 @@ def test_the_charge_is_on_the_disk_before_the_engine_is_asked(
     assert seen == [1]
 
 
+def test_rows_that_cannot_be_asked_say_so_before_they_cost(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Changed:
+        @property
+        def rows(self) -> Any:
+            raise ParameterError("somebody has changed these rows.")
+
+        def run(self, statement: Any) -> Any:
+            raise AssertionError("nobody asks for this")
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(vault, "_engine", lambda _: Changed())
+    with pytest.raises(ParameterError, match="changed"):
+        vault.ask("select count(*) from people", epsilon=1)
+    assert vault.ledger.balance().charges == 0
+
+
 KILLED = """
 import os, signal, sys
 from discreet.vault.vault import Vault

@@ -3,8 +3,7 @@
 Public mechanisms are found, not listed: one that has no examples here makes `shipped` fail, so that none can be
 forgotten. Noise is narrow in most examples, so that the exact attack can walk through all that matters of it. The
 mechanisms of `oracle` take a histogram and queries: they are shown on tiny domains, by all that is seen of a run.
-Protocols of `local` take the value of one device, for which every other value is a neighbour: what is seen are the
-bytes of a report.
+Protocols of `local` are in `protocols`.
 """
 
 from __future__ import annotations
@@ -13,20 +12,11 @@ from dataclasses import fields
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from discreet import mechanisms, oracle, privacy
 from discreet.audit.check import Checkable, Filter
+from discreet.audit.protocols import protocols, without_example
 from discreet.audit.subject import Subject
 from discreet.errors import DiscreetError
-from discreet.local.choose import CANDIDATES
-from discreet.local.grr import GRR, warner
-from discreet.local.hadamard import Hadamard
-from discreet.local.hashing import OLH
-from discreet.local.projective import Projective
-from discreet.local.subset import Subset
-from discreet.local.support import Supporting
-from discreet.local.unary import OUE, SUE
 from discreet.mechanisms import (
     AboveThreshold,
     Exact,
@@ -51,16 +41,6 @@ _EXAMPLES: dict[type, tuple[Mechanism, ...]] = {
     ReportNoisyMax: (ReportNoisyMax(2), ReportNoisyMax(1, monotonic=True)),
     Sparse: (Sparse(8, threshold=0, positives=2), Sparse(6, threshold=0, positives=2, monotonic=True)),
 }
-_PROTOCOLS: tuple[Supporting, ...] = (
-    warner("0.55"),
-    GRR.for_epsilon(4, 1),
-    SUE.for_epsilon(4, 1),
-    OUE.for_epsilon(4, 1),
-    OLH(4, buckets=3, keep=2**63, prime=5),
-    Subset.for_epsilon(6, 1),
-    Hadamard.for_epsilon(6, 1),
-    Projective.for_epsilon(13, "0.7"),
-)
 _BUDGETS = (privacy.Pure(1), privacy.ZeroConcentrated("0.5"), privacy.GaussianDP(1))
 
 
@@ -72,13 +52,12 @@ def shipped() -> dict[str, Checkable]:
     """
     missing = [name for name in public_mechanisms() if getattr(mechanisms, name) not in _EXAMPLES]
     missing += sorted(set(public_oracles()) - set(_oracles()))
-    missing += sorted(set(CANDIDATES) - {protocol.name for protocol in _PROTOCOLS})
+    missing += without_example()
     if missing:
         raise DiscreetError(f"The auditor has no example of {', '.join(missing)}: add one to audit/shipped.py.")
     found: dict[str, Checkable] = {_title(example): example for some in _EXAMPLES.values() for example in some}
     sessions = {f"Session({type(b).__name__})": Filter(make=privacy.Session, budget=b) for b in _BUDGETS}
-    subjects = [*_oracles().values(), *map(_reporting, _PROTOCOLS)]
-    return {**found, **{subject.name: subject for subject in subjects}, **sessions}
+    return {**found, **{subject.name: subject for subject in _oracles().values()}, **protocols(), **sessions}
 
 
 def public_mechanisms() -> list[str]:
@@ -121,17 +100,6 @@ def _oracles() -> dict[str, Subject]:
         "MWEM": _subject(mwem, "epsilon=6, cells=2, rounds=1", lambda x: mwem.release(Exact(x, 1)).measured, near),
         "BLR": _subject(blr, "epsilon=2, cells=2, size=2", lambda x: blr.release(Exact(x, 1)).tolist(), near),
     }
-
-
-def _reporting(protocol: Supporting) -> Subject:
-    """A device that reports on the first value, the second or the last."""
-    return Subject(
-        name=f"{type(protocol).__name__}(domain={protocol.domain}, epsilon={float(protocol.loss.epsilon):.6g})",
-        release=lambda value: protocol.encode(np.array([value]))[0],
-        loss=protocol.loss,
-        pairs=[(0, 1), (protocol.domain - 1, 0)],
-        batch=lambda value, count: protocol.encode(np.full(count, value)),
-    )
 
 
 def _subject(mechanism: Any, parameters: str, release: Any, pairs: Any) -> Subject:

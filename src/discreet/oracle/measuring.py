@@ -35,7 +35,7 @@ MOST_MEASURED = 10**5
 FEW_CELLS = 64
 """Cells of three columns that are measured together at the start."""
 
-MOST_AT_START = 400
+MOST_AT_START = 1000
 """Marginals that are measured at the start: beyond, each has too little ρ, and each is a scan."""
 
 Wanted = tuple[Columns, Fraction, bool]
@@ -47,7 +47,7 @@ class Marginals:
 
     def __init__(self, journal: Journal, sums: Sums, axes: Sequence[Axis], terms: Terms):
         self._journal, self._sums, self._axes, self._terms = journal, sums, axes, terms
-        self.whole: set[Columns] = set()
+        self._whole: dict[Columns, float] = {}
 
     def total(self) -> Measurement:
         """Return how many rows there are, measured now or before."""
@@ -86,6 +86,10 @@ class Marginals:
         """Return a marginal that was measured before; None if it was begun and never seen."""
         return self._measurement(record["n"]) if record["n"] in self._journal.ended else None
 
+    def worth(self, columns: Columns, rho: Fraction) -> bool:
+        """Whether a marginal is small enough, and would be known twice as well as it is, if it is at all."""
+        return self.small(columns) and 2 * self._variance(rho) <= self._whole.get(columns, math.inf)
+
     def small(self, columns: Columns) -> bool:
         """Whether columns have few enough cells to be measured together."""
         return bool(columns) and cells([self._axes[i] for i in columns]) <= MOST_MEASURED
@@ -94,7 +98,7 @@ class Marginals:
         record, values = self._journal.begun[step], self._journal.ended[step]["values"]
         columns, coarse, rho = tuple(record["columns"]), record["coarse"], Fraction(record["rho"])
         if not coarse:
-            self.whole.add(columns)
+            self._whole[columns] = min(self._variance(rho), self._whole.get(columns, math.inf))
         touched = [self._axes[i] for i in columns]
         shape = [axis.coarse().size if coarse else axis.size for axis in touched]
         starts = tuple(axis.parts for axis in touched) if coarse else ()

@@ -216,11 +216,10 @@ class Oracle:
     def _trusted(self, query: Query) -> dict[Side, Run] | None:
         """Both runs of the sentry, if the hypothesis is likely enough to pass; None if it is cheaper to pay.
 
-        An alarm uses up a run. Its chance is estimated from what happened so far, by the rule (bad + ½)/(seen +
-        1).
+        An alarm uses up a run. Its chance is taken to be what it was so far: none, until there is one.
         """
         known = self._prices
-        chance = Fraction(2 * self._bad + 1, 2 * self._seen + 2)
+        chance = Fraction(self._bad, self._seen + 1)
         cheaper = chance * known.run > known.single or self._untrained(query.columns)
         return None if cheaper and self._purse() >= known.single else self._guard.ready()
 
@@ -309,13 +308,9 @@ class Oracle:
         return found
 
     def _measure(self, columns: Columns) -> bool:
-        """Measure a whole marginal, if it was not yet and there is enough left for it."""
+        """Measure a whole marginal, if that says more than what was measured of it, and there is enough left."""
         known = self._prices
-        if (
-            columns in self._marginals.whole
-            or not self._marginals.small(columns)
-            or known.marginal > self._purse()
-        ):
+        if known.marginal > self._purse() or not self._marginals.worth(columns, known.marginal):
             return False
         self._believed.fit([self._marginals.take("whole", columns, known.marginal)])
         return True

@@ -5,6 +5,12 @@ can only rise when a person joins; a "down" run watches −f, which can only fal
 an `AboveThreshold` run of its own: a line T + ρ drawn once, fresh ν for each query, over at its first "above".
 Taken together they are C + 1 runs for C alarms, each with noise cΔ/ε₂ instead of the 2cΔ/ε₂ that |f| would need.
 
+**One-sided noise.** In the proof for monotonic queries ρ and ν are only ever moved upwards: ρ to ρ + Δ or nowhere,
+ν by something between 0 and Δ. So noise that is never negative will do: geometric, P(x) ∝ e^{−x/b} for x ≥ 0, of
+the same scales. It has half the spread, and above all a line is never low by bad luck: false alarms come from ν
+alone. A draw X of discrete Laplace noise gives one: X, or −1 − X where that is negative, is geometric, and its sign
+is independent of it (`discreet.noise.laplace`).
+
 **The gap.** An alarm says how far above the line it was: g = f + ν − (T + ρ). This costs nothing more: in the
 proof of `AboveThreshold` (docs/theory/sparse-vector.md) ρ goes to ρ + Δ and ν to ν + f + Δ − f′, or ρ stays and ν
 goes to ν + f − f′, which leaves g where it was, and moves ν by at most Δ either way (Ding, Wang, Zhang, Kifer
@@ -21,12 +27,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Literal, NoReturn, cast
 
 from discreet import noise
 from discreet.errors import BudgetExceeded, SensitivityExceeded
-from discreet.mechanisms import AboveThreshold, Exact, tails
+from discreet.mechanisms import AboveThreshold, Exact
 from discreet.mechanisms.exact import added
 
 Side = Literal["up", "down"]
@@ -34,21 +40,20 @@ Side = Literal["up", "down"]
 
 @dataclass(frozen=True)
 class Watch(AboveThreshold):
-    """`AboveThreshold` with twice as much of ε for the comparisons as for the line.
+    """`AboveThreshold` for monotonic queries, with one-sided noise, and a little more of ε for the comparisons.
 
-    Any division is as private. This one suits many comparisons of which hardly any should raise an alarm: then T
-    is many times the noise of a comparison, which counts for more than that of the line.
+    Any division is as private. This one suits thousands of comparisons of which hardly any should raise an alarm.
 
-    >>> watch = Watch(epsilon=3, threshold=100, monotonic=True)
+    >>> watch = Watch(epsilon=1, threshold=100, monotonic=True)
     >>> watch.threshold_scale, watch.query_scale
-    (Fraction(1, 1), Fraction(1, 2))
+    (Fraction(20, 9), Fraction(20, 11))
     """
 
     @cached_property
     def split(self) -> tuple[Fraction, Fraction]:
         """What the line and the comparisons may spend: together all of ε."""
         epsilon = cast(Fraction, self.epsilon)
-        return epsilon / 3, 2 * epsilon / 3
+        return epsilon * Fraction(9, 20), epsilon * Fraction(11, 20)
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ class Line:
     def release(self, exact: Exact) -> Any:
         """Return how far a query with fresh noise is above the line, None if it is below."""
         self.mechanism._admit(exact, vector=False)
-        gap: Any = added(exact, noise.discrete_laplace(self.mechanism.query_scale)) - self.height
+        gap: Any = added(exact, one_sided(self.mechanism.query_scale)) - self.height
         return None if gap < 0 else gap
 
     def __repr__(self) -> str:
@@ -109,71 +114,68 @@ class Run:
         raise TypeError("A run cannot be copied or pickled: it would give its alarm twice.")
 
 
+def one_sided(scale: Fraction) -> Any:
+    """Return an integer x ≥ 0 drawn with probability exactly proportional to exp(−x/scale).
+
+    >>> one_sided(Fraction(5)) >= 0
+    True
+    """
+    drawn = noise.discrete_laplace(scale)
+    return drawn if drawn >= 0 else -1 - drawn
+
+
 def start(mechanism: Watch, side: Side, number: int) -> Run:
     """Draw a line. What the run costs must have been set aside before anything is compared with it."""
-    height = mechanism.threshold + noise.discrete_laplace(mechanism.threshold_scale)
+    height = mechanism.threshold + one_sided(mechanism.threshold_scale)
     return Run(Line(mechanism, height), side, number)
 
 
-@lru_cache(maxsize=64)
 def slack(mechanism: Watch, doubt: Fraction) -> int:
     """Return the least s such that "below" is said of a query above T + s with a chance of at most `doubt`.
 
     However the query was chosen, even by someone who knows the line: given ρ a query at T + s + 1 is the worst, so
-    the chance that a comparison says "below" wrongly is at most E_ρ[P(ν ≤ ρ − s − 2)].
+    the chance that a comparison says "below" wrongly is at most P(ν ≤ ρ − s − 2), which is `late(s + 2)`.
 
     >>> slack(Watch(epsilon=1, threshold=0, monotonic=True), Fraction(1, 20))
-    7
+    4
     """
-    law = tails.laplace_pieces(mechanism.threshold_scale, doubt)
-
-    def holds(s: int) -> bool:
-        wrong = tails.laplace_above(mechanism.query_scale, s + 1 - law.last)
-        return tails.at_most(float(law.mass @ wrong) + law.beyond, doubt)
-
-    return _smallest(holds, beyond_scales(mechanism, float(doubt)))
+    return _least(lambda s: late(mechanism, s + 2), doubt)
 
 
-@lru_cache(maxsize=64)
 def gap_radius(mechanism: Watch, doubt: Fraction) -> int:
     """Return the least r such that |ν − ρ| exceeds r with a chance of at most `doubt`: how far off T + gap is.
 
     >>> gap_radius(Watch(epsilon=1, threshold=0, monotonic=True), Fraction(1, 20))
-    10
+    6
     """
-    law = tails.laplace_pieces(mechanism.threshold_scale, doubt)
-
-    def holds(r: int) -> bool:
-        above = tails.laplace_above(mechanism.query_scale, r + law.first)  # ν > ρ + r
-        below = tails.laplace_above(mechanism.query_scale, r - law.last)  # −ν > r − ρ
-        return tails.at_most(float(law.mass @ (above + below)) + law.beyond, doubt)
-
-    return _smallest(holds, beyond_scales(mechanism, float(doubt) / 2))
+    return _least(lambda r: late(mechanism, r + 1) + early(mechanism, r + 1), doubt)
 
 
-def beyond_scales(mechanism: Watch, doubt: float) -> float:
-    """Return the x that the noise of the line exceeds that of a comparison by with this chance, on the real line.
+def late(mechanism: Watch, by: int) -> float:
+    """P(ρ − ν ≥ by), for by ≥ 0: q^by·(1 − p)/(1 − pq), where ρ has the ratio q and ν has p.
 
-    P(ρ − ν > x) = (a²·e^{−x/a} − b²·e^{−x/b}) / 2(a² − b²) for Laplace noises of scales a ≠ b. For a first guess.
-
-    >>> round(beyond_scales(Watch(epsilon=1, threshold=0, monotonic=True), 0.05), 2)
-    7.71
+    For P(ρ ≥ by) = q^by, and given that, ρ − by has the law of ρ again: what is left is that ν is not above it.
     """
-    a, b = float(mechanism.threshold_scale), float(mechanism.query_scale)
-    low, high = 0.0, 300.0 * a
-    for _ in range(100):
-        x = (low + high) / 2
-        chance = (a * a * math.exp(-x / a) - b * b * math.exp(-x / b)) / (2 * (a * a - b * b))
-        low, high = (x, high) if chance > doubt else (low, x)
-    return high
+    return _ahead(mechanism.threshold_scale, mechanism.query_scale, by)
 
 
-def _smallest(holds: Callable[[int], bool], near: float) -> int:
-    """Return an integer from which `holds` is true, the smallest to five digits, looking near a guess first."""
-    low, high = math.floor(0.999 * near) - 2, math.ceil(1.005 * near) + 2
-    if low < 0 or holds(low) or not holds(high):
-        return tails.smallest(holds)
-    while high - low > max(1, high // 10**5):
+def early(mechanism: Watch, by: int) -> float:
+    """P(ν − ρ ≥ by), for by ≥ 0: the chance of a false alarm on a query that is by so much below T."""
+    return _ahead(mechanism.query_scale, mechanism.threshold_scale, by)
+
+
+def _ahead(first: Fraction, second: Fraction, by: int) -> float:
+    q, p = 1 / float(first), 1 / float(second)
+    return math.exp(-by * q) * math.expm1(-p) / math.expm1(-p - q)
+
+
+def _least(chance: Callable[[int], float], doubt: Fraction) -> int:
+    """The least integer at which a falling chance is at most `doubt`, by a margin that covers what floats lose."""
+    wanted = float(doubt) * (1 - 1e-9)
+    low, high = -1, 1
+    while chance(high) > wanted:
+        low, high = high, 2 * high
+    while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
+        low, high = (low, middle) if chance(middle) <= wanted else (middle, high)
     return high

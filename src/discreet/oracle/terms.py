@@ -15,8 +15,10 @@ of R lines is in use, the chance that it lets a wrong answer pass is at most R t
 (docs/theory/oracle.md).
 
 **Sentry.** A free answer is right within `width` if the comparison was not wrong by more than the slack s, which
-has a chance of at most FREE·β/R: T = width − s. The noise b of a comparison has P(ν > x) ≤ e^{−x/b}/2, so that
-T ≈ b·(ln Q + 3/2) lets fewer than one of Q good answers raise a false alarm; hence b = width/(ln Q + 3/2 + s/b).
+has a chance of at most FREE·β/R: T = width − s. The noise b of a comparison has P(ν ≥ x) = e^{−x/b}, so of Q
+answers fewer than one raises a false alarm if it is off by less than T − b·(ln Q + 1/2). Hypotheses are off by
+some part of the width, so this is to be ROOM·width, with as many runs as allow it: few strong ones rather than
+many that give alarms at what is good enough.
 **Payment.** Gaussian noise that is within `width` but for PAID·β. A run costs as much as some hundred payments,
 so whoever trusts the hypothesis must have reason to: see discreet.oracle.oracle.
 
@@ -34,7 +36,7 @@ from discreet.errors import LawTooWide, ParameterError
 from discreet.ledger.costs import cost
 from discreet.mechanisms import Gaussian, Sensitivity, tails
 from discreet.oracle.selection import GRAIN
-from discreet.oracle.sentry import Watch, beyond_scales, gap_radius, slack
+from discreet.oracle.sentry import Watch, gap_radius, slack
 from discreet.rational import Rational, positive, rational, whole
 from discreet.vault.description import UNIT
 
@@ -45,7 +47,7 @@ WHOLE = 8
 """A whole marginal costs as much as so many payments."""
 
 SHARES = {
-    "pairs": {"total": Fraction(1, 100), "singles": Fraction(7, 100), "pairs": Fraction(44, 100)},
+    "pairs": {"total": Fraction(1, 100), "singles": Fraction(3, 100), "pairs": Fraction(48, 100)},
     "singles": {"total": Fraction(1, 100), "singles": Fraction(9, 100), "pairs": Fraction(0)},
     "nothing": {"total": Fraction(2, 100), "singles": Fraction(0), "pairs": Fraction(0)},
 }
@@ -54,10 +56,13 @@ SHARES = {
 MOST_RUNS = 1000
 """Runs of the sentry: whoever has more alarms than that needs another hypothesis."""
 
-SENTRY = Fraction(42, 100)
+SENTRY = Fraction(40, 100)
 """The part of ρ that is for runs of the sentry."""
 
-FREE, PAID, GAP = Fraction(13, 20), Fraction(6, 20), Fraction(1, 20)
+ROOM = 0.4
+"""The part of the width that a hypothesis may be off by."""
+
+FREE, PAID, GAP = Fraction(80, 100), Fraction(17, 100), Fraction(3, 100)
 """How the doubt is divided among the ways to be wrong."""
 
 
@@ -161,35 +166,36 @@ def prices(agreed: Terms, rows: float) -> Prices:
 
 
 def _runs(agreed: Terms, width: int) -> int:
-    """How many runs of the sentry there can be. More of them have to be surer each, and so are dearer."""
+    """How many runs of the sentry there are: as many as leave room for the errors of a hypothesis, or else two."""
     low, high = 0, 1
-    while high <= MOST_RUNS and _affordable(agreed, width, high):
+    while high <= MOST_RUNS and _room(agreed, width, high) >= ROOM * width:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if _affordable(agreed, width, middle) else (low, middle)
+        low, high = (middle, high) if _room(agreed, width, middle) >= ROOM * width else (low, middle)
+    if low < 2:
+        return 2 if _room(agreed, width, 2) >= 0 else 0
     return min(low, MOST_RUNS)
 
 
-def _affordable(agreed: Terms, width: int, runs: int) -> bool:
-    epsilon = _epsilon(agreed, width, runs)
-    if runs * epsilon**2 / 2 > agreed.rho:  # far too much: not looked at further
-        return False
-    watch = Watch(epsilon, threshold=0, sensitivity=agreed.moves * GRAIN, monotonic=True)
-    return runs * cost(watch.loss).rho <= agreed.rho * SENTRY
+def _room(agreed: Terms, width: int, runs: int) -> float:
+    """How wrong a hypothesis may be without an alarm, in most of all comparisons, if there are so many runs.
+
+    More of them have less ε each, and have to be surer.
+    """
+    trial = Watch(_epsilon(agreed, runs), threshold=0, sensitivity=agreed.moves * GRAIN, monotonic=True)
+    comparisons = float(trial.query_scale) * (math.log(agreed.queries) + 0.5)
+    return width - comparisons - slack(trial, FREE * agreed.doubt / runs)
 
 
-def _epsilon(agreed: Terms, width: int, runs: int) -> Fraction:
-    """The ε of each of so many runs: that of noise which leaves room for the slack and for comparisons."""
-    unit = Watch(1, threshold=0, monotonic=True)
-    comparisons = float(unit.query_scale) * (math.log(agreed.queries) + 1.5)
-    slack = beyond_scales(unit, float(FREE * agreed.doubt / runs))
-    return _short(agreed.moves * GRAIN * Fraction(comparisons + slack) / width)
+def _epsilon(agreed: Terms, runs: int) -> Fraction:
+    """The ε of each of so many runs: together they are within their part of ρ, for a run of ε is ε²/2-zCDP."""
+    return _short(Fraction(math.sqrt(2 * float(agreed.rho * SENTRY) / runs)) * Fraction(9999, 10_000))
 
 
 def _watch(agreed: Terms, width: int, runs: int) -> Watch | None:
     """The sentry of so many runs; None if its line would be at nothing."""
-    trial = Watch(_epsilon(agreed, width, runs), threshold=0, sensitivity=agreed.moves * GRAIN, monotonic=True)
+    trial = Watch(_epsilon(agreed, runs), threshold=0, sensitivity=agreed.moves * GRAIN, monotonic=True)
     try:
         threshold = width - slack(trial, FREE * agreed.doubt / runs)
     except LawTooWide:

@@ -1,0 +1,125 @@
+"""Engines: integers that neither wrap nor round, and statements that ask for what was planned."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+EMIT = "tests/engines/test_emit.py"
+DUCKDB = "tests/engines/test_duckdb.py"
+STATEMENT = "tests/engines/test_statement.py"
+SIZES = "tests/synth/test_persons.py::test_persons_have_as_many_rows_as_they_had"
+
+ENGINES = [
+    Mutant(
+        "emit: 32 bits for what needs 64",
+        "engines/emit.py",
+        'return "INTEGER" if size < 2**31 else',
+        'return "INTEGER" if size < 2**33 else',
+        EMIT,
+    ),
+    Mutant(
+        "emit: operands left in the type of their column",
+        "engines/emit.py",
+        'return f"CAST({self.of(tree)} AS {self.dialect.types[kind]})"',
+        "return self.of(tree)",
+        EMIT,
+    ),
+    Mutant(
+        "emit: the bound of a difference forgets what is taken away",
+        "engines/emit.py",
+        "return left[0] - right[1], left[1] - right[0]",
+        "return left[0], left[1]",
+        EMIT,
+    ),
+    Mutant(
+        "emit: the bound of a product by two of its corners",
+        "engines/emit.py",
+        "corners = [a * b for a in left for b in right]",
+        "corners = [left[0] * right[0], left[1] * right[1]]",
+        EMIT,
+    ),
+    Mutant(
+        "emit: what is on the way may be larger than the end",
+        "engines/emit.py",
+        "return low, high, max(abs(low), abs(high), left[2], right[2])",
+        "return low, high, max(abs(low), abs(high))",
+        EMIT,
+    ),
+    Mutant(
+        "emit: a quotient rounded as if it were a fraction",
+        "engines/dialects.py",
+        '        division="({} // {})",\n',
+        '        division="CAST({} / {} AS BIGINT)",\n',
+        f"{EMIT} {DUCKDB}",
+    ),
+    Mutant(
+        "emit: a sum that may leave 126 bits is asked",
+        "engines/emit.py",
+        "if furthest > WIDEST >> 40:",
+        "if furthest > WIDEST:",
+        f"{EMIT} {STATEMENT}",
+    ),
+    Mutant(
+        "emit: PostgreSQL adds up integers and wraps",
+        "engines/dialects.py",
+        "total=\"SUM({} + BIGINT '0')\",",
+        'total="SUM({})",',
+        EMIT,
+    ),
+    Mutant(
+        "emit: a quote ends its text",
+        "engines/emit.py",
+        """text.replace("'", "''")""",
+        "text",
+        EMIT,
+    ),
+    Mutant(
+        "statement: a person counts with all they weigh",
+        "engines/statement.py",
+        "f'LEAST({int(cap)}, SUM(w)) AS p'",
+        "f'SUM(w) AS p'",
+        DUCKDB,
+    ),
+    Mutant(
+        "statement: persons of one group are one person",
+        "engines/statement.py",
+        "GROUP BY {', '.join(['person', *named])}) AS persons",
+        "GROUP BY {', '.join(named or ['person'])}) AS persons",
+        DUCKDB,
+    ),
+    Mutant(
+        "statement: spot forgotten beside a filter",
+        "engines/statement.py",
+        'conditions = [*written, *(["spot"] if spot else [])]',
+        'conditions = written or (["spot"] if spot else [])',
+        f"{STATEMENT} {DUCKDB}",
+    ),
+    Mutant(
+        "statement: rows are counted, not persons",
+        "engines/statement.py",
+        '("n",), ("COUNT(*)",)',
+        '("n",), ("SUM(n)",)',
+        SIZES,
+    ),
+    Mutant(
+        "statement: those with more rows than count are nobody",
+        "engines/statement.py",
+        "LEAST({int(most)}, COUNT(*)) AS n",
+        "COUNT(*) AS n",
+        SIZES,
+    ),
+    Mutant(
+        "DuckDB: sums beyond 64 bits are floats",
+        "engines/duckdb.py",
+        'self._columns(statement.select("TRY_CAST({} AS BIGINT)"))',
+        "self._columns(statement.select())",
+        DUCKDB,
+    ),
+    Mutant(
+        "DuckDB: the sealed file may be written",
+        "engines/duckdb.py",
+        "AS sealed (READ_ONLY)",
+        "AS sealed",
+        DUCKDB,
+    ),
+]

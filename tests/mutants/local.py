@@ -1,0 +1,162 @@
+"""The local model: chances, losses of protocols, what a device pays and remembers, and what a server refuses."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+CHANCES = "tests/local/test_chances.py"
+PROTOCOLS = "tests/local/test_protocols.py"
+DEVICE = "tests/local/test_device.py"
+AGGREGATOR = "tests/local/test_aggregator.py"
+
+LOCAL = [
+    Mutant(
+        "chances: rounded to the nearest, above what was promised",
+        "local/chances.py",
+        "return math.floor(SCALE * weight / (shrunk + weight))",
+        "return math.ceil(SCALE * weight / (shrunk + weight))",
+        CHANCES,
+    ),
+    Mutant(
+        "chances: a logarithm rounded down",
+        "local/chances.py",
+        "[1] * short > 1 << _PRECISION:\n        units += 1\n    return Fraction(units, _PLACES)",
+        "[1] * short > 1 << _PRECISION:\n        units += 1\n    return Fraction(units - 1, _PLACES)",
+        CHANCES,
+    ),
+    Mutant(
+        "draws: keyed integers by their remainder",
+        "local/draws.py",
+        "end = SCALE - SCALE % bound",
+        "end = SCALE",
+        "tests/local/test_draws.py",
+    ),
+    Mutant(
+        "GRR: a lie may be the truth",
+        "local/grr.py",
+        "other + (other >= truth)",
+        "other",
+        PROTOCOLS,
+    ),
+    Mutant(
+        "unary: the loss of one bit",
+        "local/unary.py",
+        "return p * (1 - q) / (q * (1 - p))",
+        "return p / q",
+        PROTOCOLS,
+    ),
+    Mutant(
+        "SUE: ε for each of two bits",
+        "local/unary.py",
+        "return cls(domain, odds_below(budget(epsilon) / 2))",
+        "return cls(domain, odds_below(budget(epsilon)))",
+        PROTOCOLS,
+    ),
+    Mutant(
+        "subset: who is in loses a member that is always the same",
+        "local/subset.py",
+        "leaving = members[draws.below(self.size, count), np.arange(count)]",
+        "leaving = members[0]",
+        PROTOCOLS,
+    ),
+    Mutant(
+        "two steps: a life for what one report costs",
+        "local/twostep.py",
+        "return Pure(epsilon_above(a * (self.domain - 1) / (1 - a)))",
+        "return self.loss",
+        "tests/local/test_twostep.py",
+    ),
+    Mutant(
+        "device: drawn first, paid for afterwards",
+        "local/device.py",
+        "        self._allowance.pay(collection, today)\n"
+        "        return frame(collection, self._answer(collection, held), day=today if dated else None)",
+        "        made = frame(collection, self._answer(collection, held), day=today if dated else None)\n"
+        "        self._allowance.pay(collection, today)\n        return made",
+        DEVICE,
+    ),
+    Mutant(
+        "device: permanent answers shared by all collections",
+        "local/device.py",
+        "collection.id + held.key",
+        "held.key",
+        DEVICE,
+    ),
+    Mutant(
+        "device: permanent answers drawn anew",
+        "local/device.py",
+        "randomiser.encode(held.row, Keyed(secret, context))",
+        "randomiser.encode(held.row)",
+        DEVICE,
+    ),
+    Mutant(
+        "device: answers told apart, not values",
+        "local/device.py",
+        'tag = hmac.new(secret, b"admitted" + context, hashlib.sha256)',
+        'tag = hmac.new(secret, b"admitted" + answer, hashlib.sha256)',
+        DEVICE,
+    ),
+    Mutant(
+        "allowance: one value paid for, several told",
+        "local/allowance.py",
+        '(1 if policy.policy == "none" else policy.distinct or 1)',
+        "1",
+        DEVICE,
+    ),
+    Mutant(
+        "allowance: a life without an end",
+        "local/allowance.py",
+        "if used + price > most:",
+        "if price > most:",
+        DEVICE,
+    ),
+    Mutant(
+        "allowance: a clock set back opens a new period",
+        "local/allowance.py",
+        "if abs(day - then) < self.days)",
+        "if 0 <= day - then < self.days)",
+        DEVICE,
+    ),
+    Mutant(
+        "aggregator: a report is counted as often as it arrives",
+        "local/seen.py",
+        "            fresh &= ~_among(ids, row)\n",
+        "            pass\n",
+        f"tests/local/test_seen.py {AGGREGATOR}",
+    ),
+    Mutant(
+        "aggregator: payloads that nobody could have sent",
+        "local/aggregator.py",
+        '        rows = self._kept(rows, valid, "invalid payload")\n',
+        "",
+        AGGREGATOR,
+    ),
+    Mutant(
+        "aggregator: reports of other collections",
+        "local/aggregator.py",
+        '        rows = self._kept(rows, (rows[:, 1:9] == self._prefix).all(axis=1), "other collection")\n',
+        "",
+        AGGREGATOR,
+    ),
+    Mutant(
+        "aggregator: reports of other days",
+        "local/aggregator.py",
+        "(days >= self._days[0]) & (days <= self._days[1])",
+        "(days >= self._days[0]) | (days <= self._days[1])",
+        AGGREGATOR,
+    ),
+    Mutant(
+        "aggregator: an answer before its cohort is there",
+        "local/aggregator.py",
+        "if self.n < self.collection.minimum_cohort:",
+        "if self.n < 1:",
+        AGGREGATOR,
+    ),
+    Mutant(
+        "shuffler: in the order of arrival",
+        "local/shuffler.py",
+        "return batch(rows[permutation(len(rows))])",
+        "return batch(rows)",
+        "tests/local/test_shuffler.py",
+    ),
+]

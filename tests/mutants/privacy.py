@@ -1,0 +1,92 @@
+"""Accounting: losses, their composition, and what converts one into another."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+PRIVACY = [
+    Mutant(
+        "Laplace pair: no atom at the top",
+        "privacy/dominating.py",
+        "far, near = math.exp(-epsilon) / 2, 0.5",
+        "far, near = 0.5, math.exp(-epsilon) / 2",
+        "tests/privacy/test_dominating.py",
+    ),
+    Mutant(
+        "exponential mechanism: half the range",
+        "privacy/dominating.py",
+        "_cut_bounded_range(highest_loss(loss), edges)",
+        "_cut_bounded_range(highest_loss(loss) / 2, edges)",
+        "tests/privacy/test_dominating.py",
+    ),
+    Mutant(
+        "sampling: one direction only",
+        "privacy/plan.py",
+        'return ("remove", "add") if _sampled(counts) else ("remove",)',
+        'return ("add",)',
+        "tests/privacy/test_plan.py",
+    ),
+    Mutant(
+        "lattice: losses rounded down",
+        "privacy/lattice.py",
+        "mass[1:] += up",
+        "mass[:-1] += up",
+        "tests/privacy/test_lattice.py",
+    ),
+    Mutant(
+        "FFT: error not counted",
+        "privacy/compose.py",
+        "return 8 * ROUNDOFF * (1 + math.log2(length))",
+        "return 0.0",
+        "tests/privacy/test_compose.py",
+    ),
+    Mutant(
+        "window: what is outside not counted",
+        "privacy/compose.py",
+        "nats = 1 - math.log(_WINDOW_TAIL)",
+        "nats = 5.0",
+        "tests/privacy/test_compose.py",
+    ),
+    Mutant(
+        "Gaussian: closed form of half μ",
+        "privacy/normal.py",
+        "a, b = epsilon / mu - mu / 2, epsilon / mu + mu / 2",
+        "a, b = 2 * epsilon / mu - mu / 4, 2 * epsilon / mu + mu / 4",
+        "tests/privacy/test_normal.py",
+    ),
+    Mutant(
+        "lower bound: the lattice taken for the truth",
+        "privacy/profile.py",
+        "return max(0.0, crossing - self._slip(lost)) * (1 - 1e-9)",
+        "return max(0.0, crossing)",
+        "tests/privacy/test_plan.py",
+    ),
+    Mutant(
+        "discrete Gaussian: unit variance for all",
+        "privacy/dominating.py",
+        "q = np.exp(-(n**2) / (2 * variance))",
+        "q = np.exp(-(n**2) / 2)",
+        "tests/privacy/test_dominating.py",
+    ),
+    Mutant(
+        "profile: mass far above the middle forgotten",
+        "privacy/profile.py",
+        "x, weights = x[start:], law.weights[start:]",
+        "x, weights = x[start : start + 4000], law.weights[start : start + 4000]",
+        "tests/privacy/test_plan.py",
+    ),
+    Mutant(
+        "losses: integers of numpy kept",
+        "privacy/losses.py",
+        'object.__setattr__(self, "count", whole(self.count, "count", least=0))',
+        'whole(self.count, "count", least=0)',
+        "tests/privacy/test_plan.py",
+    ),
+    Mutant(
+        "session: one step too many",
+        "privacy/session.py",
+        "if cost > self.remaining:",
+        "if self.remaining <= 0:",
+        "tests/privacy/test_session.py",
+    ),
+]

@@ -1,0 +1,141 @@
+"""Synthetic tables: what they cost, how far one person moves what is measured, and what is made of it."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+ACCOUNTING = "tests/synth/test_accounting.py"
+FITTING = "tests/synth/test_fitting.py"
+SYNTHESIZE = "tests/synth/test_synthesize.py"
+PERSONS = "tests/synth/test_persons.py"
+BINNING = "tests/synth/test_binning.py"
+REPLAY = "tests/synth/test_replay.py"
+
+SYNTH = [
+    Mutant(
+        "accounting: a share of ε, squared",
+        "synth/accounting.py",
+        "return exact**2 / 2\n    small",
+        "return exact**2\n    small",
+        ACCOUNTING,
+    ),
+    Mutant(
+        "accounting: δ of the estimate, not of its bound",
+        "synth/accounting.py",
+        "return Fraction(math.floor(low * digits), digits) ** 2 / 2",
+        "return Fraction(math.ceil(1.001 * low * digits), digits) ** 2 / 2",
+        ACCOUNTING,
+    ),
+    Mutant(
+        "accounting: parts rounded up",
+        "synth/accounting.py",
+        "math.floor(_GRID * share / whole)",
+        "math.ceil(_GRID * share / whole)",
+        ACCOUNTING,
+    ),
+    Mutant(
+        "accounting: many scores with the noise of one",
+        "synth/accounting.py",
+        "return Gaussian(self._variance(rho, count), self.score_sensitivity(count))",
+        "return Gaussian(self._variance(rho, 1), self.score_sensitivity(count))",
+        ACCOUNTING,
+    ),
+    Mutant(
+        "accounting: many scores that a person moves as one",
+        "synth/accounting.py",
+        "return Sensitivity(entries=count, each=self.moves)",
+        "return Sensitivity(entries=count, each=self.moves, l2_squared=self.moves**2)",
+        ACCOUNTING,
+    ),
+    Mutant(
+        "accounting: nothing for rounding at random",
+        "synth/accounting.py",
+        "math.ceil(entries * self.moves**2 / (2 * rho)) + SMOOTHED",
+        "math.ceil(entries * self.moves**2 / (2 * rho))",
+        ACCOUNTING,
+    ),
+    Mutant(
+        "fitting: distances that may overflow",
+        "synth/fitting.py",
+        "most = LIMIT // (4 * exact.size)",
+        "most = LIMIT",
+        FITTING,
+    ),
+    Mutant(
+        "fitting: squared distances, which a person moves without bound",
+        "synth/fitting.py",
+        "return int(np.abs(np.minimum(exact, most) - public).sum())",
+        "return int(((np.minimum(exact, most) - public) ** 2).sum())",
+        FITTING,
+    ),
+    Mutant(
+        "fitting: the first round spends what is for all",
+        "synth/fitting.py",
+        'measure(released, source, parts(budget["first"], shares))',
+        "measure(released, source, parts(rho, shares))",
+        FITTING,
+    ),
+    Mutant(
+        "fitting: the noise of scores is not told",
+        "synth/fitting.py",
+        "    released.noises.append(mechanism)\n\n\ndef _distance",
+        "\n\ndef _distance",
+        FITTING,
+    ),
+    Mutant(
+        "synthesize: rows_per_person forgotten",
+        "synth/synthesize.py",
+        "Unit(order.description.rows_per_person * UNIT)",
+        "Unit(UNIT)",
+        f"{PERSONS}::test_noise_is_for_all_the_rows_that_a_person_may_have",
+    ),
+    Mutant(
+        "synthesize: one-way marginals spend what is for all",
+        "synth/synthesize.py",
+        'parts(first["ones"], each))',
+        "parts(order.rho, each))",
+        f"{ACCOUNTING}::test_all_that_a_synthesis_measures_costs_what_it_is_charged",
+    ),
+    Mutant(
+        "synthesize: half of its ρ is charged",
+        "synth/synthesize.py",
+        "ZeroConcentrated(order.rho), question",
+        "ZeroConcentrated(order.rho / 2), question",
+        f"{ACCOUNTING}::test_all_that_a_synthesis_measures_costs_what_it_is_charged",
+    ),
+    Mutant(
+        "binning: the variance of a bin is that of a cell",
+        "synth/binning.py",
+        "each = counts * measured.variance",
+        "each = np.ones(len(counts)) * measured.variance",
+        BINNING,
+    ),
+    Mutant(
+        "binning: what is missing counts among the last bin",
+        "synth/binning.py",
+        "edges = [*starts, *([len(fine.starts)] if fine.nullable else [])]",
+        "edges = [*starts]",
+        BINNING,
+    ),
+    Mutant(
+        "evidence: sums of cells as precise as one cell",
+        "marginals/evidence.py",
+        "weight = m.precision / copies",
+        "weight = m.precision",
+        "tests/marginals/test_evidence.py",
+    ),
+    Mutant(
+        "estimate: cells that nobody can be in",
+        "marginals/estimate.py",
+        "return table if mask is None else np.where(mask, 0.0, table)",
+        "return table",
+        "tests/marginals/test_estimate.py",
+    ),
+    Mutant(
+        "raking: projected onto another total",
+        "marginals/raking.py",
+        "excess = np.cumsum(ordered) - total",
+        "excess = np.cumsum(ordered) - ordered.sum()",
+        "tests/marginals/test_raking.py",
+    ),
+]

@@ -1,0 +1,209 @@
+"""The vault: what one person weighs, how far they move what is measured, and what is charged before it is run."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+SEALING = "tests/vault/test_sealing.py"
+MEASURES = "tests/vault/test_measures.py"
+KEYS = "tests/vault/test_keys.py"
+QUANTILES = "tests/vault/test_quantiles.py"
+PLAN = "tests/vault/test_plan.py"
+ASKING = "tests/vault/test_vault.py"
+
+VAULT = [
+    Mutant(
+        "sealing: weights rounded up",
+        "vault/sealing.py",
+        "{words.division.format(UNIT * allowed, 'n')}",
+        "{words.division.format(UNIT * allowed + UNIT - 1, 'n')}",
+        SEALING,
+    ),
+    Mutant(
+        "sealing: one row more than allowed weighs in full",
+        "vault/sealing.py",
+        "CASE WHEN n <= {allowed} THEN",
+        "CASE WHEN n <= {allowed} + 1 THEN",
+        f"{SEALING}::test_weights_are_rounded_down",
+    ),
+    Mutant(
+        "sealing: one spot too many",
+        "vault/sealing.py",
+        "OVER (PARTITION BY person ORDER BY {order}) <= {allowed}",
+        "OVER (PARTITION BY person ORDER BY {order}) <= {allowed} + 1",
+        SEALING,
+    ),
+    Mutant(
+        "sealing: everybody keeps the same texts",
+        "vault/sealing.py",
+        'for name in ("key", *codes))',
+        "for name in codes)",
+        f"{SEALING}::test_persons_keep_different_spots_of_the_same_rows",
+    ),
+    Mutant(
+        "sealing: rows of nobody are lost",
+        "vault/sealing.py",
+        '"WHERE r.key IS NULL) AS weighed"',
+        '"WHERE false) AS weighed"',
+        SEALING,
+    ),
+    Mutant(
+        "measures: rows_per_person forgotten",
+        "vault/measures.py",
+        "whole = rows_per_person * UNIT",
+        "whole = UNIT",
+        f"{MEASURES} {PLAN}",
+    ),
+    Mutant(
+        "measures: a person counts once in all groups together",
+        "vault/measures.py",
+        "return _moving(groups, whole * self.bound, each, self.rises)",
+        "return _moving(groups, each, each, self.rises)",
+        f"{MEASURES} src/discreet/vault/measures.py",
+    ),
+    Mutant(
+        "measures: codes above their bound counted as they are",
+        "vault/measures.py",
+        '(trees.compared(">", term.code, signed(term.high)), signed(at(term.high))),',
+        "",
+        MEASURES,
+    ),
+    Mutant(
+        "measures: a sum below zero said to rise",
+        "vault/measures.py",
+        "rises=min(line.at(term.low), line.at(term.high)) >= 0,",
+        "rises=True,",
+        MEASURES,
+    ),
+    Mutant(
+        "keys: K texts, and δ for one",
+        "vault/keys.py",
+        "min(Fraction(1), 2 * exact / rows_per_person)",
+        "min(Fraction(1), 2 * exact)",
+        KEYS,
+    ),
+    Mutant(
+        "keys: the threshold without the person's own weight",
+        "vault/keys.py",
+        "return Selection(mechanism, exact, unit + tail)",
+        "return Selection(mechanism, exact, tail)",
+        KEYS,
+    ),
+    Mutant(
+        "keys: δ not charged",
+        "vault/keys.py",
+        "return self.mechanism.loss, Approximate(0, self.delta)",
+        "return (self.mechanism.loss,)",
+        f"{KEYS} {PLAN}",
+    ),
+    Mutant(
+        "keys: rows that are no spot name texts",
+        "vault/keys.py",
+        "return mark if where is None else trees.both(where, mark)",
+        "return mark if where is None else where",
+        f"{KEYS}::test_a_filter_does_not_let_a_person_touch_more_texts",
+    ),
+    Mutant(
+        "quantiles: sensitivity of the lesser part",
+        "vault/quantiles.py",
+        "max(share.numerator, share.denominator - share.numerator)",
+        "min(share.numerator, share.denominator - share.numerator)",
+        f"{QUANTILES}::test_mechanisms_are_built_for_the_larger_part_of_a_person_s_weight",
+    ),
+    Mutant(
+        "quantiles: two choices charged, and three made",
+        "vault/quantiles.py",
+        "return self.value.loss, self.end.loss, self.end.loss",
+        "return self.value.loss, self.end.loss",
+        f"{QUANTILES}::test_a_quantile_costs_what_it_was_given",
+    ),
+    Mutant(
+        "quantiles: ends without their reach",
+        "vault/quantiles.py",
+        "far, last = ranking.reach + 1, ranking.cells - 1",
+        "far, last = 1, ranking.cells - 1",
+        f"{QUANTILES}::test_intervals_hold_every_quantile_as_often_as_they_say",
+    ),
+    Mutant(
+        "plan: quantiles are free",
+        "vault/plan.py",
+        "return (*texts, *(noise.loss for noise in self.noises.values()), *ranks)",
+        "return (*texts, *(noise.loss for noise in self.noises.values()))",
+        PLAN,
+    ),
+    Mutant(
+        "plan: ε², not its half",
+        "vault/plan.py",
+        "given if budget.pure else given**2 / 2",
+        "given if budget.pure else given**2",
+        PLAN,
+    ),
+    Mutant(
+        "plan: texts beside the budget, not out of it",
+        "vault/plan.py",
+        "each = budgets.divided(made, total * (1 - texts), setting)",
+        "each = budgets.divided(made, total, setting)",
+        f"{PLAN} {KEYS}",
+    ),
+    Mutant(
+        "cells: rows without a key are in no group",
+        "vault/cells.py",
+        "alone = width == 1 and self._declared[0].missing",
+        "alone = False",
+        "tests/vault/test_execute.py::test_rows_without_a_value_of_the_only_key_are_a_group_of_their_own",
+    ),
+    Mutant(
+        "vault: asked first, charged afterwards",
+        "vault/vault.py",
+        "        charge = self._ledger.reserve(made.losses, question=text, analyst=self._analyst, "
+        "purpose=self._purpose)\n        estimates = execute(prepared, engine)\n",
+        "        estimates = execute(prepared, engine)\n        charge = self._ledger.reserve(made.losses, "
+        "question=text, analyst=self._analyst, purpose=self._purpose)\n",
+        f"{ASKING}::test_the_charge_is_on_the_disk_before_the_engine_is_asked",
+    ),
+    Mutant(
+        "vault: charged before it is known whether it can be asked",
+        "vault/vault.py",
+        "        prepared = prepare(made, engine.rows)  # what cannot be asked is refused here, and is free\n"
+        "        charge = self._ledger.reserve(made.losses, question=text, analyst=self._analyst, "
+        "purpose=self._purpose)\n",
+        "        charge = self._ledger.reserve(made.losses, question=text, analyst=self._analyst, "
+        "purpose=self._purpose)\n        prepared = prepare(made, engine.rows)\n",
+        f"{ASKING}::test_rows_that_cannot_be_asked_say_so_before_they_cost",
+    ),
+    Mutant(
+        "vault: the budget of the whole where an account is stricter",
+        "vault/vault.py",
+        "return min(budgets, key=lambda budget: (budget.delta, budget.epsilon))",
+        "return budgets[0]",
+        "tests/vault/test_strict_accounts.py",
+    ),
+    Mutant(
+        "vault: one answer for all versions of the rows",
+        "vault/asked.py",
+        'return f"{description.name} version {description.version}: {price}"',
+        'return f"{description.name}: {price}"',
+        f"{ASKING}::test_new_rows_are_another_question_under_the_same_ledger",
+    ),
+    Mutant(
+        "place: rows are used with any description",
+        "vault/place.py",
+        "if engine.mark() != description.mark:",
+        "if False:",
+        f"{ASKING}::test_a_description_that_its_rows_were_not_sealed_with_is_not_believed",
+    ),
+    Mutant(
+        "description: rows_per_person not in its mark",
+        "vault/description.py",
+        "bounds = [self.version, self.sealed_at, self.person, self.rows_per_person]",
+        "bounds = [self.version, self.sealed_at, self.person]",
+        f"{ASKING}::test_a_description_that_its_rows_were_not_sealed_with_is_not_believed",
+    ),
+    Mutant(
+        "within: every step as sure as the whole",
+        "vault/within.py",
+        "confidence=1 - doubt / 2 ** (i + 1)",
+        "confidence=1 - doubt",
+        "tests/vault/test_within.py",
+    ),
+]
