@@ -114,6 +114,7 @@ def questions(path: Path, at: int, tell: Tell) -> None:
     asked = opened(path)
     killer = Killer(at, tell)
     killer.watch()
+    asked._bad = 1  # an alarm so far: it is cheaper to pay
     tell(f"answer {asked.ask(FEW).value}")
     asked._seen = 10**6  # now the hypothesis is trusted
     tell(f"answer {asked.ask(MANY).value}")

@@ -38,9 +38,9 @@ def test_whoever_asks_where_the_hypothesis_is_just_too_far_off_is_misled_no_more
     rng, wrong = np.random.default_rng(5), found.width * (1 + 1e-9)
     line, query = float(watch.threshold_scale), float(watch.query_scale)
     radius = payment.error(1 - PAID * Fraction(doubt))
-    lines, left = rng.laplace(0, line, RUNS), np.full(RUNS, found.runs - 1)
+    lines, left = rng.exponential(line, RUNS), np.full(RUNS, found.runs - 1)
     for _ in range(6):
-        noise = rng.laplace(0, query, RUNS)
+        noise = rng.exponential(query, RUNS)
         on = left > 0
         free = on & (wrong + noise < watch.threshold + lines)
         alarm = on & ~free
@@ -50,7 +50,7 @@ def test_whoever_asks_where_the_hypothesis_is_just_too_far_off_is_misled_no_more
             missed = (free | (alarm & after)).mean()
             assert missed <= doubt + 5 * np.sqrt(doubt / RUNS)
         left = left - alarm
-        lines = np.where(alarm, rng.laplace(0, line, RUNS), lines)
+        lines = np.where(alarm, rng.exponential(line, RUNS), lines)
 
 
 def test_the_ways_to_be_wrong_share_the_doubt() -> None:

@@ -14,7 +14,7 @@ from discreet import noise
 from discreet.audit.exact import Law, hockey_stick, law
 from discreet.errors import BudgetExceeded, SensitivityExceeded
 from discreet.mechanisms import Exact, Sensitivity
-from discreet.oracle.sentry import Line, Run, Side, Watch, gap_radius, slack, start
+from discreet.oracle.sentry import Line, Run, Side, Watch, gap_radius, one_sided, slack, start
 
 WATCH = Watch(4, threshold=2, monotonic=True)
 
@@ -57,17 +57,14 @@ def test_a_run_that_claimed_half_of_its_epsilon_would_be_caught() -> None:
 
 def chance(watch: Watch, values: list[int], gap: int | None) -> float:
     """The chance that all values but the last are below the line, and the last by so much above, or below too."""
-    line = np.arange(-200, 201)
+    line = np.arange(0, 401)
     outer, inner = float(watch.threshold_scale), float(watch.query_scale)
 
     def mass(scale: float, x: Any) -> Any:
-        return np.tanh(0.5 / scale) * np.exp(-np.abs(x) / scale)
-
-    noise_ = np.arange(-400, 401)
-    cumulated = np.cumsum(mass(inner, noise_))
+        return np.where(x >= 0, -np.expm1(-1 / scale) * np.exp(-np.maximum(x, 0) / scale), 0.0)
 
     def below(value: int) -> Any:  # value + ν < T + ρ
-        return cumulated[np.clip(watch.threshold + line - value - 1 + 400, 0, 800)]
+        return -np.expm1(-np.maximum(watch.threshold + line - value, 0) / inner)
 
     shown = below(values[-1]) if gap is None else mass(inner, watch.threshold + line + gap - values[-1])
     return float((mass(outer, line) * np.prod([below(value) for value in values[:-1]], axis=0) * shown).sum())
@@ -118,14 +115,28 @@ def test_lines_show_nothing_and_runs_are_not_copied() -> None:
             copying(run)
 
 
+def drawn(scale: Fraction, trials: int) -> Any:
+    """Noise of the sentry, many at once."""
+    two_sided = np.asarray(noise.discrete_laplace(scale, trials))
+    return np.where(two_sided >= 0, two_sided, -1 - two_sided)
+
+
+def test_one_sided_noise_is_geometric() -> None:
+    found = law(lambda: one_sided(Fraction(2)), unexplored="1e-6")
+    for value in range(6):
+        low, high = found.chance(value)
+        assert low - 1e-9 <= (1 - math.exp(-0.5)) * math.exp(-value / 2) <= high + 1.1e-6
+    assert found.chance(-1)[0] == 0
+
+
 @pytest.mark.parametrize("doubt", [Fraction(1, 20), Fraction(1, 100)])
 def test_below_is_said_wrongly_as_often_as_the_slack_allows_and_not_much_less(doubt: Fraction) -> None:
     """A query that lies just beyond T + s, in a fresh run each time; five deviations are below 1e-6."""
     watch = Watch("0.2", threshold=50, monotonic=True)
     s, trials = slack(watch, doubt), 40_000
     with noise.deterministic(1):
-        lines = 50 + np.asarray(noise.discrete_laplace(watch.threshold_scale, trials))
-        noisy = 50 + s + 1 + np.asarray(noise.discrete_laplace(watch.query_scale, trials))
+        lines = 50 + drawn(watch.threshold_scale, trials)
+        noisy = 50 + s + 1 + drawn(watch.query_scale, trials)
     wrong = float((noisy < lines).mean())
     margin = 5 * math.sqrt(float(doubt) / trials)
     assert float(doubt) * 0.85 - margin < wrong < float(doubt) + margin
@@ -136,9 +147,7 @@ def test_a_gap_is_off_by_more_than_its_radius_as_often_as_was_said(doubt: Fracti
     watch = Watch("0.2", threshold=50, monotonic=True)
     r, trials = gap_radius(watch, doubt), 40_000
     with noise.deterministic(2):
-        apart = np.asarray(noise.discrete_laplace(watch.threshold_scale, trials)) - np.asarray(
-            noise.discrete_laplace(watch.query_scale, trials)
-        )
+        apart = drawn(watch.threshold_scale, trials) - drawn(watch.query_scale, trials)
     margin = 5 * math.sqrt(float(doubt) / trials)
     assert float(doubt) * 0.85 - margin < float((np.abs(apart) > r).mean()) < float(doubt) + margin
 

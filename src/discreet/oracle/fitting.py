@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from math import prod, sqrt
 from typing import TypeAlias
 
@@ -142,6 +143,13 @@ class Pool:
     def __init__(self) -> None:
         self._sum, self._weight = np.zeros(()), 0.0
 
+    @classmethod
+    def of(cls, values: Floats, variance: float) -> Pool:
+        """Return the pool of one estimate."""
+        pool = cls()
+        pool.add(values, variance)
+        return pool
+
     def add(self, values: Floats, variance: float) -> None:
         """Take in one more estimate of the same numbers."""
         self._sum, self._weight = self._sum + values / variance, self._weight + 1 / variance
@@ -185,6 +193,51 @@ def centred(m: Measurement, singles: dict[int, Floats], total: float) -> Measure
     return Measurement(m.columns, moved, m.variance, None, m.starts)
 
 
+def gathered(measured: Sequence[Measurement], singles: dict[int, Floats], total: float) -> list[Measurement]:
+    """Return measurements with what all the others say of the same columns.
+
+    A marginal of A is the sum over B ⊆ A of parts that say what the columns of B do together and fewer do not: the
+    sums over B with their means along each of its columns taken off, spread evenly. Marginals that share B each
+    have an estimate of its part, which are averaged by their variances: the best linear estimate. Two columns have
+    the margins that are known better; three and more have all their parts.
+    """
+    pools: dict[Columns, Pool] = {}
+    for m in measured:
+        if m.fine:
+            for part in _subsets(m.columns):
+                places = [m.columns.index(column) for column in part]
+                sums = project(m.values, places)
+                pools.setdefault(part, Pool()).add(_residual(sums), m.variance * m.values.size / sums.size)
+    for column, values in singles.items():
+        pools[column,] = Pool.of(_residual(values), pools[column,].variance if (column,) in pools else 1.0)
+    return [
+        _joined(m, pools, total) if m.fine and len(m.columns) > 2 else centred(m, singles, total) for m in measured
+    ]
+
+
+def _joined(m: Measurement, pools: dict[Columns, Pool], total: float) -> Measurement:
+    sizes = dict(zip(m.columns, m.values.shape, strict=True))
+    values, variance = np.full(m.values.shape, total / m.values.size), 0.0
+    for part in _subsets(m.columns):
+        spread = prod(size for column, size in sizes.items() if column not in part)
+        shape = [size if column in part else 1 for column, size in sizes.items()]
+        if part:
+            values = values + pools[part].mean.reshape(shape) / spread
+        kept = prod(1 - 1 / sizes[column] for column in part)
+        variance += pools[part].variance * kept / spread**2
+    return Measurement(m.columns, values, variance)
+
+
+def _residual(sums: Floats) -> Floats:
+    for axis in range(sums.ndim):
+        sums = sums - sums.mean(axis=axis, keepdims=True)
+    return sums
+
+
+def _subsets(columns: Columns) -> list[Columns]:
+    return [part for size in range(len(columns) + 1) for part in combinations(columns, size)]
+
+
 class Table:
     """A dense table over some columns, and its fit to measurements about them.
 
@@ -214,7 +267,8 @@ class Table:
         kept = [Measurement((column,), np.maximum(v, _TINY), _NARROW) for column, v in singles.items()]
         kept = kept or [Measurement((), np.array(total), _NARROW)]
         self._kept = [Held(m) for m in kept]
-        targets = {id(held): centred(held.measured, singles, total).values for held in self._held}
+        joined = gathered([held.measured for held in self._held], singles, total)
+        targets = {id(held): target for held, target in zip(self._held, joined, strict=True)}
         deviation = sqrt(min((m.variance for m in measured), default=1.0))
         strength = _STRENGTH / deviation
         for _ in range(rounds):
@@ -256,7 +310,7 @@ class Table:
         columns: Columns,
         soft: Sequence[Held],
         hard: Sequence[Held],
-        targets: dict[int, Floats],
+        targets: dict[int, Measurement],
         strength: float,
     ) -> None:
         """Some rounds on a projection, and one pass over the table for all that they did."""
@@ -266,23 +320,22 @@ class Table:
             for held in soft:
                 self._step(held, targets[id(held)], small, log, strength, columns)
             for held in hard:
-                self._step(held, held.measured.values, small, log, strength, columns)
+                self._step(held, held.measured, small, log, strength, columns)
         scale(self.cells, [self.columns.index(column) for column in columns], np.exp(log))
 
     @staticmethod
-    def _step(held: Held, target: Floats, small: Floats, log: Floats, strength: float, columns: Columns) -> None:
-        m = held.measured
+    def _step(held: Held, m: Measurement, small: Floats, log: Floats, strength: float, columns: Columns) -> None:
         places = [columns.index(column) for column in m.columns]
         shape = [small.shape[i] if i in places else 1 for i in range(small.ndim)]
         weight = strength * m.variance
         mass = project(small, places)
         if m.weights is None:
-            theta = step(m.gathered(mass), held.log, target, weight)
+            theta = step(m.gathered(mass), held.log, m.values, weight)
             held.log = held.log + theta
             moved = m.spread(theta, mass.shape).reshape(shape)
         else:
             inside = np.asarray((mass * m.weights).sum())
-            theta = step(inside, held.log, target, weight)
+            theta = step(inside, held.log, m.values, weight)
             held.log = held.log + theta
             moved = (float(theta) * m.weights).reshape(shape)
         np.multiply(small, np.exp(moved), out=small)

@@ -8,8 +8,8 @@ Taken together they are C + 1 runs for C alarms, each with noise cΔ/ε₂ inste
 **One-sided noise.** In the proof for monotonic queries ρ and ν are only ever moved upwards: ρ to ρ + Δ or nowhere,
 ν by something between 0 and Δ. So noise that is never negative will do: geometric, P(x) ∝ e^{−x/b} for x ≥ 0, of
 the same scales. It has half the spread, and above all a line is never low by bad luck: false alarms come from ν
-alone. A draw X of discrete Laplace noise gives one: X, or −1 − X where that is negative, is geometric, and its sign
-is independent of it (`discreet.noise.laplace`).
+alone. A draw X of discrete Laplace noise gives one: X, or −1 − X where X is negative, is geometric, and the sign
+of X is independent of it (`discreet.noise.laplace`).
 
 **The gap.** An alarm says how far above the line it was: g = f + ν − (T + ρ). This costs nothing more: in the
 proof of `AboveThreshold` (docs/theory/sparse-vector.md) ρ goes to ρ + Δ and ν to ν + f + Δ − f′, or ρ stays and ν

@@ -59,7 +59,7 @@ MOST_RUNS = 1000
 SENTRY = Fraction(40, 100)
 """The part of ρ that is for runs of the sentry."""
 
-ROOM = 0.4
+ROOM = 0.1
 """The part of the width that a hypothesis may be off by."""
 
 FREE, PAID, GAP = Fraction(80, 100), Fraction(17, 100), Fraction(3, 100)
@@ -152,7 +152,7 @@ def prices(agreed: Terms, rows: float) -> Prices:
     ...                rows_per_person=1)
     >>> found = prices(agreed, 50_000)
     >>> found.runs, round(found.width / FINE), round(float(agreed.rho / found.single))
-    (3, 500, 1205)
+    (3, 500, 1029)
     """
     share = agreed.within if agreed.within >= 1 else agreed.within * Fraction(max(rows, 1.0))
     width = max(1, math.floor(share * FINE))
