@@ -119,14 +119,14 @@ PRACTICAL = [
     Mutant(
         "sentry: comparisons without noise",
         "oracle/sentry.py",
-        "added(exact, noise.discrete_laplace(self.mechanism.query_scale)) - self.height",
+        "added(exact, one_sided(self.mechanism.query_scale)) - self.height",
         "added(exact, 0) - self.height",
         SENTRY,
     ),
     Mutant(
         "sentry: four thirds of ε",
         "oracle/sentry.py",
-        "return epsilon / 3, 2 * epsilon / 3",
+        "return epsilon * Fraction(9, 20), epsilon * Fraction(11, 20)",
         "return 2 * epsilon / 3, 2 * epsilon / 3",
         f"{SENTRY} src/discreet/oracle/sentry.py",
     ),
