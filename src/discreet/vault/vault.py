@@ -142,8 +142,7 @@ class Vault:
         Say what to spend (`epsilon="0.1"`) or how wide the answer may be: `within=200`, or `within="5%"`, which is
         found step by step; where the budget ends first, the last step is the answer, and notes how far it came.
 
-        The same question is free once its answer is recorded. Two who ask it at the same moment, before either
-        has an answer, may both pay, and then have an answer each; the charge of both is counted.
+        The same question is free once its answer is recorded. Two who ask it at the same moment may both pay.
         """
         # Read once for the whole question: what is planned for one version must not run on the rows of another.
         description = self._place.description()
@@ -152,9 +151,7 @@ class Vault:
             if epsilon is not None or delta is not None:
                 raise ParameterError(f'within="{within}" finds its own epsilon: say one or the other.')
             return self._step_by_step(query, description, within, confidence)
-        text = asked.text(description, asked.price(query, epsilon, within, confidence, delta))
-        standing = self._standing(text)
-        made = self._planned(query, description, epsilon, within, confidence, delta, standing)
+        text, standing, made = self._planned(query, description, epsilon, within, confidence, delta)
         return presented(query, self._released(made, description, text, standing))
 
     def preview(
@@ -172,9 +169,7 @@ class Vault:
 
         description = self._place.description()
         query = asked.parsed(question, description)
-        text = asked.text(description, asked.price(query, epsilon, within, confidence, delta))
-        standing = self._standing(text)
-        made = self._planned(query, description, epsilon, within, confidence, delta, standing)
+        _, standing, made = self._planned(query, description, epsilon, within, confidence, delta)
         prepare(made, Rows("rows", description.engine, description.limits))  # refuses what ask would refuse
         return Preview(
             question=query.text,
@@ -193,17 +188,12 @@ class Vault:
         within: Widths | None,
         confidence: Rational,
         delta: Rational | None,
-        standing: Standing,
-    ) -> Plan:
-        return plan(
-            query,
-            description,
-            epsilon=epsilon,
-            within=within,
-            confidence=confidence,
-            budget=self._budget(standing),
-            delta=delta,
-        )
+    ) -> tuple[str, Standing, Plan]:
+        """What the ledger calls a question, what it knows of it, and how it would be answered."""
+        text = asked.text(description, asked.price(query, epsilon, within, confidence, delta))
+        standing = self._standing(text)
+        terms = {"epsilon": epsilon, "within": within, "confidence": confidence, "delta": delta}
+        return text, standing, plan(query, description, budget=self._budget(standing), **terms)  # type: ignore[arg-type]
 
     def over_bound(
         self,
