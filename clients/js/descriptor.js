@@ -1,7 +1,9 @@
 // Collections as they are signed: verified with the key that the device was shipped with, then read with suspicion.
 
-import { CollectionError, domainOf } from "./domains.js";
+import { CollectionError, counted, domainOf, standsForNothing } from "./domains.js";
 import { joined } from "./draws.js";
+import { DAYS } from "./frames.js";
+import { keyOf } from "./keys.js";
 import { randomiser } from "./randomisers.js";
 
 const FORMAT = "discreet-collection/1";
@@ -18,12 +20,12 @@ export async function opened(envelope, publicKey, today = new Date()) {
   if (typeof collection !== "string" || !/^[0-9a-f]{128}$/.test(signature))
     throw new CollectionError("this is no signed collection: fetch it again");
   const { subtle } = globalThis.crypto;
-  const key = await subtle.importKey("raw", publicKey, "Ed25519", false, ["verify"]);
+  const key = await subtle.importKey("raw", keyOf(publicKey), "Ed25519", false, ["verify"]);
   const message = joined(text.encode(`${FORMAT}\0`), text.encode(collection));
   if (!(await subtle.verify("Ed25519", key, fromHex(signature), message)))
     throw new CollectionError("the signature is not by this key: fetch the collection again, or update the key");
   const found = await read(collection);
-  if (dayNumber(today) > found.window[1])
+  if (!(dayNumber(today) <= found.window[1]))
     throw new CollectionError(`the collection ${found.name} has ended: ask for a new one`);
   return found;
 }
@@ -46,28 +48,33 @@ export async function read(canonicalText) {
 async function collectionOf(fields, canonicalText) {
   const made = randomiser(fields.protocol, fields.parameters);
   const { policy, every, epsilon } = fields.longitudinal;
-  const counted = Number(policy === "none" ? fields.longitudinal.reports : fields.longitudinal.distinct);
-  if (!["none", "memoised", "two-step"].includes(policy) || !(counted >= 1) || !(Number(every) >= 1))
+  if (!["none", "memoised", "two-step"].includes(policy))
     throw new CollectionError(`the longitudinal policy ${policy} is not known: update the client`);
+  const times = policy === "none" ? "reports" : "distinct";
+  const number = counted(fields.longitudinal[times], times);
+  counted(fields.minimum_cohort, "minimum_cohort");
   if (policy === "two-step" && !made.instant) throw new CollectionError(`${fields.protocol} has no second step`);
   const once = policy === "two-step" ? made.permanentEpsilon : made.epsilon;
-  if (made.epsilon > Number(fields.epsilon) + SLACK || counted * once > Number(epsilon) + SLACK * counted)
+  if (made.epsilon > Number(fields.epsilon) + SLACK || number * once > Number(epsilon) + SLACK * number)
     throw new CollectionError("the text does not agree with itself: its ε is below what its chances give");
   const domain = domainOf(fields.domain, made);
-  const known = made.domain ? (domain.labels ?? []).includes(fields.null) : typeof fields.null === "string";
-  if (fields.null !== null && !known)
-    throw new CollectionError("the label for what is no value is not in the domain");
+  checkNull({ ...domain, null: fields.null }, made);
   const id = new Uint8Array(await globalThis.crypto.subtle.digest("SHA-256", text.encode(canonicalText)));
   return {
     id,
     name: fields.name,
     randomiser: made,
     ...domain,
-    policy: { policy, every: Number(every), counted, lifetime: units(epsilon) },
+    policy: { policy, every: counted(every, "every"), counted: number, lifetime: units(epsilon) },
     epsilon: units(fields.epsilon),
     window: [dayOf(fields.window.from), dayOf(fields.window.to)],
     null: fields.null,
   };
+}
+
+function checkNull({ null: written, ...domain }, made) {
+  if (written !== null && !standsForNothing(written, domain, made))
+    throw new CollectionError("the label for what is no value is not in the domain");
 }
 
 /** Returns the collection with the labels that its text only names by their hash. */
@@ -75,7 +82,11 @@ export async function withLabels(collection, labels) {
   const hash = await globalThis.crypto.subtle.digest("SHA-256", text.encode(canonical(labels)));
   if (hex(new Uint8Array(hash)) !== collection.digest)
     throw new CollectionError("these labels are not those of the collection: their hash differs");
-  return { ...collection, labels };
+  if (labels.length !== collection.randomiser.domain)
+    throw new CollectionError("these labels are not as many as the protocol is for: the domain has another number");
+  const found = { ...collection, labels };
+  checkNull(found, collection.randomiser);
+  return found;
 }
 
 /** JSON with its keys in order, without blanks, in ASCII: the same text as in Python. */
@@ -92,7 +103,8 @@ export function canonical(value) {
 /** A decimal as a whole number of units of 10^−12. */
 export function units(decimal) {
   const [, front, behind = ""] = /^([0-9]+)(?:\.([0-9]{1,12}))?$/.exec(decimal) ?? [];
-  if (front === undefined) throw new CollectionError(`${decimal} is no decimal with up to twelve places`);
+  if (typeof decimal !== "string" || front === undefined)
+    throw new CollectionError(`${decimal} is no decimal with up to twelve places`);
   return BigInt(front) * 10n ** 12n + BigInt(behind.padEnd(12, "0"));
 }
 
@@ -101,9 +113,11 @@ export const dayNumber = (moment) => Math.floor(moment.getTime() / 86400000);
 
 function dayOf(written) {
   const moment = new Date(`${written}T00:00:00Z`);
-  if (!/^\d{4}-\d\d-\d\d$/.test(written) || Number.isNaN(moment.getTime()))
+  if (Number.isNaN(moment.getTime()) || moment.toISOString().slice(0, 10) !== written)
     throw new CollectionError(`a day is written as 2026-01-31, not ${written}`);
-  return dayNumber(moment);
+  const day = dayNumber(moment);
+  if (!(day >= 0 && day < DAYS)) throw new CollectionError(`a frame has room for 1970 to 2149, not for ${written}`);
+  return day;
 }
 
 function parsed(json) {
@@ -120,4 +134,7 @@ function parsed(json) {
 export const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** The bytes of hexadecimal digits. */
-export const fromHex = (digits) => Uint8Array.from(digits.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+export function fromHex(digits) {
+  if (!/^([0-9a-f]{2})*$/i.test(digits)) throw new RangeError("these are no hexadecimal digits, two for each byte");
+  return Uint8Array.from(digits.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+}

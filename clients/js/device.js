@@ -26,6 +26,8 @@ export class Device {
 
   /** Caps are decimals: what all reports of a life may cost, and those of `days` days. */
   constructor(storage, { lifetime, perPeriod, days = 1, now = () => new Date() }) {
+    if (!Number.isSafeInteger(days) || days < 1)
+      throw new RangeError(`a period has a whole number of days from 1, such as days: 30, not ${days}`);
     this.#storage = storage;
     this.#caps = { lifetime: units(String(lifetime)), perPeriod: units(String(perPeriod)), days };
     this.#now = now;
@@ -34,7 +36,9 @@ export class Device {
   /** Returns a frame to send. Call it on a schedule that does not depend on the value. */
   async report(collection, value, { dated = false } = {}) {
     const today = dayNumber(this.#now());
-    if (today < collection.window[0] || today > collection.window[1])
+    const [from, to] = collection.window;
+    // so written, here and below, that a clock which says nothing (NaN) refuses
+    if (!(today >= from && today <= to))
       throw new BudgetExceeded(`${collection.name} does not collect today`);
     const one = oneOf(collection, value);
     const secret = await this.#change((state) => this.#pay(state, collection, today));
@@ -55,7 +59,7 @@ export class Device {
     const id = hex(collection.id);
     const { policy, every, counted, lifetime } = collection.policy;
     const [last, reports] = state.reported[id] ?? [null, 0];
-    if (last !== null && today < last + every)
+    if (last !== null && !(today >= last + every))
       throw new BudgetExceeded(`${collection.name} has its report of this period: the next is due on day ${last + every}`);
     if (policy === "none" && reports >= counted)
       throw new BudgetExceeded(`${collection.name} has all of its ${counted} reports of this device`);
@@ -70,7 +74,7 @@ export class Device {
 
   #afford(paid, price, today) {
     const sum = (some) => some.reduce((total, [, , cost]) => total + BigInt(cost), 0n);
-    const recent = paid.filter(([day]) => Math.abs(today - day) < this.#caps.days);
+    const recent = paid.filter(([day]) => !(Math.abs(today - day) >= this.#caps.days));
     if (sum(paid) + price > this.#caps.lifetime)
       throw new BudgetExceeded("nothing is left for this report in the life of the device: nothing is sent");
     if (sum(recent) + price > this.#caps.perPeriod)

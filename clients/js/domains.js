@@ -11,10 +11,17 @@ const utf8 = new TextEncoder();
 /** Something is wrong with a collection. The message says what to do. */
 export class CollectionError extends Error {}
 
+/** A count of a collection's text: a whole number from 1 that a double holds, in digits and nothing else. */
+export function counted(written, name) {
+  if (typeof written !== "string" || !/^[1-9][0-9]*$/.test(written) || !Number.isSafeInteger(Number(written)))
+    throw new CollectionError(`${name} is a whole number from 1 to 2^53 − 1 in digits, not ${written}: fetch it again`);
+  return Number(written);
+}
+
 /** The domain of a collection's text, if its protocol is for such values. */
 export function domainOf(written, made) {
   if (!Array.isArray(written) && "letters" in written) {
-    const alphabet = { letters: written.letters, length: Number(written.length) };
+    const alphabet = { letters: written.letters, length: counted(written.length, "length") };
     const letters = [...alphabet.letters];
     const mine = new Set(letters).size === letters.length && made.words;
     if (!mine || made.words.symbols !== letters.length + 2 || made.words.length !== alphabet.length)
@@ -27,7 +34,7 @@ export function domainOf(written, made) {
     return { labels: null, digest: null, alphabet: null };
   }
   const labels = Array.isArray(written) ? written : null;
-  const size = labels ? labels.length : Number(written.size);
+  const size = labels ? labels.length : counted(written.size, "size");
   if (size !== made.domain || size === 0)
     throw new CollectionError(`the protocol is for ${made.domain} values, and the domain has another number`);
   return { labels, digest: labels ? null : (written.sha256 ?? null), alphabet: null };
@@ -49,12 +56,22 @@ export function oneOf(collection, value) {
 /** The same for a value that is known by its place. */
 export const atPlace = (place) => ({ held: place, key: bigEndian(place, 8) });
 
-/** The number of a value. What is no value is null, if the collection has a label for that. */
+/** Whether a collection's text may have this for what is no value: a label, a place in digits, or a text. */
+export function standsForNothing(written, { labels, digest }, made) {
+  if (typeof written !== "string") return false;
+  if (labels) return labels.includes(written);
+  if (!made.domain || digest !== null) return true; // labels that are not known yet: withLabels looks again
+  return /^(0|[1-9][0-9]*)$/.test(written) && Number(written) < made.domain;
+}
+
+/** The number of a value. What is no value is null, if the collection has a label or a place for that. */
 export function placeOf(collection, value) {
   const { labels, digest, randomiser: made } = collection;
   if (!labels) {
-    if (digest === null && Number.isInteger(value) && value >= 0 && value < made.domain) return value;
-    throw new CollectionError(digest ? "use withLabels(collection, labels) first" : "the value is not in the domain");
+    if (digest !== null) throw new CollectionError("use withLabels(collection, labels) first");
+    if (Number.isInteger(value) && value >= 0 && value < made.domain) return value;
+    if (collection.null !== null) return Number(collection.null);
+    throw new CollectionError("the value is not in the domain, and the collection has no place for that");
   }
   const place = labels.indexOf(value);
   if (place >= 0) return place;

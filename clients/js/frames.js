@@ -6,10 +6,15 @@ const VERSION = 0x01;
 const DAY = 0x10;
 const IDENTIFIED = 0x20;
 
+/** How many days a frame has room for, from 1970-01-01: those to 2149-06-06. */
+export const DAYS = 65536;
+
 /** A report, ready to leave. `day` counts from 1970-01-01; an id lets the server count the report once. */
 export function frame(collection, payload, { day = null, identified = true } = {}) {
   if (payload.length !== collection.randomiser.payloadBytes)
     throw new RangeError(`reports of ${collection.name} have ${collection.randomiser.payloadBytes} bytes`);
+  if (day !== null && !(Number.isInteger(day) && day >= 0 && day < DAYS))
+    throw new RangeError(`a frame has room for the days from 1970 to 2149, not for day ${day}`);
   const first = VERSION | (day === null ? 0 : DAY) | (identified ? IDENTIFIED : 0);
   const when = day === null ? new Uint8Array() : bigEndian(day, 2);
   const id = identified ? globalThis.crypto.getRandomValues(new Uint8Array(16)) : new Uint8Array();

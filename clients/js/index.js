@@ -1,6 +1,6 @@
 // Local differential privacy for browsers and Node: verify a collection, answer it privately, send frames.
 
-export { canonical, opened, read, withLabels } from "./descriptor.js";
+export { canonical, fromHex, opened, read, withLabels } from "./descriptor.js";
 export { BudgetExceeded, Device, MemoryStorage, WebStorage, settled } from "./device.js";
 export { CollectionError, atPlace, oneOf, placeOf } from "./domains.js";
 export { Fresh, keyed, threshold } from "./draws.js";

@@ -42,7 +42,10 @@ export function randomiser(name, parameters) {
   if (!Object.hasOwn(PROTOCOLS, name))
     throw new RangeError(`this client has no protocol ${name}. It has: ${protocols.join(", ")}`);
   const made = PROTOCOLS[name](parameters);
-  if (!(made.epsilon > 0)) throw new RangeError(`${name} with these parameters says nothing about a value`);
+  // a step that is likelier to lie has a loss below 0 here and costs what its opposite would: two of them hide it
+  const steady = made.permanentEpsilon ?? made.epsilon;
+  if (!(made.epsilon > 0 && steady > 0))
+    throw new RangeError(`${name} with these parameters says nothing about a value, or the opposite of it`);
   const places = (value) => Number.isInteger(value) && value >= 0 && value < made.domain;
   const fits = made.fits ?? places;
   const outside = `values are whole numbers from 0 to ${made.domain - 1}`;

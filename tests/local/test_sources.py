@@ -20,7 +20,7 @@ from discreet.local.contract import Payloads
 from discreet.local.descriptor import Collection
 from discreet.local.frames import batch, frames
 
-from .collections_of import colours
+from .collections_of import MAY, colours
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,6 +54,16 @@ def test_files_of_batches(tmp_path: Path, payloads: Payloads, state: bytes) -> N
     (tmp_path / "a").write_bytes(batch(parts[0]) + batch(parts[1]))
     (tmp_path / "b").write_bytes(b"".join(batch(part) for part in parts[2:]))
     assert sources.from_files(WIDE, [tmp_path / "a", tmp_path / "b"]).written() == state
+
+
+def test_a_file_that_is_given_twice_is_counted_once_by_its_ids(tmp_path: Path, payloads: Payloads) -> None:
+    (tmp_path / "a").write_bytes(batch(frames(WIDE, payloads, identified=True)))
+    (tmp_path / "bare").write_bytes(batch(frames(WIDE, payloads)))
+    files = [tmp_path / "a", tmp_path / "a", tmp_path / "bare"]
+    found = sources.from_files(WIDE, files, identified=True, period=MAY)
+    assert (found.n, found.rejected["replayed"], found.rejected["without id"]) == (2000, 2000, 2000)
+    assert found.period == (MAY, MAY)
+    assert sources.from_files(WIDE, files).n == 4000
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)

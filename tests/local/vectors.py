@@ -51,6 +51,7 @@ def vectors() -> dict[str, Any]:
         "remembered": [_remembered(BitFlip.for_epsilon(100, 1, bits=4)), _remembered(_mean())],
         "collections": [_collection(each) for each in _collections()],
         "canonical": [_canonical(each) for each in _VALUES],
+        "refused": _refused(),
     }
 
 
@@ -67,6 +68,9 @@ def _randomisers() -> list[Randomiser]:
     made += [kind("projective").for_epsilon(1000, epsilon) for epsilon in ("0.5", "1", "2", "3", "4", "5")]
     made += [BitFlip.for_epsilon(100, 1, bits=4), BitFlip.for_epsilon(3, 1, bits=3), _mean()]
     made += [cls.for_losses(d, lifetime=2, each=1) for cls in (TwoStepGRR, TwoStepUnary) for d in (2, 300)]
+    rare, usual = 1_234_567, SCALE - 1_234_567  # a double that takes 1 − p from a p near 1 has the loss wrong
+    made += [TwoStepGRR(7, usual, usual), TwoStepUnary(7, usual, rare, usual, rare)]
+    made += [Rappor(7, bits=13, hashes=1, cohorts=3, f=rare, p=rare, q=usual)]
     made += [kind(name).for_epsilon(d, 1) for name in ("cms", "hcms", "rappor") for d in (5, 0)]
     made += [Rappor(9, bits=13, hashes=3, cohorts=300, f=SCALE // 3, p=0, q=SCALE, seed=2**63 - 1)]
     made += [kind("hcms").for_epsilon(300, "0.5", rows=65536, columns=2**20, seed=7)]
@@ -158,6 +162,7 @@ def _collections() -> list[Collection]:
         named("puzzle", alphabet=LETTERS, protocol="fragments", epsilon=2, null="?"),
         named("sites", protocol="rappor", epsilon=1, longitudinal=Policy("two-step", distinct=2), null="?"),
         named("texts", protocol="hcms", epsilon=2),
+        named("counted", domain=10, protocol="subset", epsilon=1, longitudinal="memoised", null="7"),
     ]
 
 
@@ -186,7 +191,67 @@ def _collection(collection: Collection) -> dict[str, Any]:
 def _asked(collection: Collection) -> list[Any]:
     if not isinstance(collection.domain, Labels):
         return TYPED
+    if collection.null is not None and collection.labels is None:
+        return [0, 7, 10, -1, "7", None]  # the last four are answered for as the second is
     return [0, 3] if collection.labels is None else [collection.labels[0], collection.labels[3]]
+
+
+# Chances of which one step at least is likelier to say what is not the value: the loss is that of the opposite.
+_LIES: list[tuple[str, dict[str, int]]] = [
+    *((name, {"keep": 1}) for name in ("grr", "sue", "olh", "subset", "hadamard", "projective")),
+    *((name, {"flip": SCALE - 1}) for name in ("one-bit-mean", "duchi", "bit-flip", "cms", "hcms", "prefix-tree")),
+    *(("fragments", {name: SCALE - 1}) for name in ("flip_fragment", "flip_word")),
+    ("oue", {"zero": SCALE - 1}),
+    ("square-wave", {"heads": 1}),
+    *((name, {"heads": 1}) for name in ("hybrid", "piecewise")),
+    *((name, {"domain": 3, "width": 1, "heads": 1, "piecewise": SCALE // 2}) for name in ("hybrid", "piecewise")),
+    ("hybrid", {"flip": SCALE - 1}),
+    ("rappor", {"p": SCALE // 4 * 3, "q": SCALE // 4}),
+    ("two-step-grr", {"domain": 2, "keep": 2**20, "keep_fresh": SCALE // 3}),
+    ("two-step-grr", {"keep": 1}),
+    ("two-step-grr", {"keep_fresh": 1}),
+    (
+        "two-step-unary",
+        {"one": 2**20, "zero": SCALE - 2**20, "one_fresh": SCALE * 2 // 5, "zero_fresh": SCALE * 3 // 5},
+    ),
+    ("two-step-unary", {"one": 1}),
+    ("two-step-unary", {"zero_fresh": SCALE - 1}),
+]
+_NO_COUNTS = ["Infinity", "1e400", "1.4", "0", "-1", "+1", "01", " 1", "1_0", "0x1", "", None, ["1"]]
+_NO_PLACES = ["4", "03", "-1", "1.0", "", "+3", " 3", "three"]
+_NO_DAYS = ["2026-02-30", "2150-01-01", "1969-12-31", "20260101", None]
+
+
+def _refused() -> list[dict[str, str]]:
+    """Texts that no client may believe: all canonical, and each with one thing that is wrong."""
+    refused = [(f"{name} {' '.join(changes)}", _lying(name, changes)) for name, changes in _LIES]
+    policies = {"reports": "none", "distinct": "memoised", "every": "none"}
+    for count, wrong in itertools.product(policies, _NO_COUNTS):
+        fields = _written("grr", policies[count])
+        refused.append((f"{count} {wrong}", {**fields, "longitudinal": {**fields["longitudinal"], count: wrong}}))
+    fields = _written("grr", "none")
+    refused += [(f"minimum_cohort {wrong}", {**fields, "minimum_cohort": wrong}) for wrong in _NO_COUNTS]
+    refused += [(f"null {wrong}", {**fields, "null": wrong}) for wrong in _NO_PLACES]
+    refused += [
+        (f"{end} {day}", {**fields, "window": {**fields["window"], end: day}})
+        for end, day in itertools.product(("from", "to"), _NO_DAYS)
+    ]
+    return [{"wrong": wrong, "text": canonical(fields).decode()} for wrong, fields in refused]
+
+
+def _written(protocol: str, policy: str) -> dict[str, Any]:
+    words = {"alphabet": LETTERS} if protocol in WORDS else {"domain": 4}
+    asked = Collection.design("refused", protocol=protocol, epsilon=1, longitudinal=policy, window=WINDOW, **words)
+    fields: dict[str, Any] = json.loads(asked.text)
+    return fields
+
+
+def _lying(protocol: str, changes: dict[str, int]) -> dict[str, Any]:
+    steps = protocol.startswith("two-step") or protocol == "rappor"
+    fields = _written(protocol, "two-step" if steps else "none")
+    fields["parameters"] |= {key: str(number) for key, number in changes.items()}
+    fields["domain"] = {"size": fields["parameters"]["domain"]} if "domain" in changes else fields["domain"]
+    return fields
 
 
 def _canonical(value: Any) -> dict[str, Any]:

@@ -110,11 +110,12 @@ export function rappor(parameters) {
   const instant = (answer, draws) =>
     joined(answer.subarray(0, 2), twice(bits, (i) => bitOf(answer.subarray(2), i), q, p, draws));
   const [one, zero] = [q, p].map((t) => (share(f) * (share(p) + share(q))) / 2 + rest(f) * share(t));
+  const [notOne, notZero] = [q, p].map((t) => (share(f) * (rest(p) + rest(q))) / 2 + rest(f) * rest(t));
   return {
     domain,
     fits,
     payloadBytes: 2 + Math.ceil(bits / 8),
-    epsilon: hashes * Math.log((one / zero) * ((1 - zero) / (1 - one))),
+    epsilon: hashes * Math.log((one / zero) * (notZero / notOne)),
     permanentEpsilon: 2 * hashes * Math.log((2 - share(f)) / share(f)),
     cohort,
     permanent,

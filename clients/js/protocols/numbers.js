@@ -7,6 +7,7 @@ import { bitmap, chance, flipOf, floyd, rest, share, truth, whole, widthOf } fro
 const log = Math.log;
 const ascii = new TextEncoder();
 const ALL = 1n << 64n;
+const ROUNDING = 1e-12; // of doubles: a window may be as likely as what is outside
 
 /** One end of the grid, rounded and flipped. Its cases are the sides of the device's own point. */
 export function oneBitMean(parameters) {
@@ -64,10 +65,13 @@ function windowOf(parameters, most) {
   const domain = whole(parameters, "domain", 2, most);
   const width = whole(parameters, "width", 1, 2 ** 31 - domain);
   const heads = chance(parameters, "heads");
+  const epsilon = log((share(heads) / rest(heads)) * ((domain - 1) / width));
+  if (!(epsilon >= -ROUNDING))
+    throw new RangeError("heads makes the window less likely than what is outside of it, which costs more than it says");
   return {
     domain,
     answers: domain - 1 + width,
-    epsilon: log((share(heads) / rest(heads)) * ((domain - 1) / width)),
+    epsilon,
     draw: (value, draws) => {
       const inside = draws.coin(heads);
       const [near, far] = [draws.below(width), draws.below(domain - 1)];

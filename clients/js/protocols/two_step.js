@@ -13,10 +13,11 @@ export function twoStepGRR(parameters) {
   const fresh = respond(domain, again, payloadBytes);
   const instant = (answer, draws) => fresh(answer.reduceRight((sum, byte) => sum * 256 + byte, 0), draws);
   const p = share(keep) * share(again) + (rest(keep) * rest(again)) / (domain - 1);
+  const missed = share(keep) * rest(again) + rest(keep) * (share(again) + rest(again) * ((domain - 2) / (domain - 1)));
   return {
     domain,
     payloadBytes,
-    epsilon: log((p / (1 - p)) * (domain - 1)),
+    epsilon: log((p / missed) * (domain - 1)),
     permanentEpsilon: log((share(keep) / rest(keep)) * (domain - 1)),
     permanent,
     instant,
@@ -29,12 +30,12 @@ export function twoStepUnary(parameters) {
   const [one, zero, oneFresh, zeroFresh] = ["one", "zero", "one_fresh", "zero_fresh"].map((n) => chance(parameters, n));
   const permanent = (value, draws) => twice(domain, (place) => place === value, one, zero, draws);
   const instant = (answer, draws) => twice(domain, (place) => bitOf(answer, place), oneFresh, zeroFresh, draws);
-  const p = share(one) * share(oneFresh) + rest(one) * share(zeroFresh);
-  const q = share(zero) * share(oneFresh) + rest(zero) * share(zeroFresh);
+  const [p, q] = [one, zero].map((t) => share(t) * share(oneFresh) + rest(t) * share(zeroFresh));
+  const [notP, notQ] = [one, zero].map((t) => share(t) * rest(oneFresh) + rest(t) * rest(zeroFresh));
   return {
     domain,
     payloadBytes: Math.ceil(domain / 8),
-    epsilon: log((p / (1 - p)) * ((1 - q) / q)),
+    epsilon: log((p / notP) * (notQ / q)),
     permanentEpsilon: log((share(one) / rest(one)) * (rest(zero) / share(zero))),
     permanent,
     instant,

@@ -7,15 +7,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 
-import { BudgetExceeded, Device, MemoryStorage, oneOf, opened, settled } from "../index.js";
+import { BudgetExceeded, Device, MemoryStorage, canonical, frame, oneOf, opened } from "../index.js";
+import { placeOf, randomiser, read, settled, withLabels } from "../index.js";
 import { FileStorage } from "../node.js";
 import { fromHex, hex } from "../descriptor.js";
 
 const vectors = JSON.parse(readFileSync(new URL("../../../tests/local/vectors.json", import.meta.url), "utf8"));
 const MAY = new Date("2026-05-01T12:00:00Z");
-const [once, twice, always, bits, ...open] = await Promise.all(
+const [once, twice, always, bits, ...others] = await Promise.all(
   vectors.collections.map(({ envelope, public_key: key }) => opened(envelope, fromHex(key), MAY)),
 );
+const open = others.filter((survey) => !survey.randomiser.domain);
+const twin = (domain) => randomiser("grr", { domain: String(domain), keep: String(1n << 63n) });
 const again = (reports) => ({ ...once, policy: { ...once.policy, counted: reports } });
 
 /** A device with a calendar that is turned by hand. */
@@ -130,6 +133,53 @@ test("what is no value is null, or refused without cost", async () => {
   await assert.rejects(made.report(twice, "purple"), /no label for that/);
   await assert.rejects(made.report(always, 1000), /not in the domain/);
   await made.report(once, undefined);
+});
+
+test("numbers may have a place for what is no value", async () => {
+  const text = JSON.parse(vectors.collections[2].envelope).collection;
+  const counted = (nothing) => read(canonical({ ...JSON.parse(text), null: nothing }));
+  const survey = await counted("3");
+  for (const value of [1000, -1, 1.5, "7", null, undefined, NaN]) assert.equal(placeOf(survey, value), 3);
+  for (const value of [0, 3, 999]) assert.equal(placeOf(survey, value), value);
+  assert.equal(placeOf(await counted("0"), 1000), 0);
+  for (const wrong of ["1000", "03", "-1", "1.0", "", "+3", " 3", 3, false])
+    await assert.rejects(counted(wrong), /is not in the domain/);
+});
+
+test("a label for what is no value is looked for when labels are known that the text names by their hash", async () => {
+  const labels = ["red", "green", "blue", "something else"];
+  const hash = await globalThis.crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonical(labels)));
+  const fields = JSON.parse(JSON.parse(vectors.collections[0].envelope).collection);
+  const domain = { size: "4", sha256: hex(new Uint8Array(hash)) };
+  const named = (nothing) => read(canonical({ ...fields, domain, null: nothing }));
+  const survey = await withLabels(await named("something else"), labels);
+  assert.deepEqual(["green", "purple"].map((value) => placeOf(survey, value)), [1, 3]);
+  assert.throws(() => placeOf({ ...survey, labels: null }, "green"), /withLabels/);
+  await assert.rejects(withLabels(await named("3"), labels), /is not in the domain/);
+  await assert.rejects(named(3), /is not in the domain/);
+  // a fifth label would have no place, and only those who hold it would be silent
+  await assert.rejects(withLabels({ ...(await named(null)), randomiser: twin(3) }, labels), /has another number/);
+});
+
+test("a clock that says nothing pays for nothing, and a period has a whole number of days", async () => {
+  const { made } = device({ now: () => new Date(NaN) });
+  for (const survey of [once, always]) await assert.rejects(made.report(survey, "red"), BudgetExceeded);
+  for (const days of [0, -1, 1.5, NaN, Infinity, "30", null]) assert.throws(() => device({ days }), /such as days: 30/);
+  device({ days: 1 });
+});
+
+test("a clock that stops between two reports buys none", async () => {
+  const lost = { ...once, window: [-Infinity, Infinity], policy: { ...once.policy, counted: 9 } };
+  const calendar = [MAY, new Date(NaN)];
+  const { made } = device({ now: () => calendar.shift() });
+  await made.report(lost, "red");
+  await assert.rejects(made.report(lost, "red"), BudgetExceeded);
+});
+
+test("a frame has two bytes for its day, and none is wrapped into them", () => {
+  const empty = new Uint8Array(once.randomiser.payloadBytes);
+  assert.deepEqual([...frame(once, empty, { day: 65535 }).subarray(9, 11)], [255, 255]);
+  for (const day of [65536, -1, 1.5, NaN]) assert.throws(() => frame(once, empty, { day }), /1970 to 2149/);
 });
 
 test("outside of its window a collection gets nothing", async () => {

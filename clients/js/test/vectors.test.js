@@ -85,6 +85,16 @@ for (const vector of vectors.collections) {
   });
 }
 
+for (const { wrong, text } of vectors.refused) {
+  test(`a collection with ${wrong} is refused, for that`, async () => {
+    await assert.rejects(read(text), (error) => {
+      assert.ok(error instanceof CollectionError);
+      assert.doesNotMatch(error.message, /canonical|does not agree|is not known|of null/);
+      return true;
+    });
+  });
+}
+
 test("canonical JSON is that of Python", () => {
   for (const { value, text } of vectors.canonical) assert.equal(canonical(value), text);
 });

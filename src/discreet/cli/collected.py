@@ -46,8 +46,10 @@ def opened(
     from discreet.local.signing import opened as verified
 
     key = public or file.with_suffix(".pub")
-    public_key = next(_keys("--public", key), b"").ljust(32, b"\0")
-    collection = verified(_read("COLLECTION", file), public_key, today=on or date.min)
+    keys = [*_keys("--public", key)]
+    if len(keys) != 1:
+        raise DiscreetError(f"--public {key} has {len(keys)} keys: it is one, of 64 hexadecimal digits.")
+    collection = verified(_read("COLLECTION", file), keys[0], today=on or date.min)
     if labels is not None:
         return collection.with_labels(lines(labels))
     if named and collection.digest is not None:
@@ -100,14 +102,18 @@ def coded(collection: Collection, values: Sequence[str]) -> Coded:
     import numpy as np
 
     from discreet.local.domains import Labels as Listed
+    from discreet.local.domains import number
 
     domain = collection.domain
     if not isinstance(domain, Listed):
         return domain.coded(values)
-    labels = domain.labels or [str(place) for place in range(domain.size)]
-    places = {label: place for place, label in enumerate(labels)}
-    other = places.get(collection.null) if collection.null is not None else None
-    found = [places.get(value, other) for value in values]
+    other = collection.place(None) if collection.null is not None else None
+    if domain.labels is None:
+        numbers = (number(value, domain.size) for value in values)
+        found = [other if place is None else place for place in numbers]
+    else:
+        places = {label: place for place, label in enumerate(domain.labels)}
+        found = [places.get(value, other) for value in values]
     if None in found:
         where = found.index(None)
         raise DiscreetError(
@@ -117,11 +123,11 @@ def coded(collection: Collection, values: Sequence[str]) -> Coded:
     return np.array(found, np.int64)
 
 
-def state(file: Path, collection: Collection) -> Aggregator:
+def state(file: Path, collection: Collection, *, identified: bool = False) -> Aggregator:
     """Return the counts that a file holds."""
     from discreet.local.aggregator import Aggregator
 
-    return Aggregator.read(_read("STATE", file), collection)
+    return Aggregator.read(_read("STATE", file), collection, identified=identified)
 
 
 def day(option: str, written: str | None) -> date | None:

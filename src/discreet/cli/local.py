@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from discreet.local.simulate import Simulation
 
 _SHOWN = 20  # values of a table
+_LISTED = 1 << 20  # values with a bit of each in every report
 
 
 def design(
@@ -169,30 +170,34 @@ def _protocol(
         raise DiscreetError(
             "--bits is for choosing a protocol: leave it out, or leave out --protocol and --policy."
         )
-    if count is None:
-        return None, None
     if policy == "two-step":
         return None, _two_steps(count, epsilon, protocol, lifetime)
     if lifetime is not None:
         raise DiscreetError("--lifetime is for --policy two-step: else the ε of a life follows from --epsilon.")
-    if protocol is not None:
+    if count is None or protocol is not None:
         return None, None
     choice = choose(count, epsilon, bits=bits)
     return choice, choice.randomiser
 
 
-def _two_steps(count: int, epsilon: str, protocol: str | None, lifetime: str | None) -> Randomiser:
+def _two_steps(count: int | None, epsilon: str, protocol: str | None, lifetime: str | None) -> Randomiser:
+    """Return the protocol that was asked for, or the better of two; `count` is None where nothing is listed."""
     from discreet.local.registry import kind
 
     if lifetime is None:
         raise DiscreetError("What may all reports on a value cost together? --lifetime 2, more than --epsilon.")
-    names = ("two-step-grr", "two-step-unary")
-    if protocol is not None and protocol not in names:
-        raise DiscreetError(f"--protocol {protocol} has no second step here. Take one of {', '.join(names)}.")
-    most = 1 << 20
-    kinds = [kind(name) for name in ([protocol] if protocol else names if count <= most else names[:1])]
-    made: list[Any] = [each.for_losses(count, lifetime=lifetime, each=epsilon) for each in kinds]
-    best: Randomiser = min(made, key=lambda randomiser: randomiser.variance())
+    chosen = ("two-step-grr", "two-step-unary")
+    names = ("rappor",) if count is None else (*chosen, "rappor")
+    if protocol not in (None, *names) or (protocol is None and count is None):
+        asked = f"--protocol {protocol} has no second step" if protocol else "Nothing with two steps is chosen"
+        raise DiscreetError(f"{asked} here. Take --protocol {' or '.join(names)}.")
+    if protocol is not None:
+        made: Any = kind(protocol)
+        only: Randomiser = made.for_losses(count or 0, lifetime=lifetime, each=epsilon)
+        return only
+    kinds: list[Any] = [kind(name) for name in (chosen if (count or 0) <= _LISTED else chosen[:1])]
+    both = [each.for_losses(count, lifetime=lifetime, each=epsilon) for each in kinds]
+    best: Randomiser = min(both, key=lambda randomiser: randomiser.variance())
     return best
 
 

@@ -6,7 +6,8 @@ Tested in tests/cli/test_local.py.
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
@@ -17,14 +18,20 @@ import typer
 from discreet.cli import collected, files, screen
 from discreet.cli.collected import Confidence, Delta, File, Labels, Liars, Public
 from discreet.cli.progress import one_by_one, stages
-from discreet.errors import DiscreetError
+from discreet.errors import BudgetExceeded, DiscreetError, LedgerUnavailable
 
 if TYPE_CHECKING:
     from discreet.local.aggregator import Aggregator
     from discreet.local.answers import Answer
+    from discreet.local.contract import Coded
     from discreet.local.descriptor import Collection
+    from discreet.local.device import Device
 
 _TABLES = {".csv": ""}
+_REASONS = 3  # for silence, that are shown
+_ADD_UP = (
+    "Batches add up: k of them with reports of one device cost k times the shuffled ε and δ, up to the local ε."
+)
 
 
 def encode(
@@ -38,6 +45,14 @@ def encode(
             metavar="DIRECTORY", help="Report through devices kept here, one for each line, with memory."
         ),
     ] = None,
+    lifetime: Annotated[
+        str | None,
+        typer.Option(help="With --devices: the ε of a device's life; that of this collection if unsaid."),
+    ] = None,
+    per_period: Annotated[
+        str | None, typer.Option(help="With --devices: the ε of a device's day; that of its life if unsaid.")
+    ] = None,
+    identified: Annotated[bool, typer.Option(help="Give every report an id, by which it is counted once.")] = True,
     on: Annotated[str | None, typer.Option("--day", metavar="DAY", help="The day of the reports; today.")] = None,
     public: Public = None,
     labels: Labels = None,
@@ -47,6 +62,7 @@ def encode(
 
     Every line is a person of its own and makes one report. With --devices, each has a secret and a ledger in that
     directory: the same line tomorrow is the same device, which answers as it did or stops when its life is spent.
+    Those that stop are counted, and the others report.
 
     [bold]Examples[/bold]
 
@@ -54,6 +70,7 @@ def encode(
 
     [cyan]discreet local encode cheating.json answers.txt --devices phones --out monday.batch[/cyan]
     """
+    from discreet.local.device import Device
     from discreet.local.frames import batch, frames
 
     screen.expect_writable("--out", out)
@@ -61,10 +78,19 @@ def encode(
     asked = collected.opened(collection, public, labels, on=when)
     if not asked.open_on(when):
         raise DiscreetError(f"{asked.name!r} collects from {asked.window[0]} to {asked.window[1]}, not on {when}.")
+    if devices is None and (lifetime is not None or per_period is not None):
+        raise DiscreetError(
+            "--lifetime and --per-period are what devices keep to: name their folder, --devices phones"
+        )
+    if devices is not None and not identified:
+        raise DiscreetError("Devices give every report an id: leave out --no-identified, or --devices.")
     held = collected.lines(values, column)
     coded = collected.coded(asked, held)
+    silent: Counter[str] = Counter()
     if devices is not None:
-        reports: Any = _through_devices(asked, held, devices, when)
+        life = lifetime or asked.lifetime
+        one = partial(Device, lifetime=life, per_period=per_period or life, today=lambda: when)
+        reports: Any = _through_devices(asked, _values(asked, held, coded), devices, one, silent)
     else:
         import numpy as np
 
@@ -74,12 +100,22 @@ def encode(
                 parts.append(asked.randomiser.encode(coded[piece]))
                 if told:
                     told("reporting", min(1.0, piece.stop / len(held)))
-        reports = frames(asked, np.concatenate(parts))
+        reports = frames(asked, np.concatenate(parts), identified=identified)
     collected.replaced(out, batch(reports))
     if as_json:
-        screen.data({"reports": len(reports), "bytes": out.stat().st_size, "file": str(out), "day": str(when)})
-    else:
-        screen.say(f"Wrote {len(reports):,} reports to {out} ({out.stat().st_size:,} bytes).")
+        screen.data(
+            {
+                "reports": len(reports),
+                "silent": silent.total(),
+                "bytes": out.stat().st_size,
+                "file": str(out),
+                "day": str(when),
+            }
+        )
+        return
+    screen.say(f"Wrote {len(reports):,} reports to {out} ({out.stat().st_size:,} bytes).")
+    for reason, count in silent.most_common(_REASONS):
+        screen.say(f"{count:,} devices were silent: {reason}")
 
 
 def aggregate(
@@ -93,13 +129,22 @@ def aggregate(
     received: Annotated[
         str | None, typer.Option(metavar="DAY", help="The day of arrival, of frames without one.")
     ] = None,
+    period: Annotated[
+        str | None,
+        typer.Option(metavar="DAY", help="Count the period of this day alone: one report of each device."),
+    ] = None,
+    identified: Annotated[
+        bool, typer.Option(help="Refuse reports without an id. Those that left a shuffler have none.")
+    ] = True,
     column: Annotated[str, typer.Option(help="The column of a Parquet file that has the payloads.")] = "payload",
     public: Public = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
 ) -> None:
     """Count reports into a state, and throw them away. States of several servers add up.
 
-    Whatever is no report of this collection is refused, and counted by the reason.
+    Whatever is no report of this collection is refused, and counted by the reason. A report is counted once, by
+    its id. With --period, reports of other days are refused, and those without a day (but --received) taken for
+    reports of the period: its errors are smaller than those of counts in which a device may be several times.
 
     [bold]Examples[/bold]
 
@@ -108,6 +153,8 @@ def aggregate(
     [cyan]discreet local aggregate cheating.json wednesday.batch --state week.state --add[/cyan]
 
     [cyan]discreet local aggregate cheating.json north.state south.state --state all.state[/cyan]
+
+    [cyan]discreet local aggregate cheating.json monday.batch --period 2026-05-04 --state monday.state[/cyan]
     """
     from discreet.local.aggregator import Aggregator
 
@@ -119,7 +166,10 @@ def aggregate(
         raise DiscreetError(f"There is no file {', '.join(missing)}. Nothing was counted.")
     arrived = collected.day("--received", received)
     asked = collected.opened(collection, public, named=False)
-    counted = collected.state(state, asked) if state.exists() else Aggregator(asked)
+    whole = Aggregator(asked, identified=identified, period=collected.day("--period", period))
+    counted = collected.state(state, asked, identified=identified) if state.exists() else whole
+    if period is not None and counted.period != whole.period:
+        raise DiscreetError(f"--state {state} does not hold the period of {period}: leave out --period, or --add.")
     before = counted.n
     jobs = [(file.name, partial(_count, counted, file, arrived, column)) for file in sources]
     for _ in one_by_one(jobs, quiet=as_json):
@@ -133,6 +183,7 @@ def aggregate(
                 "new": counted.n - before,
                 "refused": refused,
                 "repeated": counted.repeated,
+                "period": None if counted.period is None else [str(day) for day in counted.period],
                 "file": str(state),
             }
         )
@@ -140,6 +191,10 @@ def aggregate(
     screen.say(f"{counted.n:,} reports are in {state}, {counted.n - before:,} of them new.")
     if refused:
         screen.say("Refused: " + ", ".join(f"{count:,} {reason}" for reason, count in refused.items()) + ".")
+    if "without id" in refused:
+        screen.say(
+            "Reports that left a shuffler have no ids: --no-identified counts them, each time they are given."
+        )
     if counted.repeated:
         screen.say(f"{counted.repeated:,} reports were counted by two of the servers.")
 
@@ -150,6 +205,10 @@ def estimate(
     confidence: Confidence = "0.95",
     liars: Liars = "0.01",
     delta: Delta = "1e-6",
+    crowd: Annotated[
+        int | None,
+        typer.Option(help="How many reports a batch of the shuffler holds; the collection's minimum if unsaid."),
+    ] = None,
     most: Annotated[int, typer.Option(help="How many values are shown, the largest first.")] = 20,
     candidates: Annotated[
         Path | None,
@@ -166,6 +225,7 @@ def estimate(
     """Say what reports say: shares with intervals, what liars could have done, and what devices are promised.
 
     Two versions, each by its name: unbiased, and consistent (a distribution, nearer to the truth and biased).
+    The shuffled promise is about one batch of so many different devices (--crowd), not about all that was counted.
 
     [bold]Examples[/bold]
 
@@ -182,7 +242,7 @@ def estimate(
     asked = collected.opened(collection, public, labels)
     counted = collected.state(state, asked)
     answer = counted.estimate() if candidates is None else counted.frequencies(collected.lines(candidates))
-    document = _document(asked, answer, confidence, liars, delta)
+    document = _document(asked, answer, confidence, liars, delta, _crowd(asked, answer, crowd))
     if as_json:
         screen.data(document)
     else:
@@ -194,18 +254,32 @@ def estimate(
 # -- reports -----------------------------------------------------------------------------------------------------
 
 
-def _through_devices(asked: Collection, values: Sequence[str], folder: Path, when: date) -> list[bytes]:
-    from discreet.local.device import Device
+def _values(asked: Collection, held: Sequence[str], coded: Coded) -> Sequence[str | int]:
+    """What devices are given: labels and texts as they are, numbers as they were read."""
+    numbers: list[int] = coded.tolist()
+    return numbers if asked.labels is None and asked.randomiser.domain > 0 else held
 
-    reports, listed = [], asked.labels is None and asked.randomiser.domain > 0
+
+def _through_devices(
+    asked: Collection,
+    values: Sequence[str | int],
+    folder: Path,
+    one: Callable[[Path], Device],
+    silent: Counter[str],
+) -> list[bytes]:
+    """Return the reports of all devices that make one, and count why others do not. What was paid is not lost."""
+    reports, refusal = [], None
     with stages() as told:
         for number, value in enumerate(values, start=1):
-            device = Device(
-                folder / f"{number:06}", lifetime=asked.lifetime, per_period=asked.lifetime, today=lambda: when
-            )
-            reports.append(device.report(asked, int(value) if listed else value))
+            try:
+                reports.append(one(folder / f"{number:06}").report(asked, value))
+            except (BudgetExceeded, LedgerUnavailable) as error:
+                refusal = refusal or error
+                silent[str(error)] += 1
             if told:
                 told(f"device {number:,} of {len(values):,}", number / len(values))
+    if refusal is not None and not reports:
+        raise refusal
     return reports
 
 
@@ -215,7 +289,8 @@ def _count(counted: Aggregator, file: Path, arrived: date | None, column: str, _
     from discreet.local.sources import from_parquet
 
     if file.is_dir() or file.suffix.lower() == ".parquet":
-        counted.merge(from_parquet(counted.collection, file, column))
+        day = None if counted.period is None else counted.period[0]
+        counted.merge(from_parquet(counted.collection, file, column, period=day))
         return
     data = file.read_bytes()
     if data.startswith(b"DLPS"):
@@ -228,7 +303,16 @@ def _count(counted: Aggregator, file: Path, arrived: date | None, column: str, _
 # -- estimates ---------------------------------------------------------------------------------------------------
 
 
-def _document(asked: Collection, answer: Answer, confidence: str, liars: str, delta: str) -> dict[str, Any]:
+def _crowd(asked: Collection, answer: Answer, crowd: int | None) -> int:
+    """How many reports of different devices leave the shuffler together."""
+    if crowd is not None and not 1 <= crowd <= answer.estimate.n:
+        raise DiscreetError(f"--crowd {crowd} is no batch of what was counted, {answer.estimate.n:,} reports.")
+    return crowd or asked.minimum_cohort
+
+
+def _document(
+    asked: Collection, answer: Answer, confidence: str, liars: str, delta: str, crowd: int
+) -> dict[str, Any]:
     from discreet.local.poisoning import poisoning
     from discreet.local.promises import promised
 
@@ -236,7 +320,7 @@ def _document(asked: Collection, answer: Answer, confidence: str, liars: str, de
     low, high = found.interval(confidence)
     consistent = _consistent(answer)
     harm = poisoning(asked.randomiser, found, liars, confidence, influence=answer.influence)
-    promise = promised(asked, n=found.n, delta=delta, liars=liars)
+    promise = promised(asked, n=crowd, delta=delta, liars=liars)
     values = [
         {
             "value": label,
@@ -253,6 +337,7 @@ def _document(asked: Collection, answer: Answer, confidence: str, liars: str, de
         "id": asked.id.hex(),
         "protocol": asked.randomiser.name,
         "reports": found.n,
+        "reports_of_a_device": answer.alike,
         "refused": {reason: count for reason, count in answer.rejected.items() if count},
         "confidence": float(confidence),
         "epsilon": promise.local,
@@ -264,7 +349,7 @@ def _document(asked: Collection, answer: Answer, confidence: str, liars: str, de
         "liars_shift": harm.shift,
         "liars_shift_consistent": harm.consistent_shift,
         "values": values,
-        "words": [str(harm), *promise.sentences, *asked.guarantee().split("\n")[2:]],
+        "words": [answer.devices, str(harm), *promise.sentences, _ADD_UP, *asked.guarantee().split("\n")[2:]],
     }
 
 

@@ -6,15 +6,21 @@ of machines. `update` takes bytes as they come from strangers, and never raises:
 refused. A report id is counted once (`seen`). Parts that met the same id cannot be told apart afterwards: `merge`
 says how many reports were `repeated`. Send equal ids to equal parts (by their first byte, say) to have none.
 
+Reports are not devices: within the window one device may send T = `collection.reports_of_a_device`, and nothing in
+them says so. So the minimum cohort is compared with n/T, and under a policy with a memory, where a device repeats
+what it once drew, standard errors are √T as large as those of n devices. A server that counts one period of the
+collection by itself (`period=`, a day of it) has one report of each device, and needs neither.
+
 The bytes of a state are stable: "DLPS", version, id of the collection, numbers of eight bytes (highest first),
-the arrays (lowest first), and the SHA-256 of all before. Tested in tests/local/test_aggregator.py.
+the arrays (lowest first), and the SHA-256 of all before. The version is 1, or 2 for a state of one period, whose
+numbers begin with its first day (since 1970-01-01). Tested in tests/local/test_aggregator.py.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 from types import MappingProxyType
 from typing import Protocol, runtime_checkable
 
@@ -24,11 +30,12 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError, QuestionRefused
 from discreet.local.answers import Answer
 from discreet.local.contract import Coded, Payloads, Values
+from discreet.local.days import day_number
 from discreet.local.descriptor import Collection
 from discreet.local.domains import Labels, Texts, Words
 from discreet.local.estimates import Estimate
 from discreet.local.fragments import FragmentPuzzle
-from discreet.local.frames import Layout, Rows, day_number, unpacked
+from discreet.local.frames import Layout, Rows, unpacked
 from discreet.local.heavy_hitters import PrefixTree
 from discreet.local.rappor import Rappor
 from discreet.local.seen import Seen, starts
@@ -38,7 +45,7 @@ REASONS = ("malformed", "other collection", "out of window", "invalid payload", 
 """Why arrivals are refused."""
 
 FOUND = "words found, each unbiased over the choice of hashes"
-_MAGIC = b"DLPS\x01"
+_MAGIC = (b"DLPS\x01", b"DLPS\x02")  # of the whole window, and of one period
 
 Chosen = NDArray[np.bool_]
 
@@ -69,15 +76,20 @@ class Aggregator:
     1000
     """
 
-    def __init__(self, collection: Collection, *, identified: bool = False):
-        """Count reports of a collection; `identified=True` refuses those without a report id."""
+    def __init__(self, collection: Collection, *, identified: bool = False, period: date | None = None):
+        """Count reports of a collection; `identified=True` refuses those without a report id.
+
+        With `period`, a day, it counts the reports of that day's period, one of each device, and refuses those of
+        other days. A report that has no day, and is given none by `received`, is taken to be of the period.
+        """
         self.collection = collection
         self.identified = identified
         self.n, self.repeated = 0, 0
         self.state = collection.randomiser.state()
         self._rejected = dict.fromkeys(REASONS, 0)
         self._seen = Seen()
-        first, last = (day_number(day) for day in collection.window)
+        self.period = None if period is None else collection.period(period)
+        first, last = (day_number(day) for day in self.period or collection.window)
         self._days = (first, last)
         self._prefix = np.frombuffer(collection.id[:8], np.uint8)
 
@@ -137,17 +149,26 @@ class Aggregator:
 
     def _in_window(self, rows: Rows, at: int | None, received: date | None) -> Chosen:
         if at is None:
-            return np.full(len(rows), received is None or self.collection.open_on(received))
+            return np.full(len(rows), received is None or self._open_on(received))
         days = rows[:, at].astype(np.int64) << 8 | rows[:, at + 1]
         inside: Chosen = (days >= self._days[0]) & (days <= self._days[1])
         return inside
 
+    def _open_on(self, day: date) -> bool:
+        first, last = self.period or self.collection.window
+        return first <= day <= last
+
     def merge(self, other: Aggregator) -> None:
-        """Add the state of another part, whose reports are others."""
+        """Add the state of another part, whose reports are others. Periods add up to what is of no one period."""
         if other.collection.id != self.collection.id:
             raise ParameterError(
                 f"these are states of two collections, {self.collection.id.hex()[:16]} and "
                 f"{other.collection.id.hex()[:16]}: their counts have nothing to do with each other."
+            )
+        if self.period is not None and other.period != self.period:
+            raise ParameterError(
+                f"this is a state of the period of {self.period[0]}, and the other is not: a device may be in "
+                "both. Merge them into Aggregator(collection), which counts with that."
             )
         self.repeated += other.repeated + self._seen.common(other._seen)
         self._seen = Seen(np.concatenate([self._seen.all(), other._seen.all()]))
@@ -161,7 +182,10 @@ class Aggregator:
         ids = self._seen.all()
         numbers = [self.n, self.repeated, *(self._rejected[reason] for reason in REASONS)]
         numbers += [len(self.state), len(ids)]
-        head = _MAGIC + self.collection.id + b"".join(number.to_bytes(8, "big") for number in numbers)
+        if self.period is not None:
+            numbers.insert(0, self._days[0])
+        magic = _MAGIC[self.period is not None]
+        head = magic + self.collection.id + b"".join(number.to_bytes(8, "big") for number in numbers)
         body = head + self.state.astype("<i8").tobytes() + ids.astype("<u8").tobytes()
         return body + hashlib.sha256(body).digest()
 
@@ -169,15 +193,17 @@ class Aggregator:
     def read(cls, data: bytes, collection: Collection, *, identified: bool = False) -> Aggregator:
         """Return the state that was written, if it is whole and of this collection."""
         body, check = data[:-32], data[-32:]
-        if body[:5] != _MAGIC or hashlib.sha256(body).digest() != check:
+        if body[:5] not in _MAGIC or hashlib.sha256(body).digest() != check:
             raise ParameterError("this is no state, or a damaged one. Read what aggregator.written() returned.")
         if body[5:37] != collection.id:
             raise ParameterError(
                 f"this is a state of the collection {body[5:37].hex()[:16]}, not of {collection.id.hex()[:16]}."
             )
-        part, count = cls(collection, identified=identified), 4 + len(REASONS)
-        numbers = [int.from_bytes(body[37 + 8 * i : 45 + 8 * i], "big") for i in range(count)]
-        cells = np.frombuffer(body, "<i8", offset=37 + 8 * count)
+        start = 45 if body[:5] == _MAGIC[1] else 37
+        day = date(1970, 1, 1) + timedelta(int.from_bytes(body[37:45], "big")) if start == 45 else None
+        part, count = cls(collection, identified=identified, period=day), 4 + len(REASONS)
+        numbers = [int.from_bytes(body[start + 8 * i : start + 8 + 8 * i], "big") for i in range(count)]
+        cells = np.frombuffer(body, "<i8", offset=start + 8 * count)
         if numbers[-2] != len(part.state) or len(cells) != numbers[-2] + numbers[-1]:
             raise ParameterError("this state has another length than states of this collection have.")
         part.n, part.repeated = numbers[:2]
@@ -193,7 +219,7 @@ class Aggregator:
         """
         match self.collection.domain:
             case Labels():
-                return self._answer(self.collection.randomiser.estimate(self.state, self._enough()))
+                return self._answer(self._wide(self.collection.randomiser.estimate(self.state, self._enough())))
             case Words():
                 return self.found()
             case Texts():
@@ -212,7 +238,7 @@ class Aggregator:
             raise ParameterError("candidates are a list of one text or more.")
         items = domain.coded(names)
         influence = randomiser.influence_on(items) if isinstance(randomiser, Rappor) else None
-        return self._answer(randomiser.frequencies(self.state, n, items), names, influence)
+        return self._answer(self._wide(randomiser.frequencies(self.state, n, items)), names, influence)
 
     def found(self, *, confidence: Rational = "0.95", most: int = 100) -> Answer:
         """Return the words that some have beyond doubt, the commonest first, in a collection of words.
@@ -223,21 +249,48 @@ class Aggregator:
         domain, randomiser, n = self.collection.domain, self.collection.randomiser, self._enough()
         if not isinstance(domain, Words) or not isinstance(randomiser, PrefixTree | FragmentPuzzle):
             raise ParameterError(f"{self.collection.name!r} is no collection of words.")
-        words = randomiser.find(self.state, domain.alphabet, confidence=confidence, most=most)
+        words = randomiser.find(self.state, domain.alphabet, confidence=confidence, most=most, reports=self._alike)
         shares, errors = ([getattr(word, each) for word in words] for each in ("frequency", "standard_error"))
         estimate = Estimate(np.array(shares, np.float64), np.array(errors, np.float64), n, FOUND)
         return self._answer(estimate, tuple(word.text for word in words))
 
+    @property
+    def reports_of_a_device(self) -> int:
+        """How many of what was counted may be of one device."""
+        return self.collection.reports_of_a_device if self.period is None else 1
+
+    @property
+    def _alike(self) -> int:
+        """How many reports may repeat what one device has drawn."""
+        return 1 if self.collection.policy.policy == "none" else self.reports_of_a_device
+
+    def _wide(self, estimate: Estimate) -> Estimate:
+        return estimate.of_devices_with(self._alike)
+
     def _enough(self) -> int:
-        """How many reports there are, or a refusal."""
-        if self.n < self.collection.minimum_cohort:
+        """How many reports there are, or a refusal if they may be of too few devices."""
+        most, wanted = self.reports_of_a_device, self.collection.minimum_cohort
+        devices = -(-(self.n - self.repeated) // most)
+        if devices < wanted:
+            of_few = f" They may be of {devices} devices, as one may send {most}:" if most > 1 else ""
+            fix = " count one period by itself, Aggregator(collection, period=day), or" if most > 1 else ""
+            twice = f" ({self.repeated} of them counted twice)" if self.repeated else ""
             raise QuestionRefused(
-                f"there are {self.n} reports of {self.collection.name!r}, and it promised to wait for "
-                f"{self.collection.minimum_cohort}. Ask again when they are there."
+                f"there are {self.n} reports of {self.collection.name!r}{twice}, and it promised to wait for "
+                f"{wanted} devices.{of_few}{fix} {'ask' if fix else 'Ask'} again when they are there."
             )
         return self.n
 
     def _answer(
         self, estimate: Estimate, names: tuple[str, ...] | None = None, influence: float | None = None
     ) -> Answer:
-        return Answer(self.collection, estimate, dict(self._rejected), self.repeated, names, influence)
+        return Answer(
+            self.collection,
+            estimate,
+            dict(self._rejected),
+            self.repeated,
+            names,
+            influence,
+            period=self.period,
+            alike=self._alike,
+        )

@@ -28,8 +28,8 @@ from pathlib import Path
 
 from discreet.errors import BudgetExceeded, LedgerUnavailable
 from discreet.local.canonical import decimal_above
+from discreet.local.days import day_number
 from discreet.local.descriptor import Collection
-from discreet.local.frames import day_number
 
 _TABLES = """
 CREATE TABLE device (secret BLOB NOT NULL);

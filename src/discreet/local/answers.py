@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,21 @@ class Answer:
     repeated: int = 0
     names: tuple[str, ...] | None = None
     influence: float | None = None
+    period: tuple[date, date] | None = None
+    alike: int = 1
+
+    @property
+    def devices(self) -> str:
+        """What the standard errors take for granted about the reports of one device."""
+        if self.alike > 1:
+            return (
+                f"Up to {self.alike:,} of these reports may be of one device and repeat its answer: standard "
+                f"errors are √{self.alike:,} times those of as many devices. Count periods by themselves for less."
+            )
+        days = "" if self.period is None else f": those of {self.period[0]} to {self.period[1]}"
+        if self.collection.policy.policy == "none" and self.period is None:
+            return "Standard errors are those of reports with noise of their own."
+        return f"Standard errors are those of one report of each device{days}."
 
     @property
     def labels(self) -> list[str]:
@@ -100,7 +116,7 @@ class Answer:
 
     def _notes(self) -> list[str]:
         lies = f"1 % of devices lying could move a number by {self.liars('0.01'):.4f}, beyond these intervals."
-        return [lies, *self.collection.guarantee().split("\n")]
+        return [self.devices, lies, *self.collection.guarantee().split("\n")]
 
     def __str__(self) -> str:
         rows = self.rows()

@@ -22,7 +22,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any
 
@@ -30,6 +30,7 @@ from discreet.errors import ParameterError
 from discreet.local.canonical import canonical, decimal_above, labels_digest
 from discreet.local.choose import protocol_for
 from discreet.local.contract import Randomiser
+from discreet.local.days import day_number
 from discreet.local.domains import Domain, Labels, One, Value, domain_for, read_domain
 from discreet.local.guarantee import guarantee
 from discreet.local.longitudinal import Longitudinal
@@ -70,7 +71,8 @@ class Collection:
     def __post_init__(self) -> None:
         _check_name(self.name)
         self.domain.fit(self.randomiser)
-        if self.window[0] > self.window[1]:
+        first, last = (day_number(day) for day in self.window)
+        if first > last:
             raise ParameterError(f"A window ends after it begins, not {self.window[0]} … {self.window[1]}.")
         whole(self.minimum_cohort, "minimum_cohort")
         if self.null is not None:
@@ -139,6 +141,30 @@ class Collection:
     def lifetime(self) -> str:
         """What all reports of a device cost: a decimal, rounded up."""
         return decimal_above((self.policy.reports or self.policy.distinct or 1) * self.permanent_epsilon)
+
+    @property
+    def reports_of_a_device(self) -> int:
+        """How many reports one device may send within the window at most."""
+        schedule = 1 + (self.window[1] - self.window[0]).days // self.policy.every
+        return min(schedule, self.policy.reports or schedule)
+
+    def period(self, day: date) -> tuple[date, date]:
+        """Return the first and the last day of the period of a day: no device sends two reports within one.
+
+        >>> survey = Collection.design(
+        ...     "colours", domain=["red", "green"], epsilon=1, longitudinal=Policy("memoised", every=7),
+        ...     window=("2026-01-01", "2026-12-31"),
+        ... )
+        >>> [str(day) for day in survey.period(date(2026, 1, 10))], survey.reports_of_a_device
+        (['2026-01-08', '2026-01-14'], 53)
+        """
+        if not self.open_on(day):
+            raise ParameterError(
+                f"{self.name!r} collects from {self.window[0]} to {self.window[1]}, not on {day}."
+            )
+        every, begin = self.policy.every, self.window[0]
+        first = begin + timedelta((day - begin).days // every * every)
+        return first, first + timedelta(min(every - 1, (self.window[1] - first).days))
 
     @property
     def text(self) -> bytes:

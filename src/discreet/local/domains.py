@@ -29,7 +29,7 @@ from discreet.local.hash_family import fingerprints
 from discreet.local.heavy_hitters import PrefixTree
 from discreet.local.words import Alphabet
 
-Value: TypeAlias = str | int | None
+Value: TypeAlias = str | int | np.integer[Any] | None
 WORDS, TEXTS = ("prefix-tree", "fragments"), ("cms", "hcms", "rappor")
 """Protocols for words, and those for texts."""
 _SPELT_OUT = 4096  # labels: longer domains are named by their size and hash
@@ -76,8 +76,17 @@ class Labels:
             )
 
     def check_null(self, null: object) -> None:
-        """Refuse a label for what is no value that is none of the labels."""
-        if null not in (self.labels or ()):
+        """Refuse a label for what is no value that is none of the labels; of numbers, what is none in decimals.
+
+        Labels that are only named by their hash are looked at when they are known.
+        """
+        if self.labels is None:
+            _check_text(null)
+            if self.digest is None and number(str(null), self.size) is None:
+                raise ParameterError(
+                    f'null={null!r} is no number of the domain: give null="{self.size - 1}", say.'
+                )
+        elif null not in self.labels:
             raise ParameterError(f"null={null!r} is no label of the domain: add it to the domain.")
 
     def written(self) -> list[str] | dict[str, str]:
@@ -96,9 +105,14 @@ class Labels:
         if self.labels is None:
             if self.digest is not None:
                 raise ParameterError("the labels are not in the collection's text: use collection.with_labels(…).")
-            if isinstance(value, int) and 0 <= value < self.size:
+            if isinstance(value, int | np.integer) and 0 <= value < self.size:
                 return int(value)
-            raise ParameterError(f"values of this domain are whole numbers from 0 to {self.size - 1}.")
+            if null is not None:
+                return int(null)
+            raise ParameterError(
+                f"values of this domain are whole numbers from 0 to {self.size - 1}. A device that stays silent "
+                f'tells that its value is none, so design the collection with a number for it: null="0".'
+            )
         if value in self.labels:
             return self.labels.index(value)
         if null is not None:
@@ -203,8 +217,8 @@ def domain_for(domain: Sequence[str] | int | None, alphabet: Alphabet | None) ->
         return Words(alphabet)
     if domain is None:
         return Texts()
-    if isinstance(domain, int):
-        return Labels(domain)
+    if isinstance(domain, int | np.integer):
+        return Labels(int(domain))
     if isinstance(domain, str):
         raise ParameterError(f'a domain is a list of texts, such as ["yes", "no"], not {domain!r}.')
     labels = tuple(domain)
@@ -224,6 +238,18 @@ def read_domain(written: list[str] | Mapping[str, Any]) -> Domain:
     if "texts" in written:
         return Texts()
     return Labels(int(written["size"]), None, written.get("sha256"))
+
+
+def number(text: str, size: int) -> int | None:
+    """Return the whole number below a size that a text is in decimals, with nothing before it; None if it is none.
+
+    >>> number("7", 10), number("07", 10), number("10", 10), number("seven", 10)
+    (7, None, None, None)
+    """
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(size))):
+        return None
+    found = int(text)
+    return found if found < size and str(found) == text else None
 
 
 def utf8(text: str) -> bytes:

@@ -201,25 +201,35 @@ class FragmentPuzzle:
         return self.of_words.frequencies(self._part(state, self.positions), n, items)
 
     def find(
-        self, state: Values, alphabet: Alphabet, *, confidence: Rational = "0.95", most: int = 100
+        self,
+        state: Values,
+        alphabet: Alphabet,
+        *,
+        confidence: Rational = "0.95",
+        most: int = 100,
+        reports: int = 1,
     ) -> tuple[Found, ...]:
-        """Return words that are above zero beyond doubt, the commonest first, from at most `most` pieces each."""
+        """Return words that are above zero beyond doubt, the commonest first, from at most `most` pieces each.
+
+        Up to `reports` of what was counted are of one device.
+        """
         if (alphabet.symbols, alphabet.length) != (self.symbols, self.length):
             raise ParameterError(f"this puzzle is of words of {self.length} symbols out of {self.symbols}.")
         each = 1 - (1 - rational(confidence, "confidence")) / (self.positions + 1)
         if not state[-self.positions :].all():
             return ()
-        kept = [self._kept(state, position, each, most) for position in range(self.positions)]
+        kept = [self._kept(state, position, each, most, reports) for position in range(self.positions)]
         words = np.array(list(islice(_joined(kept), _CANDIDATES)), np.uint8).reshape(-1, self.length)
         if not len(words):
             return ()
         n = int(state[-self.positions :].sum())
         found = self.of_words.frequencies(self._part(state, self.positions), n, hashed(words, _WORD))
+        found = found.of_devices_with(reports)
         best = significant(found, each, most)
         shown = zip(words[best], found.values[best], found.standard_errors[best], strict=True)
         return tuple(Found(alphabet.text(word), float(share), float(error)) for word, share, error in shown)
 
-    def _kept(self, state: Values, position: int, confidence: Fraction, most: int) -> Words:
+    def _kept(self, state: Values, position: int, confidence: Fraction, most: int, reports: int) -> Words:
         """Fragments with their piece that are above zero at a position."""
         tails = extended(np.zeros((1, 0), np.uint8), self.symbols, self.step)
         every = np.hstack(
@@ -227,7 +237,7 @@ class FragmentPuzzle:
         )
         items = hashed(every, bytes([position]))
         n = int(state[position - self.positions])
-        found = self.of_fragments.frequencies(self._part(state, position), n, items)
+        found = self.of_fragments.frequencies(self._part(state, position), n, items).of_devices_with(reports)
         kept: Words = every[significant(found, confidence, most)]
         return kept
 

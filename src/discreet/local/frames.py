@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.local.days import day_number
 from discreet.local.descriptor import Collection
 
 VERSION, DAY, IDENTIFIED = 0x01, 0x10, 0x20
 MAGIC = b"DLPB"
 HEADER = 11  # bytes of a batch before its frames
 _PREFIX, _DAYS, _IDS = 8, 2, 16
-_EPOCH = date(1970, 1, 1).toordinal()
 
 Rows = NDArray[np.uint8]
 
@@ -67,10 +67,13 @@ def frame(collection: Collection, payload: bytes, *, day: date | None = None, id
     return bytes([first]) + collection.id[:_PREFIX] + when + secrets.token_bytes(_IDS * identified) + payload
 
 
-def frames(collection: Collection, payloads: Rows) -> Rows:
-    """Return a frame in each row for payloads in each row, without days or ids."""
-    start = np.frombuffer(bytes([VERSION]) + collection.id[:_PREFIX], np.uint8)
-    return np.hstack([np.broadcast_to(start, (len(payloads), len(start))), payloads])
+def frames(collection: Collection, payloads: Rows, *, identified: bool = False) -> Rows:
+    """Return a frame in each row for payloads in each row, without days, and with ids if told so."""
+    first = VERSION | (IDENTIFIED if identified else 0)
+    start = np.frombuffer(bytes([first]) + collection.id[:_PREFIX], np.uint8)
+    each = _IDS * identified
+    ids = np.frombuffer(secrets.token_bytes(each * len(payloads)), np.uint8).reshape(len(payloads), each)
+    return np.hstack([np.broadcast_to(start, (len(payloads), len(start))), ids, payloads])
 
 
 def batch(reports: Sequence[bytes] | Rows) -> bytes:
@@ -119,15 +122,3 @@ def _size(data: bytes, at: int) -> int | None:
     count = int.from_bytes(data[at + 5 : at + 9], "big")
     length = int.from_bytes(data[at + 9 : at + 11], "big")
     return None if count and not length else HEADER + count * length
-
-
-def day_number(day: date) -> int:
-    """Return how many days after 1970-01-01 a day is.
-
-    >>> day_number(date(2026, 1, 1))
-    20454
-    """
-    number = day.toordinal() - _EPOCH
-    if not 0 <= number < 2**16:
-        raise ParameterError(f"a frame has room for the days from 1970 to 2149, not for {day}.")
-    return number

@@ -35,6 +35,8 @@ from discreet.local.estimates import Estimate
 from discreet.privacy import Pure
 from discreet.rational import Rational, whole
 
+_LARGEST = 2**53 - 1  # whole numbers that a double holds, one by one
+
 
 @dataclass(frozen=True)
 class OneBitMean:
@@ -57,7 +59,10 @@ class OneBitMean:
     name: ClassVar[str] = "one-bit-mean"
 
     def __post_init__(self) -> None:
-        whole(self.domain, "domain", least=2)
+        if whole(self.domain, "domain", least=2) > _LARGEST:
+            raise ParameterError(
+                f"a grid has at most 2^53 - 1 values, which every client can count, not {self.domain}."
+            )
         chance(self.flip, "flip", most=SCALE // 2 - 1)
 
     @classmethod

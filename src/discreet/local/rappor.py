@@ -83,7 +83,8 @@ class Rappor:
         chance(self.p, "p", least=0)
         if chance(self.q, "q", most=SCALE) <= self.p:
             raise ParameterError("q is above p: bits that are set are told as set more often than others.")
-        whole(self.seed, "seed", least=0)
+        if whole(self.seed, "seed", least=0) >= 2**63:
+            raise ParameterError(f"a seed is below 2^63, not {self.seed}.")
 
     @classmethod
     def for_losses(

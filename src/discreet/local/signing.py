@@ -2,7 +2,9 @@
 
 The signature is Ed25519 over the letters "discreet-collection/1", a zero byte and the canonical text, so that it
 signs nothing else. The envelope is canonical JSON with the text and the signature in hexadecimal. A device is
-shipped with the public key, 32 bytes. Tested in tests/local/test_descriptor.py, and from JavaScript in clients/js.
+shipped with the public key, 32 bytes. Of these the points of small order are refused, in every spelling: a zero
+key, say, which no private one belongs to and under which anybody can sign. Tested in
+tests/local/test_descriptor.py, and from JavaScript in clients/js.
 """
 
 from __future__ import annotations
@@ -15,6 +17,13 @@ from discreet.local.canonical import canonical
 from discreet.local.descriptor import FORMAT, Collection, read
 
 _CONTEXT = FORMAT.encode() + b"\0"
+_FIELD = 2**255 - 19
+_ORDER_8 = int.from_bytes(
+    bytes.fromhex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"), "little"
+)
+_SMALL = {0, 1, _FIELD - 1, _FIELD, _FIELD + 1, _ORDER_8, _FIELD - _ORDER_8}
+"""The y of all points whose order divides 8, and the two of them that can be spelt in another way. Those of order
+8 solve d·y⁴ + 2y² = 1."""
 
 
 def new_key() -> tuple[bytes, bytes]:
@@ -41,13 +50,14 @@ def signed(collection: Collection, private_key: bytes) -> bytes:
 def opened(envelope: bytes, public_key: bytes, *, today: date | None = None) -> Collection:
     """Return the collection in an envelope, if its signature is right and its window has not ended.
 
-    >>> opened(b"{}", bytes(32))
+    >>> opened(b"{}", new_key()[1])
     Traceback (most recent call last):
     discreet.errors.ParameterError: this is no signed collection. Fetch what signing.signed(…) returned again.
     """
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+    _check_key(public_key)
     try:
         fields = json.loads(envelope)
         text, signature = fields["collection"].encode("ascii"), bytes.fromhex(fields["signature"])
@@ -68,3 +78,11 @@ def opened(envelope: bytes, public_key: bytes, *, today: date | None = None) -> 
             f"the collection {collection.name!r} ended on {collection.window[1]}. Design a new one for later days."
         )
     return collection
+
+
+def _check_key(public_key: bytes) -> None:
+    """Refuse what is no key, and keys under which anybody can sign."""
+    if len(public_key) != 32:
+        raise ParameterError(f"a public key has 32 bytes, not {len(public_key)}: take the second of new_key().")
+    if int.from_bytes(public_key, "little") % 2**255 in _SMALL:
+        raise ParameterError("anybody can sign for this public key, of small order: take the second of new_key().")

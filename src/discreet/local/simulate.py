@@ -137,7 +137,7 @@ def simulate(
         places = np.floor(np.arange(lying) * (n / lying)).astype(np.int64)
         lies = _lies(randomiser, wanted)
         reports[places] = lies[np.arange(lying) % len(lies)]
-    server = Aggregator(collection)
+    server = Aggregator(collection, period=collection.window[0])  # one report of each device
     server.payloads(reports)
     answer = Answer(collection, randomiser.estimate(server.state, server.n))
     return Simulation(_truth(held, len(answer.estimate.values)), answer, lying, wanted)

@@ -41,57 +41,81 @@ _ROWS = 1 << 18  # of a record batch: enough to forget what a batch costs, and s
 
 
 def from_files(
-    collection: Collection, paths: Iterable[str | os.PathLike[str]], *, received: date | None = None
+    collection: Collection,
+    paths: Iterable[str | os.PathLike[str]],
+    *,
+    received: date | None = None,
+    identified: bool = False,
+    period: date | None = None,
 ) -> Aggregator:
-    """Count files of batches, one batch after the other in each."""
-    counted = Aggregator(collection)
+    """Count files of batches, one batch after the other in each; `identified` and `period` as for `Aggregator`."""
+    counted = Aggregator(collection, identified=identified, period=period)
     for path in paths:
         for data in batches(Path(path).read_bytes()):
             counted.update(data, received=received)
     return counted
 
 
-def from_arrow(collection: Collection, column: Iterable[pa.RecordBatch] | pa.Table, name: str) -> Aggregator:
-    """Count a column of payloads in record batches, or in a table."""
+def from_arrow(
+    collection: Collection,
+    column: Iterable[pa.RecordBatch] | pa.Table,
+    name: str,
+    *,
+    period: date | None = None,
+) -> Aggregator:
+    """Count a column of payloads in record batches, or in a table; all of one period, if one is named."""
     import pyarrow as pa
 
-    counted = Aggregator(collection)
+    counted = Aggregator(collection, period=period)
     for records in column.to_batches(max_chunksize=_ROWS) if isinstance(column, pa.Table) else column:
         _count(counted, _column(records, name))
     return counted
 
 
-def from_parquet(collection: Collection, path: str | os.PathLike[str], column: str = "payload") -> Aggregator:
+def from_parquet(
+    collection: Collection,
+    path: str | os.PathLike[str],
+    column: str = "payload",
+    *,
+    period: date | None = None,
+) -> Aggregator:
     """Count a column of payloads in a Parquet file or a folder of them. Only this column is read."""
     from pyarrow import dataset
 
     found = dataset.dataset(path, format="parquet")
     if column not in found.schema.names:
         raise ParameterError(f"there is no column {column!r}. There are: {', '.join(found.schema.names)}.")
-    return from_arrow(collection, found.to_batches(columns=[column], batch_size=_ROWS), column)
+    return from_arrow(collection, found.to_batches(columns=[column], batch_size=_ROWS), column, period=period)
 
 
 def from_duckdb(
-    collection: Collection, connection: duckdb.DuckDBPyConnection, query: str, column: str = "payload"
+    collection: Collection,
+    connection: duckdb.DuckDBPyConnection,
+    query: str,
+    column: str = "payload",
+    *,
+    period: date | None = None,
 ) -> Aggregator:
     """Count a column of payloads that a query returns."""
-    return from_arrow(collection, connection.sql(query).to_arrow_reader(_ROWS), column)
+    return from_arrow(collection, connection.sql(query).to_arrow_reader(_ROWS), column, period=period)
 
 
-def from_spark(collection: Collection, frame: DataFrame, column: str = "payload") -> Aggregator:
+def from_spark(
+    collection: Collection, frame: DataFrame, column: str = "payload", *, period: date | None = None
+) -> Aggregator:
     """Count a column of payloads of a Spark DataFrame: each partition where it is, then all states together."""
     text = collection.text
 
     def states(records: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        part = from_arrow(read(text), records, column)
+        part = from_arrow(read(text), records, column, period=period)
         yield pa.RecordBatch.from_pydict({"state": pa.array([part.written()], pa.binary())})
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
         parts = frame.select(column).mapInArrow(states, "state binary").collect()  # no pandas takes part in it
-    counted = Aggregator(collection)
+    counted = Aggregator(collection, period=period)
     for row in parts:
         counted.merge(Aggregator.read(bytes(row["state"]), collection))
     return counted
