@@ -198,7 +198,7 @@ def test_type_checkers_refuse_curves_and_epsilon_delta(tmp_path: Path) -> None:
         "Session(Approximate(1, 0))",
     ]
     snippet.write_text("\n".join(lines) + "\n")
-    report, _, _ = mypy.run(["--strict", "--follow-imports=silent", "--no-error-summary", str(snippet)])
+    report, _, _ = mypy.run(["--no-error-summary", str(snippet)])
     refused = [int(line.split(":")[1]) for line in report.splitlines() if "[arg-type]" in line]
     assert refused == [7, 8, 9, 10], report
 
