@@ -172,6 +172,7 @@ def test_from_a_table_of_a_database_to_a_directory(here: Path, shop: str) -> Non
 # -- a catalogue ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow  # a Spark of its own
 @pytest.mark.xdist_group("spark")
 def test_rows_that_stay_in_spark(here: Path, spark: SparkSession) -> None:
     rows: list[dict[str, Any]] = pyarrow.csv.read_csv("people.csv").to_pylist()

@@ -109,7 +109,9 @@ def test_the_bounded_range_profile_is_attained() -> None:
     assert max(ends) == pytest.approx(math.tanh(epsilon / 4), abs=1e-4)
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 0.01, 0.1, 0.5])
+@pytest.mark.parametrize(
+    "epsilon", [pytest.param(0.0, marks=pytest.mark.slow), 0.01, pytest.param(0.1, marks=pytest.mark.slow), 0.5]
+)
 def test_sampling_mixes_the_laws_as_the_theorem_says(epsilon: float) -> None:
     sigma, rate = mp.mpf("0.8"), mp.mpf("0.02")
     t = mp.exp(mp.mpf(epsilon))
