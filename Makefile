@@ -6,9 +6,9 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 UV := $(BIN)/uv
 NAME ?= noise accounting audit query synth oracle local
-# pytest runs one worker more than there are cores, for some wait for a disk or a child; statistical tests are
-# independent of each other. Tests that share a server (one PostgreSQL, one Spark) are a group, which one worker runs.
-JOBS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) + 1 )))
+# pytest runs one worker per core; statistical tests are independent of each other. Tests that share a server (one
+# PostgreSQL, one Spark) are a group, which one worker runs.
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-slow java check format bench bench-large mutants pictures lock clean

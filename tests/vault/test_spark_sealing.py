@@ -155,7 +155,10 @@ PERSONS = {
 }
 
 
-@pytest.mark.parametrize("kind", PERSONS)
+@pytest.mark.parametrize(
+    "kind",
+    ["text", "double", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("bytes", "list", "whole"))],
+)
 def test_persons_are_told_apart_by_every_type(kind: str, spark: SparkSession, tmp_path: Path) -> None:
     values, persons = PERSONS[kind]
     frame = loaded(spark, pa.table({"who": pa.array(values), "x": pa.array(range(6))}), tmp_path)
