@@ -63,7 +63,7 @@ def test_an_answer_says_what_it_is_and_what_liars_could_do() -> None:
         answer = counted(sent(5000), b"nonsense").estimate()
     shown = str(answer)
     assert "colours: 5,000 reports, unbiased, 1 refused" in shown
-    assert "1 % of devices lying could move a number by 0.0333" in shown  # (e + 3)/(e − 1)/100
+    assert "1 % of reports lying could move a number by 0.0333" in shown  # (e + 3)/(e − 1)/100
     assert "One report costs ε = 1" in shown
     assert "consistent (Norm-Sub), biased" in str(answer.consistent())
     assert answer.consistent().estimate.values.sum() == pytest.approx(1)

@@ -2,7 +2,8 @@
 
 Public mechanisms are found, not listed: one that has no examples here makes `shipped` fail, so that none can be
 forgotten. Noise is narrow in most examples, so that the exact attack can walk through all that matters of it. The
-mechanisms of `oracle` take a histogram and queries: they are shown on tiny domains, by all that is seen of a run.
+mechanisms of `oracle` take a histogram and queries: they are shown on tiny domains, by all that is seen of a run,
+and so is the sentry of the practical oracle, whose noise is its own.
 Protocols of `local` are in `protocols`.
 """
 
@@ -30,6 +31,7 @@ from discreet.mechanisms import (
     Sensitivity,
     Sparse,
 )
+from discreet.oracle import sentry
 
 _EXAMPLES: dict[type, tuple[Mechanism, ...]] = {
     AboveThreshold: (AboveThreshold(5, threshold=2), AboveThreshold(4, threshold=0, monotonic=True)),
@@ -41,6 +43,7 @@ _EXAMPLES: dict[type, tuple[Mechanism, ...]] = {
     ReportNoisyMax: (ReportNoisyMax(2), ReportNoisyMax(1, monotonic=True)),
     Sparse: (Sparse(8, threshold=0, positives=2), Sparse(6, threshold=0, positives=2, monotonic=True)),
 }
+_SENTRY = sentry.Watch(4, threshold=1, monotonic=True)
 _BUDGETS = (privacy.Pure(1), privacy.ZeroConcentrated("0.5"), privacy.GaussianDP(1))
 
 
@@ -99,7 +102,19 @@ def _oracles() -> dict[str, Subject]:
         "HardtRothblum": _subject(first, "epsilon=6, delta=0.5, cells=2, rows=2", asked(first), near),
         "MWEM": _subject(mwem, "epsilon=6, cells=2, rounds=1", lambda x: mwem.release(Exact(x, 1)).measured, near),
         "BLR": _subject(blr, "epsilon=2, cells=2, size=2", lambda x: blr.release(Exact(x, 1)).tolist(), near),
+        "Watch": _subject(_SENTRY, "epsilon=4, threshold=1", _watched, [([0, 2], [1, 3]), ([3, 1], [3, 2])]),
     }
+
+
+def _watched(counts: list[int]) -> list[int | None]:
+    """All that a run of an oracle's sentry shows: None for a count below its line, the gap of the first above."""
+    run, shown = sentry.start(_SENTRY, "up", 0), list[int | None]()
+    for count in counts:
+        gap = run.gap(Exact(count, Sensitivity(entries=1, each=1, monotonic="up")))
+        shown.append(None if gap is None else int(gap))
+        if run.over:
+            break
+    return shown
 
 
 def _subject(mechanism: Any, parameters: str, release: Any, pairs: Any) -> Subject:

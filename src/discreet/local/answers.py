@@ -82,7 +82,7 @@ class Answer:
         return len(self.estimate.values) == 1 and self.collection.labels is None and self.names is None
 
     def liars(self, fraction: Rational = "0.01") -> float:
-        """Return by how much this fraction of lying devices can move one number at most."""
+        """Return by how much this fraction of lying reports can move one number at most."""
         share = rational(fraction, "fraction", floats="exact")
         if not 0 <= share <= 1:
             raise ParameterError(f"a fraction of the devices is from 0 to 1, not {fraction!r}.")
@@ -115,7 +115,7 @@ class Answer:
         return ", ".join(parts)
 
     def _notes(self) -> list[str]:
-        lies = f"1 % of devices lying could move a number by {self.liars('0.01'):.4f}, beyond these intervals."
+        lies = f"1 % of reports lying could move a number by {self.liars('0.01'):.4f}, beyond these intervals."
         return [self.devices, lies, *self.collection.guarantee().split("\n")]
 
     def __str__(self) -> str:
