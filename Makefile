@@ -9,9 +9,11 @@ NAME ?= noise accounting audit query synth oracle local
 # pytest runs one worker per core; statistical tests are independent of each other. Tests that share a server (one
 # PostgreSQL, one Spark) are a group, which one worker runs.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# A worker has one core, so what it calls has one thread: two threads in each cost a third more.
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow java check format bench bench-large mutants pictures lock clean
+.PHONY: help install demo test test-slow search java browser check format bench bench-large mutants pictures lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -28,11 +30,14 @@ $(STAMP): requirements.lock pyproject.toml
 demo: $(STAMP) ## A city sealed and asked, its ledger, and pictures in out/
 	@$(BIN)/python examples/tour.py
 
-test: check java ## Format, lint, types, then all tests but the slow ones
-	@$(WITHOUT_JAVA); $(BIN)/pytest -n $(JOBS) --dist loadgroup -m "not slow"
+test: check java browser ## Format, lint, types, then all tests but the slow ones
+	@$(WITHOUT_JAVA); $(WITHOUT_BROWSER); $(PYTEST) -m "not slow"
 
 test-slow: $(STAMP) java ## The tests that take minutes: hundreds of millions of draws per law
-	@$(WITHOUT_JAVA); $(BIN)/pytest -n $(JOBS) --dist loadgroup -m slow
+	@$(WITHOUT_JAVA); $(PYTEST) -m slow
+
+search: $(STAMP) java ## The laws that hold for all inputs, on new examples each time
+	@$(WITHOUT_JAVA); $(PYTEST) -m hypothesis --hypothesis-profile=new
 
 # Spark runs on Java 17 or newer. Where there is none, Debian's is installed if we may; where we may not, its tests are
 # skipped and say why. An older Java makes them fail.
@@ -44,6 +49,15 @@ java:
 	    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$package >/dev/null && break; done; \
 	  $(FIND_JAVA); } || \
 	  echo "There is no Java, and it cannot be installed here: the tests of Spark are skipped."
+
+# The JavaScript client is tested in Chromium or Chrome: found, installed or done without in the same way.
+FIND_BROWSER = { command -v chromium || command -v google-chrome; } >/dev/null
+WITHOUT_BROWSER = $(FIND_BROWSER) || export DISCREET_WITHOUT_BROWSER="there is no Chromium here, and it could not be installed"
+browser:
+	@$(FIND_BROWSER) || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null; \
+	  $(FIND_BROWSER); } || \
+	  echo "There is no Chromium, and it cannot be installed here: the tests in a browser are skipped."
 
 check: $(STAMP) ## Formatting, lint, strict types, layers (seconds)
 	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }

@@ -6,8 +6,8 @@
 // answer afterwards. No value is stored: only random answers, and keyed hashes of values.
 //
 // Storage is { transaction(change) }: an exclusive transaction that calls change(text or null), which returns
-// [text, result]; it stores the text durably before it resolves to the result. See MemoryStorage and WebStorage here,
-// and FileStorage in node.js.
+// [text, result]; it stores the text durably before it resolves to the result. See MemoryStorage here, WebStorage in
+// web.js, and FileStorage in node.js.
 
 import { Fresh, bigEndian, hmac, joined, keyed } from "./draws.js";
 import { dayNumber, fromHex, hex, units } from "./descriptor.js";
@@ -131,22 +131,5 @@ export class MemoryStorage {
     const [text, result] = change(this.#stored);
     this.#stored = text;
     return result;
-  }
-}
-
-/** Storage in a browser: localStorage, with a lock across its tabs. */
-export class WebStorage {
-  #key;
-
-  constructor(key = "discreet-device") {
-    this.#key = key;
-  }
-
-  async transaction(change) {
-    return globalThis.navigator.locks.request(this.#key, () => {
-      const [text, result] = change(globalThis.localStorage.getItem(this.#key));
-      globalThis.localStorage.setItem(this.#key, text);
-      return result;
-    });
   }
 }

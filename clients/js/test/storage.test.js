@@ -84,34 +84,8 @@ test("a transaction that throws changes nothing and lets the next one in", () =>
     assert.equal(await storage.transaction(counted), 2);
   }));
 
-test("a page keeps its state under one key, with the lock of the browser around each change", async () => {
-  // stand-ins: what a browser does beyond these lines is not tested here
-  const kept = new Map();
-  let last = Promise.resolve();
-  const asked = [];
-  const web = {
-    localStorage: { getItem: (key) => kept.get(key) ?? null, setItem: (key, text) => kept.set(key, String(text)) },
-    navigator: {
-      locks: {
-        request: (name, run) => {
-          asked.push(name);
-          return (last = last.then(run));
-        },
-      },
-    },
-  };
-  const before = Object.keys(web).map((name) => [name, Object.getOwnPropertyDescriptor(globalThis, name)]);
-  for (const [name, value] of Object.entries(web)) Object.defineProperty(globalThis, name, { value, configurable: true });
-  try {
-    const tabs = [new WebStorage(), new WebStorage()];
-    const turns = await Promise.all(Array.from({ length: 10 }, (_, i) => tabs[i % 2].transaction(counted)));
-    assert.deepEqual(turns, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-    assert.deepEqual([...kept], [["discreet-device", "10"]]);
-    assert.deepEqual(new Set(asked), new Set(["discreet-device"]));
-    assert.equal(await new WebStorage("another").transaction(counted), 1);
-  } finally {
-    for (const [name, was] of before)
-      if (was) Object.defineProperty(globalThis, name, was);
-      else delete globalThis[name];
-  }
+test("where there is no database of a browser, nothing is changed, and it is said why", async () => {
+  // in a browser: tests/local/test_browser.py
+  const changed = new WebStorage().transaction(() => assert.fail("this was called"));
+  await assert.rejects(changed, /does not keep the state of the device in its database "discreet-device" \(TypeError: /);
 });
