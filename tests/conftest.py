@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import mpmath
 import pytest
+from hypothesis import settings
 
 from .postgres import Server
 from .spark import Cluster
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 mpmath.mp.prec = 320  # whatever another test asked for
+
+# `make test` looks at the same examples every time, so that what fails can be repeated; `make search` looks at new ones.
+settings.register_profile("same", derandomize=True)
+settings.register_profile("new", print_blob=True)
+settings.load_profile("same")
 
 _numbers = itertools.count(1)
 

@@ -28,7 +28,17 @@ from discreet.privacy import Pure
 SAMPLES = 4_000
 
 
-@pytest.mark.parametrize("name", list(shipped()))
+def one_setting_of_each() -> list[Any]:
+    """The first setting of each mechanism; the further ones are slow."""
+    seen, found = set[type](), list[Any]()
+    for name, thing in shipped().items():
+        further = isinstance(thing, Mechanism) and type(thing) in seen
+        seen.add(type(thing))
+        found.append(pytest.param(name, marks=[pytest.mark.slow] if further else []))
+    return found
+
+
+@pytest.mark.parametrize("name", one_setting_of_each())
 def test_everything_that_is_shipped_passes(name: str) -> None:
     report = check_mechanism(shipped()[name], name=name, samples=SAMPLES, confidence="0.99999999")
     assert not report.caught, [verdict.words for verdict in report.verdicts if verdict.caught]

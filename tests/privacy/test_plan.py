@@ -185,9 +185,9 @@ def test_more_releases_cost_more_and_never_more_than_the_sum(a: list[Loss], b: l
 @given(plans, st.sampled_from([1e-2, 1e-6, 1e-12]))
 def test_epsilon_and_delta_are_inverse_to_each_other(losses: list[Loss], delta: float) -> None:
     epsilon = privacy.epsilon(losses, delta)
-    low, high = privacy.delta_bounds(losses, epsilon)
-    assert low <= delta * (1 + 1e-6)
-    assert epsilon == 0 or high <= delta * 1.01 + 1e-11
+    assert privacy.delta_bounds(losses, epsilon)[0] <= delta * (1 + 1e-6)
+    above = epsilon + 1e-4 * max(1, epsilon)  # at ε itself the upper bound may be a step of the lattice above
+    assert privacy.delta_bounds(losses, above)[1] <= delta * 1.01 + 1e-11
 
 
 @settings(max_examples=30, deadline=None)

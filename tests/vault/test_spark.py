@@ -378,7 +378,7 @@ def test_a_table_of_another_sealing_is_neither_taken_nor_dropped(
         assert not [name for name in tables_in(spark) if name.startswith("taken__sealing")]
         assert list(tmp_path.iterdir()) == []
     finally:
-        spark.sql("DROP TABLE taken")
+        spark.sql("DROP TABLE IF EXISTS taken")
 
 
 def test_a_plan_that_cannot_be_made_is_not_logged(spark: SparkSession) -> None:

@@ -56,6 +56,7 @@ SEALING = "discreet.sealing"
 _SUFFIX = "__sealing_"
 _PART = r"(?:`(?:[^`]|``)+`|[^`.\s]+)"
 _KEEPING = ("parquet", "orc", "delta", "iceberg", "hudi")  # formats in which a value is read as it was written
+_NEARLY = 0.99  # told while Spark commits what its tasks have written; 1.0 is said when the table is whole
 _at_work: set[str] = set()  # the tables that this process is sealing
 _lock = threading.Lock()
 
@@ -167,7 +168,7 @@ class Catalogue:
 
         def look() -> None:
             nonlocal furthest
-            furthest = max(furthest, self._part())
+            furthest = max(furthest, min(self._part(), _NEARLY))
             tell(stage, furthest)
 
         self._check_ours(place)
