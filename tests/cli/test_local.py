@@ -159,9 +159,47 @@ def test_a_promise_among_a_crowd_is_not_one_among_all_that_was_counted(survey: P
     document = told("local", "estimate", survey, "may.state")
     assert document["shuffled_among"] == 99  # the minimum cohort, of which a hundredth may lie
     assert float(document["shuffled_epsilon"]) > 0.5
-    assert "Batches add up" in run("local", "estimate", survey, "may.state").stdout
+    assert document["shuffled_noise"] == "fresh"
     more = run("local", "estimate", survey, "may.state", "--crowd", "5001")
     assert more.exit_code == conversation.BAD_INPUT
+
+
+def test_no_crowd_is_promised_where_devices_repeat_their_reports(survey: Path) -> None:
+    terms = ("--values", "yes,no", "--epsilon", "1", "--minimum-cohort", "1000")
+    more = {
+        "often": ("--reports", "9"),
+        "memory": ("--policy", "memoised"),
+        "steps": ("--policy", "two-step", "--lifetime", "4"),
+    }
+    said = {name: " ".join(designed(*terms, *each, name=name).stdout.split()) for name, each in more.items()}
+    assert "k of a device in k batches cost k times that" in said["often"]
+    assert "Shuffled: no less than ε = 1 is promised to one report among 1,000." in said["memory"]
+    assert "k times" not in said["memory"]
+    assert "counts the fresh noise of reports alone" in said["steps"]
+    told_as = {
+        name: told("local", "simulate", f"{name}.json", "--devices", "2000", "--population", "uniform")
+        for name in more
+    }
+    assert {name: each["shuffled_noise"] for name, each in told_as.items()} == {
+        "often": "fresh",
+        "memory": "repeated",
+        "steps": "second step",
+    }
+    assert told_as["memory"]["shuffled_epsilon"] == "1"
+    assert float(told_as["often"]["shuffled_epsilon"]) < float(told_as["steps"]["shuffled_epsilon"]) < 0.2
+
+
+def test_what_two_servers_both_counted_is_said_with_the_answer(survey: Path) -> None:
+    encoded(survey)
+    for place in ("north", "south"):
+        counted(survey, "may.batch", state=f"{place}.state")
+    both = run("local", "aggregate", survey, "north.state", "south.state", "--state", "all.state")
+    assert "5,000 of them were counted by another server before" in " ".join(both.stdout.split())
+    twice = told("local", "estimate", survey, "all.state")
+    once = told("local", "estimate", survey, "north.state")
+    assert (twice["reports"], twice["repeated"], once["repeated"]) == (10_000, 5000, 0)
+    assert twice["values"][0]["standard_error"] == pytest.approx(once["values"][0]["standard_error"])
+    assert "5,000 of these 10,000 were counted by another part before" in " ".join(twice["words"])
 
 
 def test_a_batch_that_is_given_twice_is_counted_once(survey: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,14 +26,19 @@ def test_each_id_is_new_once(portions: list[list[int]]) -> None:
 
 
 @given(PORTIONS, PORTIONS)
-def test_what_two_sets_have_in_common_is_counted(one: list[list[int]], other: list[list[int]]) -> None:
-    sets = []
+def test_an_id_is_there_as_often_as_parts_have_met_it(one: list[list[int]], other: list[list[int]]) -> None:
+    parts = []
     for portions in (one, other):
-        sets.append(Seen())
+        parts.append(Seen())
         for portion in portions:
-            sets[-1].first_time(np.array(portion, np.uint64))
-    flat = [{number for portion in portions for number in portion} for portions in (one, other)]
-    assert sets[0].common(sets[1]) == len(flat[0] & flat[1])
+            parts[-1].first_time(np.array(portion, np.uint64))
+    both = Seen(np.concatenate([part.all() for part in parts]))
+    met = Counter(
+        number for portions in (one, other) for number in {each for portion in portions for each in portion}
+    )
+    assert both.times().tolist() == [met[number] for number in sorted(met)]
+    again = np.array(sorted(met), np.uint64)
+    assert not both.first_time(again).any()
 
 
 def test_many_small_portions_lie_in_few_rows() -> None:

@@ -21,14 +21,11 @@ from discreet.local.contract import Randomiser
 from discreet.local.grr import GRR, warner
 from discreet.local.hadamard import Hadamard
 from discreet.local.hashing import OLH
-from discreet.local.policy import Policy
 from discreet.local.projective import Projective
-from discreet.local.promises import promised
 from discreet.local.shuffle import amplified, blanket, clones, levels_of, shuffled
 from discreet.local.subset import Subset
 from discreet.local.twostep import TwoStepGRR
 from discreet.local.unary import OUE
-from tests.local.collections_of import colours
 
 
 @pytest.mark.parametrize(
@@ -227,25 +224,9 @@ def _log(number: Fraction) -> float:
     return math.log(number * 2**shift) - shift * math.log(2)
 
 
-def test_three_promises_are_printed_together() -> None:
-    survey = colours(longitudinal=Policy(reports=4))
-    found = promised(survey, n=10_000, liars="0.1")
-    assert (found.local, found.lifetime, found.delta, found.n) == ("1", "4", "1e-6", 9000)
-    assert float(found.shuffled) >= shuffled(survey.randomiser, 9000, "1e-6")
-    words = str(found)
-    assert all(number in words for number in ("ε = 1,", "ε = 4.", f"ε = {found.shuffled} at", "9,000"))
-    assert "do not work together" in words
-
-
-def test_one_report_alone_is_hidden_by_nobody() -> None:
-    assert promised(colours(), n=1).shuffled == "1"
-
-
 def test_what_has_no_meaning_is_refused() -> None:
     for local, n, delta in ((0, 10, "1e-6"), (1, 0, "1e-6"), (1, 10, 0), (1, 10, 1), (1, 10**10, "1e-6")):
         with pytest.raises(ParameterError):
             amplified(local, n, delta)
-    with pytest.raises(ParameterError, match="lying"):
-        promised(colours(), n=10, liars=1)
     assert amplified(100, 10**6, "1e-6") == pytest.approx(100)
     assert shuffled(warner("0.55"), 10**6, "1e-6") < 0.02

@@ -238,6 +238,7 @@ def _promise(promise: Any) -> dict[str, Any]:
         "shuffled_epsilon": promise.shuffled,
         "shuffled_delta": promise.delta,
         "shuffled_among": promise.n,
+        "shuffled_noise": promise.noise,
     }
 
 

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 _TABLES = {".csv": ""}
 _REASONS = 3  # for silence, that are shown
-_ADD_UP = (
-    "Batches add up: k of them with reports of one device cost k times the shuffled ε and δ, up to the local ε."
-)
 
 
 def encode(
@@ -196,7 +193,10 @@ def aggregate(
             "Reports that left a shuffler have no ids: --no-identified counts them, each time they are given."
         )
     if counted.repeated:
-        screen.say(f"{counted.repeated:,} reports were counted by two of the servers.")
+        screen.say(
+            f"{counted.repeated:,} of them were counted by another server before, and cannot be taken out: errors "
+            "are larger, and shares lean towards them. Send equal report ids to equal servers to have none."
+        )
 
 
 def estimate(
@@ -225,7 +225,8 @@ def estimate(
     """Say what reports say: shares with intervals, what liars could have done, and what devices are promised.
 
     Two versions, each by its name: unbiased, and consistent (a distribution, nearer to the truth and biased).
-    The shuffled promise is about one batch of so many different devices (--crowd), not about all that was counted.
+    The shuffled promise is about one report in a batch of so many (--crowd), not about all that was counted. It
+    holds against whoever sees every batch: where devices repeat their reports, no crowd is promised.
 
     [bold]Examples[/bold]
 
@@ -339,17 +340,25 @@ def _document(
         "reports": found.n,
         "reports_of_a_device": answer.alike,
         "refused": {reason: count for reason, count in answer.rejected.items() if count},
+        "repeated": answer.repeated,
         "confidence": float(confidence),
         "epsilon": promise.local,
         "lifetime_epsilon": promise.lifetime,
         "shuffled_epsilon": promise.shuffled,
         "shuffled_delta": promise.delta,
         "shuffled_among": promise.n,
+        "shuffled_noise": promise.noise,
         "liars": harm.fraction,
         "liars_shift": harm.shift,
         "liars_shift_consistent": harm.consistent_shift,
         "values": values,
-        "words": [answer.devices, str(harm), *promise.sentences, _ADD_UP, *asked.guarantee().split("\n")[2:]],
+        "words": [
+            answer.devices,
+            *([] if answer.repetitions is None else [answer.repetitions]),
+            str(harm),
+            *promise.sentences,
+            *asked.guarantee().split("\n")[2:],
+        ],
     }
 
 

@@ -3,8 +3,12 @@
 The state of a collection is a number of reports, the sum of their states, and how many arrivals were refused for
 which reason. States of parts add up to the state of the whole, in any order, so parts may be counted on any number
 of machines. `update` takes bytes as they come from strangers, and never raises: what it cannot count it counts as
-refused. A report id is counted once (`seen`). Parts that met the same id cannot be told apart afterwards: `merge`
-says how many reports were `repeated`. Send equal ids to equal parts (by their first byte, say) to have none.
+refused. A report id is counted once (`seen`).
+
+What several parts have met is in the sum several times, and cannot be taken out again: `repeated` says how much
+that is. Send equal ids to equal parts (by their first byte, say) to have none. A report that was met m times adds
+m² to the variance, so standard errors are √(Σm²/n) times those of n reports. That is all of the error if repeated
+reports say what others say. Else shares lean towards them as well, and an answer says so.
 
 Reports are not devices: within the window one device may send T = `collection.reports_of_a_device`, and nothing in
 them says so. So the minimum cohort is compared with n/T, and under a policy with a memory, where a device repeats
@@ -12,8 +16,9 @@ what it once drew, standard errors are √T as large as those of n devices. A se
 collection by itself (`period=`, a day of it) has one report of each device, and needs neither.
 
 The bytes of a state are stable: "DLPS", version, id of the collection, numbers of eight bytes (highest first),
-the arrays (lowest first), and the SHA-256 of all before. The version is 1, or 2 for a state of one period, whose
-numbers begin with its first day (since 1970-01-01). Tested in tests/local/test_aggregator.py.
+the arrays (lowest first), and the SHA-256 of all before. Ids are there as often as parts have met them. The
+version is 1, or 2 for a state of one period, whose numbers begin with its first day (since 1970-01-01).
+Tested in tests/local/test_aggregator.py.
 """
 
 from __future__ import annotations
@@ -170,8 +175,8 @@ class Aggregator:
                 f"this is a state of the period of {self.period[0]}, and the other is not: a device may be in "
                 "both. Merge them into Aggregator(collection), which counts with that."
             )
-        self.repeated += other.repeated + self._seen.common(other._seen)
         self._seen = Seen(np.concatenate([self._seen.all(), other._seen.all()]))
+        self.repeated = self._repetitions()
         self.state += other.state
         self.n += other.n
         for reason, count in other.rejected.items():
@@ -210,6 +215,11 @@ class Aggregator:
         part._rejected = dict(zip(REASONS, numbers[2:], strict=False))
         part.state = cells[: numbers[-2]].astype(np.int64)
         part._seen = Seen(cells[numbers[-2] :].view("<u8").astype(np.uint64))
+        if part.repeated != part._repetitions():
+            raise ParameterError(
+                f"this state counted {part.repeated} reports more than once, and does not say which. Count its "
+                "batches again, Aggregator(collection).update(batch)."
+            )
         return part
 
     def estimate(self) -> Answer:
@@ -249,7 +259,9 @@ class Aggregator:
         domain, randomiser, n = self.collection.domain, self.collection.randomiser, self._enough()
         if not isinstance(domain, Words) or not isinstance(randomiser, PrefixTree | FragmentPuzzle):
             raise ParameterError(f"{self.collection.name!r} is no collection of words.")
-        words = randomiser.find(self.state, domain.alphabet, confidence=confidence, most=most, reports=self._alike)
+        words = randomiser.find(
+            self.state, domain.alphabet, confidence=confidence, most=most, reports=self._spread
+        )
         shares, errors = ([getattr(word, each) for word in words] for each in ("frequency", "standard_error"))
         estimate = Estimate(np.array(shares, np.float64), np.array(errors, np.float64), n, FOUND)
         return self._answer(estimate, tuple(word.text for word in words))
@@ -264,8 +276,18 @@ class Aggregator:
         """How many reports may repeat what one device has drawn."""
         return 1 if self.collection.policy.policy == "none" else self.reports_of_a_device
 
+    def _repetitions(self) -> int:
+        """Return how often a report was counted that another part had met."""
+        return int((self._seen.times() - 1).sum())
+
+    @property
+    def _spread(self) -> float:
+        """How many times the variance is that of as many devices, each of them counted once."""
+        times = self._seen.times() if self.repeated else np.ones(0, np.int64)
+        return self._alike * (1 + float(np.sum(times * (times - 1))) / self.n)  # Σm² = n + Σm(m − 1)
+
     def _wide(self, estimate: Estimate) -> Estimate:
-        return estimate.of_devices_with(self._alike)
+        return estimate.of_devices_with(self._spread)
 
     def _enough(self) -> int:
         """How many reports there are, or a refusal if they may be of too few devices."""
@@ -274,7 +296,7 @@ class Aggregator:
         if devices < wanted:
             of_few = f" They may be of {devices} devices, as one may send {most}:" if most > 1 else ""
             fix = " count one period by itself, Aggregator(collection, period=day), or" if most > 1 else ""
-            twice = f" ({self.repeated} of them counted twice)" if self.repeated else ""
+            twice = f" ({self.repeated} of them repeated)" if self.repeated else ""
             raise QuestionRefused(
                 f"there are {self.n} reports of {self.collection.name!r}{twice}, and it promised to wait for "
                 f"{wanted} devices.{of_few}{fix} {'ask' if fix else 'Ask'} again when they are there."

@@ -61,6 +61,17 @@ class Answer:
         return f"Standard errors are those of one report of each device{days}."
 
     @property
+    def repetitions(self) -> str | None:
+        """What comes of reports that several parts have counted, if there are any."""
+        if not self.repeated:
+            return None
+        return (
+            f"{self.repeated:,} of these {self.estimate.n:,} were counted by another part before. Standard errors "
+            "count with that, and shares lean towards the reports that were counted again. Send equal report ids "
+            "to equal parts to have none."
+        )
+
+    @property
     def labels(self) -> list[str]:
         """What each number of the estimate is about."""
         if self.names is not None:
@@ -109,14 +120,13 @@ class Answer:
     def _title(self) -> str:
         refused = sum(self.rejected.values())
         parts = [f"{self.collection.name}: {self.estimate.n:,} reports", self.estimate.kind]
-        parts += [f"{refused:,} refused"] * bool(refused) + [f"{self.repeated:,} counted twice"] * bool(
-            self.repeated
-        )
+        parts += [f"{refused:,} refused"] * bool(refused) + [f"{self.repeated:,} repeated"] * bool(self.repeated)
         return ", ".join(parts)
 
     def _notes(self) -> list[str]:
         lies = f"1 % of reports lying could move a number by {self.liars('0.01'):.4f}, beyond these intervals."
-        return [self.devices, lies, *self.collection.guarantee().split("\n")]
+        again = [] if self.repetitions is None else [self.repetitions]
+        return [self.devices, *again, lies, *self.collection.guarantee().split("\n")]
 
     def __str__(self) -> str:
         rows = self.rows()

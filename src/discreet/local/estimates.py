@@ -51,11 +51,11 @@ class Estimate:
         reach = -NormalDist().inv_cdf(each / 2) * self.standard_errors
         return self.values - reach, self.values + reach
 
-    def of_devices_with(self, reports: int) -> Estimate:
+    def of_devices_with(self, reports: float) -> Estimate:
         """Return what is known if up to so many of the reports are of one device, and repeat what it said.
 
-        With t reports of a device that are all alike, Σt² ≤ reports·Σt: the variance is `reports` times as large
-        at most.
+        With t reports of a device that are all alike, the variance is Σt²/Σt times as large. `reports` is that, or
+        the largest t, which is no less.
 
         >>> Estimate(np.array([0.7]), np.array([0.1]), n=100).of_devices_with(4).standard_errors
         array([0.2])

@@ -207,11 +207,11 @@ class FragmentPuzzle:
         *,
         confidence: Rational = "0.95",
         most: int = 100,
-        reports: int = 1,
+        reports: float = 1,
     ) -> tuple[Found, ...]:
         """Return words that are above zero beyond doubt, the commonest first, from at most `most` pieces each.
 
-        Up to `reports` of what was counted are of one device.
+        Up to `reports` of what was counted are of one device (`Estimate`).
         """
         if (alphabet.symbols, alphabet.length) != (self.symbols, self.length):
             raise ParameterError(f"this puzzle is of words of {self.length} symbols out of {self.symbols}.")
@@ -229,7 +229,7 @@ class FragmentPuzzle:
         shown = zip(words[best], found.values[best], found.standard_errors[best], strict=True)
         return tuple(Found(alphabet.text(word), float(share), float(error)) for word, share, error in shown)
 
-    def _kept(self, state: Values, position: int, confidence: Fraction, most: int, reports: int) -> Words:
+    def _kept(self, state: Values, position: int, confidence: Fraction, most: int, reports: float) -> Words:
         """Fragments with their piece that are above zero at a position."""
         tails = extended(np.zeros((1, 0), np.uint8), self.symbols, self.step)
         every = np.hstack(

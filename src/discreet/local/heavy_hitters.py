@@ -175,12 +175,12 @@ class PrefixTree:
         confidence: Rational = "0.95",
         most: int = 100,
         least: float = 0.0,
-        reports: int = 1,
+        reports: float = 1,
     ) -> tuple[Found, ...]:
         """Return the words that are above zero at every level, and above a share if told, the commonest first.
 
         At most `most` prefixes are kept at a level. With doubt 1 − confidence, shared by the levels, some word or
-        prefix is on the list that nobody has. Up to `reports` of what was counted are of one device.
+        prefix is on the list that nobody has. Up to `reports` of what was counted are of one device (`Estimate`).
         """
         if (alphabet.symbols, alphabet.length) != (self.symbols, self.length):
             raise ParameterError(f"this tree is of words of {self.length} symbols out of {self.symbols}.")

@@ -3,6 +3,8 @@
 A row is at least twice as long as the one after it, so n ids lie in log₂ n rows at most; a new row is merged with
 the one before it until that holds again, and each id is moved log₂ n times in its life. Of an id of 16 random
 bytes the first eight are kept: an honest report is taken for a repetition with probability n/2⁶⁴.
+
+Sets of parts that were counted apart are put together with every id as often as parts have met it.
 Tested in tests/local/test_seen.py.
 """
 
@@ -25,7 +27,8 @@ class Seen:
     """
 
     def __init__(self, ids: Ids | None = None):
-        self._rows: list[Ids] = [] if ids is None or not len(ids) else [np.unique(ids)]
+        """Begin with these ids; one that several parts have met is there several times."""
+        self._rows: list[Ids] = [] if ids is None or not len(ids) else [np.sort(ids, kind="stable")]
 
     def first_time(self, ids: Ids) -> NDArray[np.bool_]:
         """Return which of these are met for the first time, and remember them."""
@@ -44,9 +47,13 @@ class Seen:
             self._rows = [np.sort(np.concatenate(self._rows), kind="stable")]
         return self._rows[0]
 
-    def common(self, other: Seen) -> int:
-        """Return how many ids both have."""
-        return int(np.count_nonzero(_among(other.all(), self.all())))
+    def times(self) -> NDArray[np.int64]:
+        """Return how often each id was met, by as many parts.
+
+        >>> Seen(np.array([5, 7, 5], np.uint64)).times()
+        array([2, 1])
+        """
+        return np.unique(self.all(), return_counts=True)[1]
 
     def _add(self, row: Ids) -> None:
         if len(row):

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from discreet.local.chances import budget, chance, epsilon_above, from_bytes, odds_below, to_bytes, width_of
 from discreet.local.contract import Payloads, Values, checked
 from discreet.local.draws import FRESH, SCALE, Draws
+from discreet.local.grr import GRR
 from discreet.local.longitudinal import Longitudinal, ordered
 from discreet.local.support import Supporting, domain_of, refuse_endless, refuse_useless
 from discreet.local.twostep_unary import TwoStepUnary
@@ -103,6 +104,11 @@ class TwoStepGRR(Supporting):
         """What all reports on one value cost together, rounded up."""
         a = Fraction(self.keep, SCALE)
         return Pure(epsilon_above(a * (self.domain - 1) / (1 - a)))
+
+    @property
+    def second(self) -> GRR:
+        """The second step by itself: a protocol on permanent answers."""
+        return GRR(self.domain, self.keep_fresh)
 
     @property
     def payload_bytes(self) -> int:

@@ -92,6 +92,12 @@ class TwoStepUnary(Supporting):
         return Pure(epsilon_above(a * (1 - c) / (c * (1 - a))))
 
     @property
+    def second_loss(self) -> Pure:
+        """What one report costs about the permanent answer, rounded up: two of these may differ in all bits."""
+        b, d = Fraction(self.one_fresh, SCALE), Fraction(self.zero_fresh, SCALE)
+        return Pure(self.domain * epsilon_above(max(b / d, (1 - d) / (1 - b))))
+
+    @property
     def payload_bytes(self) -> int:
         """How long every report is."""
         return -(-self.domain // 8)
