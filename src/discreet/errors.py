@@ -6,7 +6,7 @@
     ├── SensitivityExceeded              an exact value more sensitive than the mechanism was built for
     ├── BudgetExceeded                   a session or a ledger that cannot afford its next step
     ├── NotComposable (TypeError)        a loss that this kind of composition cannot account for
-    ├── DatabaseUnavailable              a database server that cannot be reached, or lets nobody in
+    ├── DatabaseUnavailable              a database that cannot be reached, lets nobody in, or fails
     ├── LedgerUnavailable                a ledger that cannot be read or written now: missing, locked, disk full
     ├── LedgerTampered                   a ledger whose entries do not follow from each other
     ├── SealingFailed                    a source that could not be read, or a place that could not be written
@@ -45,7 +45,7 @@ class NotComposable(DiscreetError, TypeError):
 
 
 class DatabaseUnavailable(DiscreetError):
-    """A database server that cannot be reached, or a transaction that cannot be ended as it should."""
+    """A database that cannot be reached or fails, or a transaction that cannot be ended as it should."""
 
 
 class LedgerUnavailable(DiscreetError):

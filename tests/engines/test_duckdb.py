@@ -10,7 +10,9 @@ import signal
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,8 @@ from sqlglot.expressions import Expression
 
 from discreet.engines.contract import Groups
 from discreet.engines.duckdb import DuckDB
-from discreet.errors import ParameterError
+from discreet.engines.statement import Statement
+from discreet.errors import DatabaseUnavailable, ParameterError
 
 Row = tuple[int, int, int | None, int | None, str | None, bool]
 ROWS: list[Row] = [
@@ -266,6 +269,58 @@ def test_memory_and_threads_are_settings(tmp_path: Path) -> None:
     settings_ = engine._cursor().execute("SELECT current_setting('threads'), current_setting('memory_limit')")
     assert settings_.fetchall() == [(1, "286.1 MiB")]
     engine.close()
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_what_duckdb_says_of_a_row_is_not_repeated(engine: DuckDB, elsewhere: bool) -> None:
+    """The same words for every failure, in the thread that hears of interrupts and in another."""
+    name = "(SELECT 'Ada Lovelace' AS name)"
+    failing = [
+        Statement(name, (), ("SUM(CAST(name AS INTEGER))",)),
+        Statement(name, (), ("SUM(length(repeat(name, 10000000000)))",)),
+        Statement(name, ("error(name)",), ("SUM(1)",)),
+    ]
+    with ThreadPoolExecutor(1) as pool:
+        told = [
+            pool.submit(failure, engine, statement).result() if elsewhere else failure(engine, statement)
+            for statement in failing
+        ]
+    assert len({str(each) for each in told}) == 1
+    for each in told:
+        assert "Lovelace" not in "".join(traceback.format_exception(each))
+        assert (each.__cause__, each.__context__) == (None, None)
+    assert found(engine.run(engine.rows.sums(where=None, keys=[], sums=[tree("w")]))) == {(): [14288]}
+
+
+def test_a_shape_that_does_not_fit_into_memory_is_not_told(engine: DuckDB) -> None:
+    """Numpy says how many groups there were."""
+
+    def fetch(found: duckdb.DuckDBPyConnection) -> None:
+        np.empty(found.fetchall()[0][0], np.int64)
+
+    with pytest.raises(DatabaseUnavailable, match="memory or disk space ran out") as caught:
+        engine._asked(f"SELECT {2**56}", fetch)
+    assert caught.value.__context__ is None
+
+
+def failure(engine: DuckDB, statement: Statement) -> DatabaseUnavailable:
+    """What a statement that fails is told as."""
+    with pytest.raises(DatabaseUnavailable) as caught:
+        engine.run(statement)
+    return caught.value
+
+
+def test_rows_that_cannot_be_opened_are_told_in_words(tmp_path: Path) -> None:
+    path = stored(tmp_path / "rows.duckdb", ROWS)
+    for memory in ("lots", "", "3 apples"):
+        with pytest.raises(ParameterError, match=rf'memory=\'{memory}\'.*memory="2GB"'):
+            DuckDB(path, memory=memory).mark()
+    with pytest.raises(DatabaseUnavailable, match=r"cannot open .*memory is too small"):
+        DuckDB(path, memory="1KB").mark()
+    path.write_bytes(path.read_bytes()[:5000])
+    with pytest.raises(DatabaseUnavailable, match=r"cannot open .*damaged.*restore") as caught:
+        DuckDB(path).mark()
+    assert (caught.value.__cause__, caught.value.__context__) == (None, None)
 
 
 CODES = st.none() | st.sampled_from([0, 1, 126, 127])

@@ -36,7 +36,8 @@ def address(postgres_address: str) -> Iterator[Address]:
             connection,
             f"CREATE SCHEMA {schema}; CREATE TABLE {schema}.rows (person bigint, w smallint, c0 smallint); "
             f"INSERT INTO {schema}.rows VALUES (1, 4096, 3), (1, 100, NULL), (2, 4096, 3); "
-            f"COMMENT ON TABLE {schema}.rows IS 'it''s marked'; {guarded(found.schema, 'rows')}",
+            f"COMMENT ON TABLE {schema}.rows IS 'it''s marked'; "
+            f"{guarded(found.schema, 'rows', ['person', 'w', 'c0'])}",
         )
     yield found
     close(found)
@@ -85,6 +86,33 @@ def test_not_even_the_owner_changes_rows_by_mistake(change: str, engine: Postgre
     assert total(engine) == 8292
 
 
+ALTERED = {
+    "written anew": "ALTER TABLE {table} ALTER COLUMN w TYPE smallint USING 4096::smallint",
+    "widened": "ALTER TABLE {table} ALTER COLUMN person TYPE numeric",
+    "dropped": "ALTER TABLE {table} DROP COLUMN w, ADD COLUMN w smallint DEFAULT 4096",
+}
+
+
+@pytest.mark.parametrize("change", ALTERED)
+def test_not_even_the_owner_alters_a_column_by_mistake(change: str, engine: Postgres, address: Address) -> None:
+    """No trigger fires then: what a person weighs would be whatever the owner wrote, and nobody would notice."""
+    script = ALTERED[change].format(table=identifier(address.schema, "rows"))
+    with pytest.raises(Exception, match=r"trigger"), connected(address) as connection:
+        run(connection, script)
+    assert total(engine) == 8292
+
+
+def test_what_writes_the_same_rows_elsewhere_is_let_through(address: Address, postgres: Server) -> None:
+    table = identifier(address.schema, "rows")
+    postgres.run(
+        f"VACUUM FULL {table}",
+        f"CREATE INDEX by_person ON {table} (person)",
+        f"CLUSTER {table} USING by_person",
+        f"ALTER TABLE {table} SET (fillfactor = 90)",
+    )
+    assert total(Postgres(address, limits=LIMITS, mark="it's marked")) == 8292
+
+
 AWAY = {
     "removed": "DROP TRIGGER never_changed ON {table}",
     "put to sleep": "ALTER TABLE {table} DISABLE TRIGGER never_changed",
@@ -92,6 +120,8 @@ AWAY = {
     "of one change only": "DROP TRIGGER never_changed ON {table}; "
     "CREATE TRIGGER never_changed BEFORE DELETE ON {table} EXECUTE FUNCTION {function}(); "
     "ALTER TABLE {table} ENABLE ALWAYS TRIGGER never_changed",
+    "gone with a column": "ALTER TABLE {table} DROP COLUMN c0 CASCADE",
+    "of some columns only": "ALTER TABLE {table} ADD COLUMN c1 smallint",
     "passed by": "CREATE TABLE {table}s () INHERITS ({table})",
 }
 

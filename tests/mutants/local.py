@@ -148,9 +148,23 @@ LOCAL = [
     Mutant(
         "aggregator: an answer before its cohort is there",
         "local/aggregator.py",
-        "if self.n < self.collection.minimum_cohort:",
-        "if self.n < 1:",
+        "if devices < wanted:",
+        "if devices < 1:",
         AGGREGATOR,
+    ),
+    Mutant(
+        "aggregator: reports that two parts have met count as two",
+        "local/aggregator.py",
+        "return self._alike * (1 + float(np.sum(times * (times - 1))) / self.n)",
+        "return self._alike + 0 * times.sum()",
+        AGGREGATOR,
+    ),
+    Mutant(
+        "promises: a crowd whose reports are the same in every batch",
+        "local/promises.py",
+        'if policy == "none" or collection.reports_of_a_device == 1:',
+        "if True:",
+        "tests/local/test_promises.py",
     ),
     Mutant(
         "shuffler: in the order of arrival",

@@ -181,9 +181,16 @@ VAULT = [
     Mutant(
         "vault: one answer for all versions of the rows",
         "vault/asked.py",
-        'return f"{description.name} version {description.version}: {price}"',
+        'return f"{description.name} version {description.version} ({mark}): {price}"',
         'return f"{description.name}: {price}"',
         f"{ASKING}::test_new_rows_are_another_question_under_the_same_ledger",
+    ),
+    Mutant(
+        "vault: one answer for all tables of one version number",
+        "vault/asked.py",
+        'return f"{description.name} version {description.version} ({mark}): {price}"',
+        'return f"{description.name} version {description.version}: {price}"',
+        f"{ASKING}::test_other_rows_of_the_same_version_number_are_another_question",
     ),
     Mutant(
         "place: rows are used with any description",

@@ -412,6 +412,19 @@ def test_sealed_rows_are_never_added_to(visits: Source, postgres_address: str) -
         assert vault.ask("select count(*) from visits", epsilon=5).value == pytest.approx(120, abs=15)
 
 
+def test_no_column_of_sealed_rows_is_written_anew(visits: Source, postgres_address: str) -> None:
+    """ALTER COLUMN … TYPE … USING fires no trigger: every row of a person could be given full weight."""
+    schema = Address.of(postgres_address).schema
+    with vault_at(postgres_address, visits) as vault:
+        columns = ["person", "w", *(f"c{i}" for i in range(len(vault.description.columns)))]
+        columns += ["spot"] * vault.description.has_text
+        for column in columns:
+            anew = f"ALTER COLUMN {column} TYPE text USING 'the same for all'"
+            with pytest.raises(Exception, match="cannot alter type of a column used in a trigger definition"):
+                asked(postgres_address, f"ALTER TABLE {identifier(schema, 'rows')} {anew}")
+        assert vault.ask("select count(*) from visits", epsilon=5).value == pytest.approx(120, abs=15)
+
+
 def test_a_vault_that_took_the_place_of_another_is_not_asked_in_its_name(
     visits: Source, postgres_address: str
 ) -> None:
@@ -443,6 +456,8 @@ def test_a_dump_can_be_restored_and_is_guarded_as_before(
         assert vault.ledger.verify().number == 3
     with pytest.raises(Exception, match="sealed rows are never changed"):
         postgres.run(f"TRUNCATE {identifier(schema, 'rows')}", database=copy)
+    with pytest.raises(Exception, match="used in a trigger definition"):
+        postgres.run(f"ALTER TABLE {identifier(schema, 'rows')} ALTER w TYPE integer USING 1", database=copy)
 
 
 def test_rows_with_another_description_are_not_asked(visits: Source, postgres_address: str) -> None:

@@ -1,8 +1,11 @@
 """What an engine does: sums of integers by group, exactly.
 
 Claims. Every number that leaves an engine is an exact integer, whatever its size: sums do not wrap, are not
-rounded and never pass through a float. No row makes an engine raise: absent groups are absent, an empty sum is 0,
-and arithmetic is carried out in a type that holds every value its operands can take (`discreet.engines.emit`).
+rounded and never pass through a float. No value in a row makes an engine raise: absent groups are absent, an empty
+sum is 0, and arithmetic is carried out in a type that holds every value its operands can take
+(`discreet.engines.emit`). An engine may run out of memory, space or time, and whether it does depends on how many
+rows a question meets. It says so in words of ours (`DatabaseUnavailable`), and repeats no more of its own message
+than the code of what went wrong.
 What comes back is private until a mechanism has added noise, so `Groups` shows nothing of itself. Tested in
 tests/engines/test_duckdb.py.
 """

@@ -5,6 +5,9 @@ once the file is attached the instance opens no other. Threads have a connection
 gets an instance of its own, since that of the parent has lost its threads. The main thread has
 its questions asked by another and waits, so that an interrupt (Ctrl-C) stops them at once.
 
+Whether memory and disk suffice depends on the rows, and what DuckDB says when they do not tells how far it came.
+So a question that fails is told in one sentence, which is the same whatever went wrong.
+
 A sum of BIGINTs is a HUGEINT, which DuckDB hands to numpy as a float. So every sum is cast down, with NULL for
 what does not fit; only if there is such a sum is the question run again for Python integers. Either way the
 integers are exact. Tested in tests/engines/test_duckdb.py.
@@ -16,6 +19,7 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,7 +29,7 @@ from numpy.typing import NDArray
 from discreet.engines.contract import Groups, joined, wide
 from discreet.engines.statement import Rows, Statement
 from discreet.engines.waiting import waited_for
-from discreet.errors import ParameterError
+from discreet.errors import DatabaseUnavailable, ParameterError
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -99,6 +103,17 @@ class DuckDB:
         return list(self._asked(query, lambda found: found.fetchnumpy()).values())
 
     def _asked(self, query: str, fetch: Callable[[DuckDBPyConnection], Found]) -> Found:
+        import duckdb
+
+        with suppress(duckdb.Error, MemoryError):
+            return self._answered(query, fetch)
+        raise DatabaseUnavailable(  # here, so that nothing hangs on it that tells of rows
+            f"DuckDB could not answer a question about {self._path}: memory or disk space ran out, or the file is "
+            "damaged. Which of them depends on rows and is not told. What was charged stays charged. Give it more "
+            'memory: Vault("people.vault", memory="4GB"), or restore the file from a copy.'
+        )
+
+    def _answered(self, query: str, fetch: Callable[[DuckDBPyConnection], Found]) -> Found:
         cursor = self._cursor()
         if threading.current_thread() is not threading.main_thread():  # interrupts go to the main thread only
             return fetch(cursor.execute(query))
@@ -126,14 +141,33 @@ class DuckDB:
     def _opened(self) -> DuckDBPyConnection:
         import duckdb
 
-        from discreet.engines import emit
-
         settings: dict[str, str | bool | int | float | list[str]] = {}
         if self._memory is not None:
             settings["memory_limit"] = self._memory
         if self._threads is not None:
             settings["threads"] = self._threads
-        instance = duckdb.connect(":memory:", config=settings)
+        try:
+            instance = duckdb.connect(":memory:", config=settings)
+        except duckdb.Error:
+            raise ParameterError(
+                f"DuckDB does not take memory={self._memory!r}, threads={self._threads!r}. "
+                'Write them as memory="2GB", threads=4, or leave them out.'
+            ) from None
+        try:
+            self._attach(instance)
+        except duckdb.Error as error:
+            kind = type(error).__name__
+        else:
+            return instance
+        instance.close()
+        raise DatabaseUnavailable(
+            f"DuckDB cannot open the sealed rows at {self._path} ({kind}): another process writes them, the file "
+            "is damaged, or memory is too small. Wait for it, restore the file from a copy, or give more memory."
+        )
+
+    def _attach(self, instance: DuckDBPyConnection) -> None:
+        from discreet.engines import emit
+
         path = emit.sql(emit.text(str(self._path)))
         instance.execute(f"SET temp_directory = {emit.sql(emit.text(f'{self._path}.tmp'))}")
         instance.execute(f"ATTACH {path} AS sealed (READ_ONLY)")
@@ -141,7 +175,6 @@ class DuckDB:
             instance.execute("SET threads = 1")  # to wake others takes longer than to do it
         instance.execute("SET enable_external_access = false")
         instance.execute("SET lock_configuration = true")
-        return instance
 
 
 def _fits_one_thread(instance: DuckDBPyConnection) -> bool:

@@ -4,10 +4,12 @@ Every statement has a transaction of its own, which only reads. What a session o
 it: names are found in pg_catalog only, so that nobody's function or operator of the same name is called, and no
 time limit ends it. A policy that would hide rows is an error.
 
-The rows of a vault never change, so the statements of one question see the same ones. A trigger sees to that
-(`guarded`), and rows without it are not asked: who could say what one person weighs in them? In the transaction
-that reads them the table is held, and the mark that it was sealed with looked at: a table of the same name that
-took its place is not mistaken for it.
+The rows of a vault never change, so the statements of one question see the same ones. A trigger stops mistakes
+(`guarded`), and rows without it are not asked: who could say what one person weighs in them? The owner of the
+table is trusted: who takes the trigger away, changes rows and puts it back is not noticed.
+
+In the transaction that reads the rows the table is held, and the mark that it was sealed with looked at: a table
+of the same name that took its place is not mistaken for it.
 
 PostgreSQL adds up BIGINTs in 128 bits and NUMERICs in as many digits as there are, and hands over both as digits,
 which are read as integers and never as floats.
@@ -20,7 +22,7 @@ quote a row. Tested in tests/engines/test_postgres.py, and beside other engines 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -46,12 +48,15 @@ SAFELY = (
 
 _READING = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; " + SAFELY
 _GUARD = "never_changed"
-# Whether the trigger is awake for every kind of change (62: before a statement, of all four), and whether no table
-# adds its rows by inheritance.
+# Whether the trigger is awake for every kind of change (62: before a statement, of all four) to every column, and
+# whether no table adds its rows by inheritance.
 _FACTS = """
     SELECT pg_catalog.obj_description(r.oid, 'pg_class'), EXISTS (
         SELECT 1 FROM pg_catalog.pg_trigger WHERE tgrelid = r.oid AND tgname = '{guard}' AND tgenabled = 'A'
-            AND tgtype = 62 AND tgqual IS NULL
+            AND tgtype = 62 AND tgqual IS NULL AND NOT EXISTS (
+                SELECT 1 FROM pg_catalog.pg_attribute WHERE attrelid = r.oid AND attnum > 0 AND NOT attisdropped
+                    AND attnum <> ALL (CAST(tgattr AS pg_catalog.int2[]))
+            )
     ) AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_inherits WHERE inhparent = r.oid)
     FROM (SELECT pg_catalog.to_regclass('{table}')::oid AS oid) AS r
 """
@@ -150,13 +155,18 @@ class Postgres:
         raise DatabaseUnavailable(failure)  # here, so that nothing hangs on it that quotes a row
 
 
-def guarded(schema: str, table: str) -> str:
-    """Return the statements after which nobody can change a table, not even its owner."""
+def guarded(schema: str, table: str, columns: Iterable[str]) -> str:
+    """Return the statements after which INSERT, UPDATE, DELETE and TRUNCATE fail, also for the owner of a table.
+
+    ALTER COLUMN … TYPE … USING writes a column anew and fires no trigger. But PostgreSQL refuses to alter, and to
+    drop, a column that a trigger names, so this one names all `columns` of the table.
+    """
+    named = ", ".join(map(identifier, columns))
     return guard(
         identifier(schema, table),
         function=identifier(schema, f"{table}_{_GUARD}"),
         name=_GUARD,
-        event="BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON {table} FOR EACH STATEMENT",
+        event=f"BEFORE INSERT OR DELETE OR TRUNCATE OR UPDATE OF {named} ON {{table}} FOR EACH STATEMENT",
         body="RAISE EXCEPTION 'sealed rows are never changed';",
     )
 

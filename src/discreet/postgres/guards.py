@@ -1,5 +1,6 @@
 """Triggers that keep a table as it is: what they stop raises, for whoever it is.
 
+They stop mistakes, and everybody whom the server's rights let no further. The owner of a table can take them away.
 They are statements of their own to `pg_dump`, which writes them after the rows, so that a dump can be restored.
 Tested in tests/ledger/test_postgres.py and tests/vault/test_postgres.py.
 """

@@ -1,8 +1,10 @@
-"""A question as the ledger knows it: parsed, with its price, about one version of the rows.
+"""A question as the ledger knows it: parsed, with its price, about the rows of one sealing.
 
 The ledger answers a text that it has seen before from its record. So two questions must have the same text exactly
 if the same answer serves both: names of outputs, order and limits are left out of it, and the price, the
-confidence and the version of the rows are part of it. Tested in tests/vault/test_vault.py.
+confidence and the rows are part of it. Rows are known by the mark of their sealing: a vault that was put back from
+a copy, and sealed anew, gives one version number to two tables, and its ledger may remember answers about both.
+Tested in tests/vault/test_vault.py.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from discreet.rational import Rational, positive, rational
 from discreet.vault import within as widths
 from discreet.vault.description import Description
 from discreet.vault.question import Question
+
+_DIGITS = 16  # of a mark: two sealings of one vault agree in 64 bits of a digest once in 10¹⁹
 
 
 def parsed(question: Any, description: Description) -> Question:
@@ -36,7 +40,8 @@ def parsed(question: Any, description: Description) -> Question:
 
 def text(description: Description, price: str) -> str:
     """Return what the ledger knows a question by: it is another one when the rows are."""
-    return f"{description.name} version {description.version}: {price}"
+    mark = description.mark[:_DIGITS]
+    return f"{description.name} version {description.version} ({mark}): {price}"
 
 
 def price(

@@ -31,6 +31,10 @@ _GRANTEES = """
     CROSS JOIN LATERAL pg_catalog.aclexplode(c.relacl) a JOIN pg_catalog.pg_roles r ON r.oid = a.grantee
     WHERE c.oid = pg_catalog.to_regclass(?) AND a.grantee <> c.relowner
 """
+_COLUMNS = """
+    SELECT attname::text FROM pg_catalog.pg_attribute
+    WHERE attrelid = pg_catalog.to_regclass(?) AND attnum > 0 ORDER BY attnum
+"""
 _IDENTITY = "SELECT pg_catalog.pg_postmaster_start_time()::text, pg_catalog.current_database()::text"
 
 
@@ -40,9 +44,8 @@ class Database:
     dialect = "postgres"
 
     def __init__(self, connection: Connection, address: Address, table: str):
-        self._connection, self._address = connection, address
+        self._connection, self._address, self._name = connection, address, table
         self._table = identifier(address.schema, table)
-        self._guard = guarded(address.schema, table)
         ((self._version,),) = execute(
             connection, "SELECT pg_catalog.current_setting('server_version_num')::integer"
         )
@@ -70,9 +73,11 @@ class Database:
         return execute(self._connection, query)
 
     def write(self, query: str, mark: str, stage: str, progress: Progress | None) -> None:
-        """Write the table, with its mark, for its owner alone. Nobody can change it then, not even its owner."""
+        """Write the table, with its mark, for its owner alone, and guard it against changes by mistake."""
         self._run(f"CREATE TABLE {self._table} AS {query}", stage, progress)
-        finish = f"COMMENT ON TABLE {self._table} IS '{mark}'; ANALYZE {self._table}; {self._guard}"
+        columns = [name for (name,) in execute(self._connection, _COLUMNS, [self._table])]
+        guard = guarded(self._address.schema, self._name, columns)
+        finish = f"COMMENT ON TABLE {self._table} IS '{mark}'; ANALYZE {self._table}; {guard}"
         self._run(finish, "writing rows", progress)
         make_private(self._connection, self._table)
 

@@ -74,7 +74,8 @@ class Vault:
         """Open a vault, as an analyst and for a purpose if these have accounts of their own.
 
         `path` is its directory, or its address: "postgresql://host/database#people". `memory` is what the embedded
-        engine may use, such as "2GB"; `spark` is the session for rows that are in Spark, if not the active one.
+        engine may use, such as "2GB"; what needs more fails, and stays charged. `spark` is the session, if not the
+        active one, for rows that are in Spark.
         """
         self._place = at(path, memory=memory, spark=spark)
         self._place.description()  # refuses in words what is no vault
