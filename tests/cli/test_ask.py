@@ -82,6 +82,32 @@ def test_a_relative_width_is_found_step_by_step(here: Path) -> None:
     assert abs(row["count(*)"] - 2 * PERSONS) < 240
 
 
+def test_a_relative_width_takes_what_the_account_has_and_if_it_is_not_reached_a_status_says_so(here: Path) -> None:
+    run("budget", here, "--allot", "--analyst", "ana", "--epsilon", "0.004")
+    question = ("ask", here, f"{COUNT} where age > 100", "--within", "5%", "--analyst", "ana")
+    shown = run(*question)
+    assert shown.exit_code == conversation.TOO_WIDE == 5
+    assert "the budget does not reach further" in " ".join(shown.stdout.split())
+    again = run(*question, "--json")  # free now, and as wide as it was
+    assert again.exit_code == conversation.TOO_WIDE
+    assert json.loads(again.stdout)["reached"] is False
+    assert "the budget does not reach further" in again.stderr
+    assert desk.spent(here) == pytest.approx(0.003)  # 0.001, and twice that
+
+
+def test_the_help_lists_what_can_go_wrong_with_a_question() -> None:
+    shown = " ".join(run("ask", "--help").stdout.replace("│", " ").split())
+    assert "1 the ledger is damaged or gone" in shown
+    assert "5 answered, but wider" in shown
+    assert "each adds ρ = ε²/2" in shown
+
+
+def test_who_is_advised_to_ask_for_a_relative_width_is_told_what_it_takes(here: Path) -> None:
+    refused = run("ask", here, "select median(age) from people", "--within", "5")
+    assert refused.exit_code == conversation.REFUSED
+    assert "each is twice as dear as the one before, and they may take nearly all that is left" in refused.stderr
+
+
 def test_a_question_can_come_from_a_pipe(here: Path) -> None:
     assert run("ask", here, "-", "--epsilon", "0.1", typed=f"{COUNT}\n").exit_code == 0
 
@@ -159,6 +185,15 @@ def test_a_place_without_a_vault_says_how_to_make_one(here: Path) -> None:
     refused = run("ask", "nowhere.vault", COUNT, "--epsilon", "1")
     assert refused.exit_code == conversation.BAD_INPUT
     assert "discreet seal SOURCE --to nowhere.vault" in refused.stderr
+
+
+def test_values_that_look_like_arguments_are_shown_as_they_are(here: Path) -> None:
+    Path("odd.toml").write_text(desk.SCHEMA.replace('"Bergen"', '"name=me"'), encoding="utf-8")
+    options = ("--schema", "odd.toml", "--each-row", "--epsilon", "1", "--to", "odd.vault")
+    assert run("seal", "people.csv", *options).exit_code == 0
+    shown = run("ask", "odd.vault", "select city, count(*) from odd group by city", "--epsilon", "1").stdout
+    assert "name=me" in shown
+    assert "(--label)" in shown
 
 
 # -- files ------------------------------------------------------------------------------------------------------

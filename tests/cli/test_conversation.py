@@ -1,4 +1,4 @@
-"""How commands end, and what the library says in the words of the command line."""
+"""How commands end."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import pytest
 import typer
 
 from discreet.cli import conversation
-from discreet.cli.conversation import conversing, in_options
+from discreet.cli.conversation import conversing
 from discreet.errors import (
     BudgetExceeded,
     DiscreetError,
+    LedgerMissing,
     LedgerTampered,
     LedgerUnavailable,
     ParameterError,
@@ -27,6 +28,7 @@ from tests.cli.desk import run
         (DiscreetError("x"), 2),
         (LedgerTampered("x"), 1),
         (LedgerUnavailable("x"), 75),
+        (LedgerMissing("x"), 1),  # trying again does not help
         (PermissionError(13, "Permission denied", "people.vault"), 2),
         (KeyboardInterrupt(), 130),
         (RuntimeError("x"), 70),
@@ -44,26 +46,6 @@ def test_every_ending_has_a_code_of_its_own(
     said = capsys.readouterr()
     assert said.out == ""
     assert ("Traceback" in said.err) is (code == conversation.CRASHED)
-
-
-@pytest.mark.parametrize(
-    ("python", "options"),
-    [
-        ('Ask with epsilon="0.1".', "Ask with --epsilon 0.1."),
-        ('Ask with epsilon="0.1", or with within="5%".', "Ask with --epsilon 0.1, or with --within 5%."),
-        ("or within=200: what", "or --within 200: what"),
-        ('purpose="yearly report".', '--purpose "yearly report".'),
-        ('person="user_id", rows_per_person=8.', "--person user_id, --rows-per-person 8."),
-        ("Vault.seal(…, to='a.vault').", "discreet seal SOURCE --to a.vault …."),
-        ("Source('a.duckdb', table='people').", "--table people."),
-        ('dp.Budget(2, delta="1e-9").', "--epsilon 2 --delta 1e-9."),
-        ("Change it with ledger.amend.", "Change it with discreet budget VAULT --amend."),
-        ("Pure(epsilon=1) has no amount", "Pure(epsilon=1) has no amount"),
-        ("select count(*) where person = 5", "select count(*) where person = 5"),
-    ],
-)
-def test_what_is_said_in_python_is_said_in_options(python: str, options: str) -> None:
-    assert in_options(python) == options
 
 
 @pytest.mark.parametrize(

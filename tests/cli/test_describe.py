@@ -16,6 +16,23 @@ def test_a_description_says_what_may_be_asked_and_whom_it_protects(here: Path) -
     assert "Budget: ε = 2" in shown
 
 
+def test_whoever_asks_is_shown_every_value_of_a_list(here: Path) -> None:
+    values = [f"T{i}'s" for i in range(100)]
+    Path("many.toml").write_text(f'[columns.city]\ntype = "category"\nvalues = {values}\n', encoding="utf-8")
+    options = ("--schema", "many.toml", "--person", "user_id", "--epsilon", "1", "--to", "many.vault")
+    shown = " ".join(run("seal", "people.csv", *options).stdout.split())
+    assert "1 row of a person counts in full" in shown
+    assert "T39's" in shown
+    assert "T40's" not in shown
+    assert "(--column" in shown
+    shown = run("describe", "many.vault", "--column", "city").stdout
+    assert "'T99''s'" in shown.split()  # as SQL has it
+    assert told("describe", "many.vault", "--column", "city")["values"][99] == "T99's"
+    refused = run("describe", "many.vault", "--column", "ciyt")
+    assert refused.exit_code == conversation.BAD_INPUT
+    assert "Did you mean city?" in refused.stderr
+
+
 def test_a_description_is_public_by_itself(here: Path) -> None:
     for private in ("ledger.sqlite", "rows.duckdb"):
         (here / private).unlink()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from pathlib import Path
 
@@ -72,9 +73,15 @@ def test_what_makes_no_sense_ends_with_2(here: Path, arguments: tuple[str, ...])
 
 def test_a_lost_ledger_is_said_to_be_lost(here: Path) -> None:
     (here / "ledger.sqlite").unlink()
-    lost = run("ledger", here)
-    assert lost.exit_code == conversation.UNAVAILABLE
-    assert "Traceback" not in lost.stderr
+    for command in (("ledger", here), ("ask", here, COUNT, "--epsilon", "0.1")):
+        lost = run(*command)
+        assert lost.exit_code == conversation.CAUGHT  # trying again does not help
+        assert "backup" in lost.stderr
+        assert "Ledger." not in lost.stderr
+
+
+def test_one_entry_is_spoken_of_as_one(here: Path) -> None:
+    assert run("ledger", here, "verify").stdout.startswith("1 entry holds, and so do its sums.")
 
 
 # -- budgets ----------------------------------------------------------------------------------------------------
@@ -111,6 +118,14 @@ def test_an_allotment_has_the_delta_of_the_whole_so_that_it_can_pay_for_the_same
     assert told("ledger", "gauss.vault")["accounts"][1]["delta"] == 1e-6
     answer = run("ask", "gauss.vault", "select count(*) from gauss", "--epsilon", "0.1", "--analyst", "ana")
     assert answer.exit_code == 0, answer.output
+
+
+def test_a_budget_that_hardly_promises_anything_is_given_with_a_word_on_stderr(here: Path) -> None:
+    raised = run("budget", here, "--amend", "--epsilon", "1000", "--delta", "0.1", "--json")
+    assert raised.exit_code == 0
+    assert "ε = 1000 is hardly a promise" in raised.stderr
+    assert "far below one over the number of persons" in raised.stderr
+    assert json.loads(raised.stdout)["accounts"][0]["epsilon"] == 1000
 
 
 def test_a_strict_vault_answers_only_those_with_an_account(here: Path) -> None:

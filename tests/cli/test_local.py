@@ -22,6 +22,9 @@ MAY = ("--day", "2026-05-04")
 ANSWERS = "who,cheated\n" + "\n".join(f"{i},{'yes' if i % 5 == 0 else 'no'}" for i in range(5000)) + "\n"
 
 
+PYTHON = re.compile(r"\w\(|\b\w+=|\b(?:server|collection|aggregator|signing)\.\w")
+
+
 def designed(*options: str, name: str = "cheating") -> Result:
     return run("local", "design", name, *DAYS, "--key", "survey.key", "--out", f"{name}.json", *options)
 
@@ -137,7 +140,8 @@ def test_what_devices_paid_for_is_written_although_others_are_silent(survey: Pat
     made = run("local", "encode", survey, "three.txt", *through, "--out", "b.batch")
     assert made.exit_code == 0, made.output
     assert "Wrote 2 reports" in made.stdout
-    assert "1 devices were silent: " in made.stdout
+    assert "1 device was silent: " in made.stdout
+    assert "every=" not in made.stdout
     counts = told("local", "aggregate", survey, "b.batch", "--state", "b.state")
     assert counts["reports"] == 2
 
@@ -162,6 +166,8 @@ def test_a_promise_among_a_crowd_is_not_one_among_all_that_was_counted(survey: P
     assert document["shuffled_noise"] == "fresh"
     more = run("local", "estimate", survey, "may.state", "--crowd", "5001")
     assert more.exit_code == conversation.BAD_INPUT
+    listed = run("local", "estimate", survey, "may.state", "--candidates", "answers.csv")
+    assert "are listed: leave out --candidates." in listed.stderr
 
 
 def test_no_crowd_is_promised_where_devices_repeat_their_reports(survey: Path) -> None:
@@ -207,8 +213,9 @@ def test_a_batch_that_is_given_twice_is_counted_once(survey: Path) -> None:
     twice = told("local", "aggregate", survey, "may.batch", "may.batch", "--state", "twice.state")
     assert (twice["reports"], twice["refused"]) == (5000, {"replayed": 5000})
     encoded(survey, "--no-identified", out="bare.batch")
-    bare = told("local", "aggregate", survey, "bare.batch", "--state", "bare.state")
-    assert (bare["reports"], bare["refused"]) == (0, {"without id": 5000})
+    bare = run("local", "aggregate", survey, "bare.batch", "--state", "bare.state", "--json")
+    assert json.loads(bare.stdout)["refused"] == {"without id": 5000}
+    assert "--no-identified" in bare.stderr
     anyway = ("aggregate", survey, "bare.batch", "--no-identified", "--state", "anyway.state")
     assert told("local", *anyway)["reports"] == 5000
 
@@ -220,21 +227,38 @@ def test_reports_of_one_period_are_told_from_those_of_a_year(survey: Path) -> No
     counted(Path("memory.json"), "may.batch", state="year.state")
     refused = run("local", "estimate", "memory.json", "year.state")
     assert refused.exit_code == conversation.REFUSED
-    assert "period" in refused.stderr
+    assert "--period DAY" in refused.stderr
+    assert not PYTHON.search(refused.stderr)
     day = told("local", "aggregate", "memory.json", "may.batch", "--period", "2026-05-04", "--state", "day.state")
     assert day["period"] == ["2026-05-04", "2026-05-04"]
     found = told("local", "estimate", "memory.json", "day.state")
     assert (found["reports_of_a_device"], found["reports"]) == (1, 5000)
     other = ("--period", "2026-05-05", "--state", "day.state", "--add")
     assert run("local", "aggregate", "memory.json", "may.batch", *other).exit_code == conversation.BAD_INPUT
+    both = run("local", "aggregate", "memory.json", "year.state", "--add", "--state", "day.state")
+    assert both.exit_code == conversation.BAD_INPUT
+    assert "year.state is not of the period of 2026-05-04 alone" in both.stderr
+    assert not PYTHON.search(both.stderr)
+
+
+def test_counts_of_one_are_said_of_one(survey: Path) -> None:
+    designed("--values", "yes,no", "--epsilon", "1", "--policy", "memoised", name="memory")
+    Path("one.txt").write_text("yes\n")
+    memory = Path("memory.json")
+    made = run("local", "encode", memory, "one.txt", "--out", "one.batch", *MAY)
+    assert "Wrote 1 report to" in made.stdout
+    assert "1 report is in one.state" in counted(memory, "one.batch", state="one.state").stdout
+    refused = run("local", "estimate", memory, "one.state").stderr
+    assert "there is 1 report of 'memory', and it promised to wait for 100 devices." in refused
+    assert "They may be of 1 device, as one may send 365" in refused
 
 
 def test_numbers_outside_of_a_domain_are_its_null(survey: Path) -> None:
     designed("--size", "12", "--epsilon", "9", "--null", "11", name="hours")
     Path("hours.txt").write_text("3\nnone\n03\n12\n")
-    for more in ((), ("--devices", "phones")):
+    for out, more in (("a.batch", ()), ("b.batch", ("--devices", "phones"))):
         with noise.deterministic(1):
-            made = run("local", "encode", "hours.json", "hours.txt", *more, *MAY, "--out", "hours.batch")
+            made = run("local", "encode", "hours.json", "hours.txt", *more, *MAY, "--out", out)
         assert made.exit_code == 0, made.output
     assert "4 reports" in made.stdout
 
@@ -288,6 +312,70 @@ def test_what_is_no_report_is_refused_and_counted(survey: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("source", "refused", "remedy"),
+    [
+        ("answers.csv", {"malformed": 1}, "name what discreet local encode wrote"),
+        ("nothing.batch", {"malformed": 1}, "name what discreet local encode wrote"),
+        ("other.batch", {"other collection": 2}, "the one that they were made for"),
+    ],
+)
+def test_where_all_is_refused_nothing_is_written(
+    survey: Path, source: str, refused: dict[str, int], remedy: str
+) -> None:
+    Path("nothing.batch").write_bytes(b"")
+    if source == "other.batch":
+        Path("two.txt").write_text("yes\nno\n")
+        designed("--values", "yes,no", "--epsilon", "1", name="other")
+        run("local", "encode", "other.json", "two.txt", "--out", "other.batch", *MAY)
+    found = run("local", "aggregate", survey, source, "--state", "may.state", "--json")
+    assert found.exit_code == conversation.CAUGHT
+    document = json.loads(found.stdout)
+    assert (document["reports"], document["refused"], document["file"]) == (0, refused, None)
+    assert "may.state was not written" in found.stderr
+    assert f"{source} was refused" in found.stderr
+    assert remedy in found.stderr
+    assert not Path("may.state").exists()
+
+
+def test_counts_stay_as_they_were_where_all_is_refused(survey: Path) -> None:
+    Path("one.txt").write_text("yes\n")
+    run("local", "encode", survey, "one.txt", "--out", "one.batch", *MAY)
+    assert counted(survey, "one.batch").exit_code == 0
+    before = Path("may.state").read_bytes()
+    added = run("local", "aggregate", survey, "answers.csv", "--state", "may.state", "--add")
+    assert added.exit_code == conversation.CAUGHT
+    assert "may.state stays as it was" in added.stderr
+    assert Path("may.state").read_bytes() == before
+
+
+def test_reports_of_other_days_are_refused_with_the_days_that_count(survey: Path) -> None:
+    Path("one.txt").write_text("yes\n")
+    run("local", "encode", survey, "one.txt", "--out", "one.batch", *MAY)
+    days = ("--received", "2026-05-04", "--period", "2026-05-05")
+    found = run("local", "aggregate", survey, "one.batch", "--state", "may.state", *days)
+    assert found.exit_code == conversation.CAUGHT
+    assert "1 out of window. They are not of the days from 2026-05-05 to 2026-05-05." in found.stderr
+
+
+def test_a_batch_is_not_written_over(survey: Path) -> None:
+    Path("may.batch").write_bytes(b"of others")
+    again = encoded(survey, "--devices", "phones")
+    assert again.exit_code == conversation.BAD_INPUT
+    assert "--out may.batch is there already" in again.stderr
+    assert Path("may.batch").read_bytes() == b"of others"
+    assert not Path("phones").exists()  # so that no device has paid
+
+
+def test_a_table_is_not_taken_for_values_that_have_a_label_for_what_is_none(survey: Path) -> None:
+    designed("--values", "yes,no,other", "--epsilon", "1", "--null", "other", name="any")
+    taken = run("local", "encode", "any.json", "answers.csv", "--out", "any.batch", *MAY)
+    assert taken.exit_code == conversation.BAD_INPUT
+    assert "--column cheated" in taken.stderr
+    Path("notes.txt").write_text("well, no\nyes\n")
+    assert run("local", "encode", "any.json", "notes.txt", "--out", "any.batch", *MAY).exit_code == 0
+
+
 def test_too_few_reports_are_not_estimated(survey: Path) -> None:
     Path("answers.csv").write_text(ANSWERS[:200].rpartition("\n")[0] + "\n")
     encoded(survey)
@@ -336,6 +424,18 @@ def test_words_that_nobody_listed_are_found(survey: Path) -> None:
     assert found["values"][0]["consistent"] is None
 
 
+def test_texts_that_nobody_listed_are_asked_for_by_name(survey: Path) -> None:
+    designed("--protocol", "hcms", "--epsilon", "4", name="sites")
+    Path("sites.txt").write_text(f"a, b\n{'c,' * 100_000}\n")  # texts may have commas, and be long
+    made = run("local", "encode", "sites.json", "sites.txt", "--out", "sites.batch", *MAY)
+    assert made.exit_code == 0, made.output
+    counted(Path("sites.json"), "sites.batch", state="sites.state")
+    refused = run("local", "estimate", "sites.json", "sites.state")
+    assert refused.exit_code == conversation.BAD_INPUT
+    assert "one in each line of a file: --candidates FILE" in refused.stderr
+    assert not PYTHON.search(refused.stderr)
+
+
 @pytest.mark.parametrize(
     ("typed", "words"),
     [
@@ -355,11 +455,37 @@ def test_words_that_nobody_listed_are_found(survey: Path) -> None:
         (("encode", "cheating.json", "gone.txt", "--out", "a.batch"), "there is no file gone.txt"),
         (("encode", "cheating.json", "answers.csv", "--out", "no/folder.batch"), "--out"),
         (("encode", "cheating.json", "answers.csv", "--column", "lied", "--out", "a.batch"), "who, cheated"),
-        (("encode", "cheating.json", "answers.csv", "--out", "a.batch"), "Value 1 of 5,001"),
+        (("encode", "cheating.json", "answers.csv", "--out", "a.batch"), "the values? --column cheated"),
+        (("encode", "cheating.json", "heads.txt", "--out", "a.batch"), "of a column: --column cheated"),
+        (("encode", "cheating.json", "maybe.txt", "--out", "a.batch"), "Value 2 of 2"),
         (("encode", "cheating.json", "answers.csv", "--out", "a.batch", "--day", "May"), "--day 2026-05-01"),
         (("encode", "cheating.json", "answers.csv", "--out", "a.batch", "--day", "2025-05-01"), "collects from"),
         (("aggregate", "cheating.json", "gone.batch", "--state", "a.state"), "Nothing was counted"),
-        (("estimate", "cheating.json", "answers.csv"), "no state"),
+        (("estimate", "cheating.json", "answers.csv"), "answers.csv: this is no state"),
+        (("estimate", "cheating.json", "answers.csv"), "what discreet local aggregate wrote"),
+        (("estimate", "nowhere.json", "answers.csv"), "there is no file nowhere.json"),
+        (("estimate", "answers.csv", "answers.csv"), "--public FILE"),
+        (
+            ("estimate", "answers.csv", "a.state", "--public", "cheating.pub"),
+            "answers.csv: this is no signed collection. Name what discreet local design wrote",
+        ),
+        (("design", "x", "--epsilon", "1"), "List it: --values yes,no"),
+        (("design", "x", "--epsilon", "1", "--policy", "two-step", "--lifetime", "2"), "List it: --values yes,no"),
+        (("design", "x", "--epsilon", "1", "--alphabet", "abc"), "--protocol prefix-tree"),
+        (("design", "x", "--epsilon", "1", "--protocol", "grr"), "give --values yes,no"),
+        (
+            ("design", "x", "--epsilon", "1", "--values", "a,b", "--protocol", "prefix-tree"),
+            "give --alphabet abc… --length 8",
+        ),
+        (
+            ("design", "x", "--epsilon", "1", "--values", "a,b", "--alphabet", "ab", "--protocol", "grr"),
+            "leave out --values",
+        ),
+        (("design", "x", "--epsilon", "1", "--values", "a,b", "--null", "c"), "--null c is no label"),
+        (("design", "x", "--epsilon", "1", "--values", "a"), "2 values or more, not 1"),
+        (("design", "x", "--epsilon", "1", "--values", "a,b", "--policy", "twice"), "--policy is one of"),
+        (("design", "x", "--epsilon", "1", "--size", "9", "--bits", "1"), "allow --bits"),
+        (("design", "x", "--epsilon", "one", "--size", "9"), "--epsilon one is no number"),
         (("estimate", "cheating.json", "answers.csv", "--plot", "shares.gif"), ".svg"),
         (("estimate", "cheating.json", "answers.csv", "--public", "answers.csv"), "no key"),
         (("simulate",), "--size 1000"),
@@ -369,10 +495,13 @@ def test_words_that_nobody_listed_are_found(survey: Path) -> None:
 def test_what_is_wrong_is_said_before_anything_is_made(survey: Path, typed: tuple[str, ...], words: str) -> None:
     more = (*DAYS, "--key", "new.key", "--out", "new.json") if typed[0] == "design" else ()
     day = MAY if typed[0] == "encode" and "--day" not in typed else ()
+    Path("heads.txt").write_text("cheated\nyes\nno\n")
+    Path("maybe.txt").write_text("yes\nmaybe\n")
     before = sorted(os.listdir())
     refused = run("local", *typed, *more, *day)
     assert refused.exit_code == conversation.BAD_INPUT, refused.output
     assert words in " ".join(refused.stderr.split())
+    assert not PYTHON.search(refused.stderr)
     assert sorted(os.listdir()) == before
 
 
@@ -387,6 +516,7 @@ def test_help_has_examples() -> None:
         said = run("local", command, "--help")
         assert said.exit_code == 0
         assert f"discreet local {command}" in said.stdout
+        assert ("Exit status: 1 all that came was refused" in said.stdout) is (command == "aggregate")
     assert "estimate" in run("local").stdout + run("local").stderr
 
 

@@ -12,13 +12,14 @@ from tests.cli import desk
 from tests.cli.desk import run
 
 OLD = "select count(*) from people where age >= 65"
-TERMS = ("--columns", "age,city", "--epsilon", "4", "--within", "0.1")
+TERMS = ("--columns", "age,city", "--epsilon", "4", "--within", "0.15")
 
 
 def test_answers_have_intervals_and_the_oracle_is_charged_once(town: Path) -> None:
     first = run("oracle", town, OLD, "select avg(paid) from people", *TERMS[2:], "--columns", "age,city,paid")
     assert first.exit_code == 0, first.output
     assert OLD in first.stdout
+    assert "Most answers can be free" in first.stdout
     assert "with 0.95" in first.stdout
     assert "with 0.9)" in first.stdout  # an average is made of two
     charged = desk.spent(town)
@@ -38,7 +39,8 @@ def test_questions_come_from_a_pipe_and_one_that_is_refused_keeps_no_other_from_
     assert first["low"] <= first["value"] <= first["high"]
     assert abs(second["value"] - 200) < 150
     assert first["total_rho"] == pytest.approx(8)
-    assert "adds up rows" in said.stderr
+    assert "discreet: line 4: select median(age) from people\n  an oracle adds up rows" in said.stderr
+    assert "Ask the vault: discreet ask VAULT" in said.stderr
 
 
 def test_what_is_missing_is_said_before_anything_is_charged(town: Path) -> None:
@@ -57,8 +59,18 @@ def test_what_is_missing_is_said_before_anything_is_charged(town: Path) -> None:
 def test_a_vault_without_a_delta_is_told_what_it_takes(here: Path) -> None:
     refused = run("oracle", here, OLD, *TERMS)
     assert refused.exit_code == conversation.BAD_INPUT
-    assert "δ" in refused.stderr
+    assert (
+        "seal the vault with --epsilon 2 --delta 1e-9, or amend it: discreet budget VAULT --amend"
+        in refused.stderr
+    )
     assert desk.spent(here) == 0
+
+
+def test_opening_says_that_no_answer_will_be_free_and_what_would_make_them_so(town: Path) -> None:
+    terms = ("--columns", "age,city", "--epsilon", "3", "--within", "0.05")
+    shown = " ".join(run("oracle", town, OLD, *terms).stdout.split())
+    assert "No new answer will be free" in shown
+    assert "Most would be with --within 0.15 or --epsilon 9: another oracle, at its own cost." in shown
 
 
 def test_a_budget_that_does_not_reach_has_its_exit_status(town: Path) -> None:

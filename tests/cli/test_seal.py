@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 from pathlib import Path
 
@@ -83,6 +84,7 @@ def test_odd_rows_are_sealed_and_counted(here: Path) -> None:
         ),
         ((*OPTIONS, "--rows-per-person", "0"), "1 or more"),
         ((*OPTIONS, "--delta", "2"), "delta must not be above 1"),
+        ((*OPTIONS, "--epsilon", "0"), "could never be asked anything. Write --epsilon 2"),
         ((*OPTIONS, "--lookup", "zip"), "--lookup zip=regions.csv"),
     ],
 )
@@ -91,6 +93,34 @@ def test_what_is_missing_or_wrong_is_asked_for(here: Path, options: tuple[str, .
     assert refused.exit_code == conversation.BAD_INPUT
     assert words in refused.stderr
     assert not Path("new.vault").exists()
+
+
+@pytest.mark.parametrize(
+    ("budget", "words", "fits"),
+    [
+        (
+            ("--epsilon", "3", "--delta", "1e-6"),
+            "Questions add up ρ = ε²/2 here, 0.175749 in all. One question may have ε = 0.592874 at most; 35 of "
+            "ε = 0.1 fit.",
+            "0.1",
+        ),
+        (("--epsilon", "0.05"), "One question may have ε = 0.05 at most; 5 of ε = 0.01 fit.", "0.01"),
+    ],
+)
+def test_sealing_names_a_question_that_fits(here: Path, budget: tuple[str, ...], words: str, fits: str) -> None:
+    sealed = run("seal", "people.csv", *OPTIONS[:-2], *budget, "--to", "new.vault")
+    assert words in " ".join(sealed.stdout.split())
+    command = sealed.stdout.strip().splitlines()[-1].strip()
+    assert command == f"discreet ask new.vault 'select count(*) from new' --epsilon {fits}"
+    assert run(*shlex.split(command)[1:]).exit_code == 0
+
+
+def test_a_budget_that_hardly_promises_anything_is_sealed_with_a_word_on_stderr(here: Path) -> None:
+    sealed = run("seal", "people.csv", *OPTIONS[:-2], "--epsilon", "1000", "--delta", "0.1", "--to", "new.vault")
+    assert sealed.exit_code == 0
+    assert "ε = 1000 is hardly a promise" in sealed.stderr
+    assert "δ = 0.1 is large" in sealed.stderr
+    assert "hardly" not in sealed.stdout
 
 
 def test_a_vault_is_not_overwritten(here: Path) -> None:

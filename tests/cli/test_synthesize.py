@@ -48,4 +48,5 @@ def test_what_cannot_be_written_is_refused_before_it_is_paid_for(town: Path) -> 
         refused = run("synthesize", town, "--epsilon", "1", *options)
         assert refused.exit_code == conversation.BAD_INPUT, options
         assert options[0] in refused.stderr
+        assert "draw" not in refused.stderr  # a table is written
     assert desk.spent(town) == 0

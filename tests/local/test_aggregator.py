@@ -305,7 +305,7 @@ def test_one_device_is_no_cohort_however_often_it_reports(tmp_path: Path) -> Non
     for _ in range(100):
         assert server.update(batch([device.report(survey, "yes")])) == 1
         day[0] += timedelta(1)
-    with pytest.raises(QuestionRefused, match="may be of 1 devices, as one may send 365"):
+    with pytest.raises(QuestionRefused, match="may be of 1 device, as one may send 365"):
         server.estimate()
 
 

@@ -133,7 +133,7 @@ def test_a_collection_has_its_own_number_of_reports_and_days_between(tmp_path: P
     weekly, client = colours(longitudinal=Policy(reports=2, every=7)), device(tmp_path, days)
     client.report(weekly, "red")
     days.pass_by(6)
-    with pytest.raises(BudgetExceeded, match="the next is due in 1 days"):
+    with pytest.raises(BudgetExceeded, match="the next is due in 1 day \\("):
         client.report(weekly, "red")
     days.pass_by(1)
     client.report(weekly, "red")

@@ -9,13 +9,16 @@
     demo           discreet demo: all of it on a city that does not exist (city)
     audit          discreet audit: attack what ships, the museum, or your own mechanism
     local          discreet local design, simulate: a question to devices that trust nobody, and its rehearsal
-    reports        discreet local encode, aggregate, estimate: from values to reports, counts and shares
+    reports        discreet local encode, aggregate: from values to reports, and to counts
+    shares         discreet local estimate: from counts to shares
     collected      signed collections, keys and states, as these commands read them
+    dialect        what they say of them, in options
     many           columns, bins and public tables, as one writes them
     files          what is written, and looked at before it is paid for
     conversation   exit codes, and errors without tracebacks
     places         directories, addresses of databases, and passwords that are not printed
     progress       a bar on stderr, if somebody is looking
+    translation    what the library says in Python, in options
     screen         tables, sentences and data on stdout
     targets        module:attribute, as one writes it on the command line
 
@@ -36,11 +39,13 @@ from discreet.cli.audit import audit
 from discreet.cli.conversation import Careful, Commands, conversing
 from discreet.cli.demo import demo
 from discreet.cli.describe import describe
+from discreet.cli.dialect import speaking
 from discreet.cli.ledger import budget, ledger
 from discreet.cli.local import design, simulate
 from discreet.cli.oracle import oracle
-from discreet.cli.reports import aggregate, encode, estimate
+from discreet.cli.reports import aggregate, encode
 from discreet.cli.seal import propose, seal
+from discreet.cli.shares import estimate
 from discreet.cli.synthesize import synthesize
 
 app = typer.Typer(cls=Commands, rich_markup_mode="rich", pretty_exceptions_enable=False)
@@ -58,7 +63,7 @@ on_devices = typer.Typer(
     cls=Commands, rich_markup_mode="rich", no_args_is_help=True, help="Learn from devices that trust nobody."
 )
 for each in (design, simulate, encode, aggregate, estimate):
-    on_devices.command(cls=Careful)(conversing(each))
+    on_devices.command(cls=Careful)(conversing(speaking(each)))
 app.add_typer(on_devices, name="local", rich_help_panel="For devices")
 
 

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import files, screen
-from discreet.cli.conversation import OVERSPENT, in_options
+from discreet.cli.conversation import OVERSPENT, TOO_WIDE
 from discreet.cli.places import Place, opened
 from discreet.cli.progress import waiting
+from discreet.cli.translation import in_commands
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ def ask(
 ) -> None:
     """Answer a question with error bars, and charge it. The same question again is free.
 
-    Say what to spend or how wide the answer may be, not both.
+    Say what to spend or how wide the answer may be, not both. In a vault with a δ the ε of questions does not
+    add up to that of the budget: each adds ρ = ε²/2. The largest that still fits is in discreet ledger VAULT.
 
     [bold]Examples[/bold]
 
@@ -77,21 +79,26 @@ def ask(
       ± 200 at 95 %: finds the cheapest ε
 
     [cyan]discreet ask people.vault "select avg(income) from people" --within 5% --json[/cyan]
-      found step by step, each twice as dear as the one before
+      found step by step, each twice as dear as the one before; they may take nearly all that is left, and no more
+      than the account of --analyst has: see discreet budget
 
     [cyan]discreet ask "postgresql://host/database#people" "select count(*) from people" --epsilon 0.1[/cyan]
       a vault in a database; the password is better left to PGPASSWORD or ~/.pgpass
 
-    Exit status: 0 answered, 2 bad input, 3 the budget does not reach, 4 not a question that is answered, 70 a
-    crash, 75 the ledger cannot be reached now, 130 stopped.
+    Exit status: 0 answered, 1 the ledger is damaged or gone, 2 bad input, 3 the budget does not reach, 4 not a
+    question that is answered, 5 answered, but wider than --within 5% allows, 70 a crash, 75 the ledger cannot be
+    reached now (try again), 130 stopped.
     """
+    from discreet.vault.label import plain
+
     _expect_one_form(as_json, as_csv, label)
     _expect_files(plot, save)
     price = _price(epsilon, within, confidence, delta)
     with opened(vault, analyst=analyst, purpose=purpose) as asked, waiting("asking"):
         release = asked.ask(_read(question), **price)
+    narrow = _reached(release, price["within"])
     if as_json:
-        screen.data(_document(release))
+        screen.data({**_document(release), "reached": narrow})
     elif as_csv:
         typer.echo(_csv(release), nl=False)
     else:
@@ -101,6 +108,11 @@ def ask(
             screen.console().print(release.label.as_text(screen.console().width), soft_wrap=True)
     files.write("--save", save, release.save, quiet=as_json or as_csv)
     files.write("--plot", plot, lambda to: draw(release, to), quiet=as_json or as_csv)
+    if not narrow:
+        if as_json or as_csv:
+            notes = "; ".join(f"{answer.name}: {answer.note}" for answer in release.aggregates if answer.note)
+            typer.echo(f"discreet: {plain(notes)}", err=True)
+        raise typer.Exit(TOO_WIDE)
 
 
 def preview(
@@ -163,6 +175,14 @@ def _price(epsilon: str | None, within: list[str] | None, confidence: str, delta
     return {"epsilon": epsilon, "within": width, "confidence": confidence, "delta": delta}
 
 
+def _reached(release: Release, within: Any) -> bool:
+    """Whether a relative width was reached before the budget ended; every other one is, or nothing is charged."""
+    from discreet.vault import within as widths
+
+    relative = isinstance(within, str) and within.endswith("%")
+    return not relative or widths.reached(widths.judged(release), within)
+
+
 def _width(written: str) -> tuple[str, str]:
     name, _, width = written.rpartition("=")
     return name.strip(), re.sub(r"\s", "", width)
@@ -194,7 +214,7 @@ def show(release: Release, *, question: bool = True) -> None:
     to = screen.console()
     lines = styled(release, to.width).split("\n", allow_blank=True)
     for line in lines if question else lines[[line.plain for line in lines].index("") :]:
-        to.print(Text(in_options(line.plain), style=line.spans[0].style if line.spans else ""), soft_wrap=True)
+        to.print(Text(in_commands(line.plain), style=line.spans[0].style if line.spans else ""), soft_wrap=True)
 
 
 def _csv(release: Release) -> bytes:

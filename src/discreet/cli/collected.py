@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, ParameterError
 
 if TYPE_CHECKING:
     from discreet.local.aggregator import Aggregator
@@ -35,6 +37,9 @@ Delta = Annotated[str, typer.Option(help="The δ of the shuffled guarantee.")]
 Liars = Annotated[str, typer.Option(help="The fraction of devices that may lie.")]
 Confidence = Annotated[str, typer.Option(help="How often an interval holds the truth.")]
 
+_LOOKED_AT = 20  # lines, to tell which column has values
+_NAMED = 3  # columns that a message offers
+
 
 def opened(
     file: Path, public: Path | None, labels: Path | None = None, *, on: date | None = None, named: bool = True
@@ -45,11 +50,15 @@ def opened(
     """
     from discreet.local.signing import opened as verified
 
+    envelope = _read("COLLECTION", file, "Name what discreet local design wrote, its --out FILE")
     key = public or file.with_suffix(".pub")
+    if public is None and not key.exists():
+        raise DiscreetError(f"The key that signed {file} is not beside it, {key}: name its file, --public FILE")
     keys = [*_keys("--public", key)]
     if len(keys) != 1:
         raise DiscreetError(f"--public {key} has {len(keys)} keys: it is one, of 64 hexadecimal digits.")
-    collection = verified(_read("COLLECTION", file), keys[0], today=on or date.min)
+    with about(file):
+        collection = verified(envelope, keys[0], today=on or date.min)
     if labels is not None:
         return collection.with_labels(lines(labels))
     if named and collection.digest is not None:
@@ -97,6 +106,34 @@ def lines(file: Path, column: str | None = None) -> list[str]:
     return [row[column] or "" for row in table]
 
 
+def expect_no_heads(collection: Collection, file: Path, rows: Sequence[str]) -> None:
+    """Refuse a table of which no column was named: its lines are no values, nor is the line of its heads.
+
+    Whoever encodes holds the file, so that heads may be told. Where any text is a value, or has a label for what
+    is none, lines with commas are a table if the file says so, with the ending .csv.
+    """
+    from discreet.local.domains import Labels as Listed
+
+    inside = _inside(collection)
+    listed = isinstance(collection.domain, Listed)
+    if not rows or (listed and inside(rows[0])):
+        return
+    strict = listed and collection.null is None
+    heads, *cells = _cells(rows[:_LOOKED_AT]) if strict or file.suffix.lower() == ".csv" else [rows[:1]]
+    if len(heads) > 1:
+        fit = [head for head, *column in zip(heads, *cells, strict=False) if listed and all(map(inside, column))]
+        named = [f"--column {shlex.quote(head)}" for head in fit or heads]
+        which = " or ".join(named) if len(named) <= _NAMED else "--column NAME"
+        raise DiscreetError(
+            f"{file} is a table of the columns {', '.join(heads)}. Which one has the values? {which}"
+        )
+    if strict and len(rows) > 1 and all(map(inside, rows[1:])):
+        raise DiscreetError(
+            f"The first line of {file}, {rows[0]!r}, is not in the domain of {collection.name!r}, and all others "
+            f"are. If it is the name of a column: --column {shlex.quote(rows[0])}"
+        )
+
+
 def coded(collection: Collection, values: Sequence[str]) -> Coded:
     """Return values as the protocol takes them; one that is none is the collection's null, or refused by line."""
     import numpy as np
@@ -127,7 +164,19 @@ def state(file: Path, collection: Collection, *, identified: bool = False) -> Ag
     """Return the counts that a file holds."""
     from discreet.local.aggregator import Aggregator
 
-    return Aggregator.read(_read("STATE", file), collection, identified=identified)
+    data = _read("STATE", file, "Name what discreet local aggregate wrote, its --state FILE")
+    with about(file):
+        return Aggregator.read(data, collection, identified=identified)
+
+
+@contextmanager
+def about(file: Path) -> Iterator[None]:
+    """Say which file it is that the library refuses."""
+    try:
+        yield
+    except ParameterError as error:
+        error.args = (f"{file}: {error}",)
+        raise
 
 
 def day(option: str, written: str | None) -> date | None:
@@ -166,9 +215,40 @@ def chunks(count: int, size: int = 1 << 17) -> Iterator[slice]:
     return (slice(start, start + size) for start in range(0, count, size))
 
 
-def _read(option: str, file: Path) -> bytes:
+def some(count: int, noun: str) -> str:
+    """Return how many of them.
+
+    >>> some(1, "report"), some(20_000, "report")
+    ('1 report', '20,000 reports')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _inside(collection: Collection) -> Callable[[str], bool]:
+    """What a value is asked to find out whether it is in the domain."""
+    from discreet.local.domains import Labels as Listed
+    from discreet.local.domains import number
+
+    domain = collection.domain
+    if not isinstance(domain, Listed):
+        return lambda value: True
+    if domain.labels is None:
+        return lambda value: number(value, domain.size) is not None
+    labels = frozenset(domain.labels)
+    return lambda value: value in labels
+
+
+def _cells(rows: Sequence[str]) -> list[list[str]]:
+    """Return the cells of a table; of lines that are none, each line."""
+    try:
+        return [*csv.reader(rows)]
+    except csv.Error:  # a cell of 128 KiB and more
+        return [[row] for row in rows]
+
+
+def _read(option: str, file: Path, fix: str = "") -> bytes:
     if not file.is_file():
-        raise DiscreetError(f"{option}: there is no file {file}.")
+        raise DiscreetError(f"{option}: there is no file {file}. {fix}".rstrip())
     return file.read_bytes()
 
 

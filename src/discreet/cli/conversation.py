@@ -1,25 +1,25 @@
 """How every command ends: a sentence on stderr instead of a traceback when the fault is in what was asked.
 
     0     as it should be
-    1     the command did its work, and the answer is no: something was caught, a ledger does not hold
+    1     the command did its work, and the answer is no: something was caught; or a ledger is damaged or gone
     2     the question had no meaning: the message says what to write instead
     3     the budget does not reach; nothing was charged
     4     a vault does not answer such questions; nothing was charged, and no row was looked at
+    5     an answer, but not within the width that was asked for: the budget ended first
     70    the command itself failed (EX_SOFTWARE of sysexits.h): the traceback follows, and nothing was shown
-    75    the ledger cannot be reached now (EX_TEMPFAIL): try again
+    75    the ledger cannot be reached now (EX_TEMPFAIL): it is locked, or its disk or server is; try again
     130   stopped with Ctrl-C
     141   whoever read the output went away (128 + SIGPIPE), as `| head` does
 
 Python would end with 1 after a traceback, and a pipeline could not tell a crash from a finding. What the library
-says it says in Python; here it is said in options, and without the passwords of addresses that were typed. Tested
-in tests/test_cli.py, tests/cli/test_conversation.py and tests/cli/test_places.py.
+says it says in Python; here it is said in options (translation), and without the passwords of addresses that were
+typed. Tested in tests/test_cli.py, tests/cli/test_conversation.py and tests/cli/test_places.py.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -30,35 +30,26 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from discreet.cli.places import hidden
-from discreet.errors import BudgetExceeded, DiscreetError, LedgerTampered, LedgerUnavailable, QuestionRefused
+from discreet.cli.translation import in_options
+from discreet.errors import (
+    BudgetExceeded,
+    DiscreetError,
+    LedgerMissing,
+    LedgerTampered,
+    LedgerUnavailable,
+    QuestionRefused,
+)
 
-CAUGHT, BAD_INPUT, OVERSPENT, REFUSED, CRASHED, UNAVAILABLE, STOPPED, UNREAD = 1, 2, 3, 4, 70, 75, 130, 141
+CAUGHT, BAD_INPUT, OVERSPENT, REFUSED, TOO_WIDE = 1, 2, 3, 4, 5
+CRASHED, UNAVAILABLE, STOPPED, UNREAD = 70, 75, 130, 141
 
 _CODES: dict[type[DiscreetError], int] = {
     BudgetExceeded: OVERSPENT,
     QuestionRefused: REFUSED,
     LedgerTampered: CAUGHT,
+    LedgerMissing: CAUGHT,  # trying again does not help
     LedgerUnavailable: UNAVAILABLE,
 }
-
-_CALLS = {
-    r"Vault\.seal\(…, to='([^']*)'\)": r"discreet seal SOURCE --to \1 …",
-    r"reseal\(source, to=…\)": "discreet seal SOURCE --to VAULT --reseal",
-    r"propose\(source\)": "discreet propose SOURCE",
-    r"Source\('[^']*', table='([^']*)'\)": r"--table \1",
-    r"ledger\.(allot|amend)\(([^()]*), budget=Budget\(…\)\)": r"discreet budget VAULT --\1 \2 --epsilon …",
-    r"ledger\.(allot|amend)\b": r"discreet budget VAULT --\1",
-    r"(?:dp\.)?Budget\(([0-9.e-]+), (delta=\S+)\)": r"--epsilon \1 \2",
-    r"within=\{…\}": "--within NAME=WIDTH",
-    r"dp\.Category\(\[…\]\)": 'type = "category"',
-    r"release\.to_pandas\(\)": "--csv",
-    r"release\.label\b": "--label",
-    r"\bvault\.ledger\b": "discreet ledger",
-}
-_OPTION = re.compile(
-    r"(?<![\w.(])(epsilon|within|delta|confidence|analyst|purpose|person|rows_per_person|memory)"
-    r"=(\"[^\"\n]*\"|[\w.%+-]*[\w%])"
-)
 
 Parameters = ParamSpec("Parameters")
 
@@ -87,7 +78,7 @@ def conversing(command: Callable[Parameters, None]) -> Callable[Parameters, None
             code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), BAD_INPUT)
             raise typer.Exit(code) from error
         except PermissionError as error:  # vaults are for their owner alone
-            tell(f"discreet: {error.filename} is not yours to use so. Ask who owns it.")
+            tell(f"discreet: {error.filename} cannot be used: permission denied. Ask who owns it.")
             raise typer.Exit(BAD_INPUT) from error
         except KeyboardInterrupt:
             typer.echo("discreet: stopped.", err=True)
@@ -132,22 +123,3 @@ def _unread() -> typer.Exit:
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return typer.Exit(UNREAD)
-
-
-def in_options(words: str) -> str:
-    """Return what the library says as one writes it on the command line.
-
-    >>> in_options('A question of epsilon="0.1" still fits.')
-    'A question of --epsilon 0.1 still fits.'
-    >>> in_options('The curator opens one with ledger.allot(analyst="ana", budget=Budget(…)).')
-    'The curator opens one with discreet budget VAULT --allot --analyst ana --epsilon ….'
-    """
-    for call, command in _CALLS.items():
-        words = re.sub(call, command, words)
-    return _OPTION.sub(_option, words)
-
-
-def _option(found: re.Match[str]) -> str:
-    name, value = found[1].replace("_", "-"), found[2]
-    bare = value.strip('"')
-    return f"--{name} {bare if bare and ' ' not in bare else value}"

@@ -181,7 +181,7 @@ def _again(vault: Vault) -> None:
 
 
 def _refused(vault: Vault) -> None:
-    from discreet.cli.conversation import in_options
+    from discreet.cli.translation import in_options
 
     _heading("What is refused, before anything is looked at")
     asked: list[tuple[str, dict[str, Any]]] = [

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from enum import StrEnum
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,6 +18,10 @@ from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
     from discreet.ledger import Balance, Budget, Entry, Head, Ledger
+
+
+_HARDLY = 10  # an ε beyond which odds of 1 to 1 become 22,000 to 1
+_LIKELY = Fraction(1, 10**5)  # a δ that a table of some ten thousand persons feels
 
 
 class Look(StrEnum):
@@ -53,7 +58,8 @@ def ledger(
     [cyan]discreet ledger people.vault verify --since 12:9f86d0…[/cyan]
       that nothing was changed or cut off; verify prints the line to keep
 
-    Exit status: 0, 1 if the entries do not follow from each other, 2 bad input, 75 it cannot be reached now.
+    Exit status: 0, 1 if the entries do not follow from each other or are gone, 2 bad input, 75 it cannot be
+    reached now: try again.
     """
     head = _head(since)
     if (head is not None and look is not Look.verify) or (after and look is not Look.entries):
@@ -121,6 +127,7 @@ def _grant(
         raise DiscreetError("How much? Write --epsilon 0.5")
     present = books.balance(**whose).budget or books.balance().budget
     granted = _budget(epsilon, delta, present)
+    warn(granted)
     if allot:
         books.allot(budget=granted, reason=reason, **whose)
     else:
@@ -134,6 +141,25 @@ def _budget(epsilon: str, delta: str | None, present: Budget | None) -> Budget:
     if delta is not None:
         return Budget(epsilon, delta)
     return Budget(epsilon, present.delta) if present is not None else Budget(epsilon)
+
+
+def warn(granted: Budget) -> None:
+    """Say on stderr what a budget hardly promises. It is the curator's to decide."""
+    from discreet.ledger import words
+    from discreet.privacy.odds import explain
+
+    if granted.epsilon > _HARDLY:
+        typer.echo(
+            f"discreet: ε = {words.left(granted.epsilon)} is hardly a promise. "
+            f"{explain(granted.epsilon, granted.delta)} Below 1 is strong, and --epsilon 2 is usual.",
+            err=True,
+        )
+    if granted.delta > _LIKELY:
+        typer.echo(
+            f"discreet: δ = {words.left(granted.delta)} is large: with that chance nothing is promised to a "
+            "person, so it should be far below one over the number of persons, such as --delta 1e-9.",
+            err=True,
+        )
 
 
 # -- what goes in and out ---------------------------------------------------------------------------------------
@@ -261,7 +287,11 @@ def _verify(books: Ledger, vault: str, since: Head | None, as_json: bool) -> Non
         screen.data({"number": head.number, "hash": head.hash})
         return
     kept = "" if since is None else f", and entry {since.number} is still the one that was kept"
-    entries = "entry follows" if head.number == 1 else "entries follow"
-    screen.say(f"{head.number:,} {entries} from each other, and so do their sums{kept}.")
+    follow = (
+        "1 entry holds, and so do its sums"
+        if head.number == 1
+        else (f"{head.number:,} entries follow from each other, and so do their sums")
+    )
+    screen.say(f"{follow}{kept}.")
     screen.say("A tail that is cut off cannot be seen from inside. Keep this elsewhere, and verify against it:")
     screen.command(f"discreet ledger {shlex.quote(places.words(vault))} verify --since {head.number}:{head.hash}")

@@ -74,6 +74,8 @@ def design(
     _expect_new(out)
     screen.expect_writable("--key", key)
     domain = _domain(values, labels, size)
+    if protocol is None and domain is None:
+        _expect_listed(alphabet)
     count = len(domain) if isinstance(domain, list) else domain
     choice, made = _protocol(count, epsilon, protocol, bits, policy, lifetime)
     collection = Collection.design(
@@ -152,6 +154,20 @@ def _expect_new(out: Path) -> None:
         raise DiscreetError(f"--out {out} is where the key goes: name it {out.with_suffix('.json')}")
     if out.exists():
         raise DiscreetError(f"--out {out} is there already. Collections never change: give a new one a new file.")
+
+
+def _expect_listed(alphabet: str | None) -> None:
+    """Refuse to choose a protocol for values that nobody listed. A domain that was left out is no open one."""
+    from discreet.local.domains import TEXTS, WORDS
+
+    if alphabet is not None:
+        raise DiscreetError(
+            f"Which protocol finds words of --alphabet? --protocol {' or --protocol '.join(WORDS)}"
+        )
+    raise DiscreetError(
+        "What may a device answer? List it: --values yes,no or --labels FILE or --size 1000. Answers that nobody "
+        f"can list need --protocol, {' or '.join(TEXTS)}, and words to be found --alphabet."
+    )
 
 
 def _domain(values: str | None, labels: Path | None, size: int | None) -> list[str] | int | None:
@@ -322,7 +338,7 @@ def _show_simulation(found: Simulation, confidence: str, delta: str, liars: str)
 
     collection, estimate = found.answer.collection, found.estimate
     lying = f", {found.liars:,} of them lying in favour of {found.favoured}" if found.liars else ""
-    screen.say(f"{estimate.n:,} devices{lying}; {collection.randomiser.name}", style="bold")
+    screen.say(f"{collected.some(estimate.n, 'device')}{lying}; {collection.randomiser.name}", style="bold")
     kept = found.rows(confidence)
     rows = [
         (

@@ -1,13 +1,12 @@
-"""`discreet local encode`, `aggregate` and `estimate`: from values to reports, to counts, to shares.
+"""`discreet local encode` and `aggregate`: from values to reports, and from reports to counts.
 
-Tested in tests/cli/test_local.py.
+What counts say is in `shares`. Tested in tests/cli/test_local.py.
 """
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
@@ -15,20 +14,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import collected, files, screen
-from discreet.cli.collected import Confidence, Delta, File, Labels, Liars, Public
+from discreet.cli import collected, screen
+from discreet.cli.collected import File, Labels, Public
+from discreet.cli.conversation import CAUGHT
+from discreet.cli.dialect import in_local_options
 from discreet.cli.progress import one_by_one, stages
 from discreet.errors import BudgetExceeded, DiscreetError, LedgerUnavailable
 
 if TYPE_CHECKING:
     from discreet.local.aggregator import Aggregator
-    from discreet.local.answers import Answer
     from discreet.local.contract import Coded
     from discreet.local.descriptor import Collection
     from discreet.local.device import Device
 
-_TABLES = {".csv": ""}
 _REASONS = 3  # for silence, that are shown
+_UNSHUFFLED = "Reports that left a shuffler have no ids: --no-identified counts them, each time they are given."
+_REMEDIES = {
+    "malformed": "What is malformed is no batch: name what discreet local encode wrote, its --out FILE.",
+    "other collection": "Reports name their collection: count them with the one that they were made for.",
+    "invalid payload": "The protocol makes no such payloads: they were changed on the way.",
+    "without id": _UNSHUFFLED,
+}
 
 
 def encode(
@@ -59,7 +65,7 @@ def encode(
 
     Every line is a person of its own and makes one report. With --devices, each has a secret and a ledger in that
     directory: the same line tomorrow is the same device, which answers as it did or stops when its life is spent.
-    Those that stop are counted, and the others report.
+    Those that stop are counted, and the others report. A file that is there already is not written over.
 
     [bold]Examples[/bold]
 
@@ -71,6 +77,8 @@ def encode(
     from discreet.local.frames import batch, frames
 
     screen.expect_writable("--out", out)
+    if out.exists():
+        raise DiscreetError(f"--out {out} is there already, and its reports would be lost: name a new file.")
     when = collected.day("--day", on) or datetime.now(UTC).date()
     asked = collected.opened(collection, public, labels, on=when)
     if not asked.open_on(when):
@@ -82,6 +90,8 @@ def encode(
     if devices is not None and not identified:
         raise DiscreetError("Devices give every report an id: leave out --no-identified, or --devices.")
     held = collected.lines(values, column)
+    if column is None:
+        collected.expect_no_heads(asked, values, held)
     coded = collected.coded(asked, held)
     silent: Counter[str] = Counter()
     if devices is not None:
@@ -110,9 +120,10 @@ def encode(
             }
         )
         return
-    screen.say(f"Wrote {len(reports):,} reports to {out} ({out.stat().st_size:,} bytes).")
+    screen.say(f"Wrote {collected.some(len(reports), 'report')} to {out} ({out.stat().st_size:,} bytes).")
     for reason, count in silent.most_common(_REASONS):
-        screen.say(f"{count:,} devices were silent: {reason}")
+        were = "was" if count == 1 else "were"
+        screen.say(f"{collected.some(count, 'device')} {were} silent: {in_local_options(reason)}")
 
 
 def aggregate(
@@ -152,6 +163,8 @@ def aggregate(
     [cyan]discreet local aggregate cheating.json north.state south.state --state all.state[/cyan]
 
     [cyan]discreet local aggregate cheating.json monday.batch --period 2026-05-04 --state monday.state[/cyan]
+
+    Exit status: 1 all that came was refused: no state is written, and one that is there stays as it was.
     """
     from discreet.local.aggregator import Aggregator
 
@@ -167,12 +180,15 @@ def aggregate(
     counted = collected.state(state, asked, identified=identified) if state.exists() else whole
     if period is not None and counted.period != whole.period:
         raise DiscreetError(f"--state {state} does not hold the period of {period}: leave out --period, or --add.")
-    before = counted.n
+    before, refused_before = counted.n, Counter(counted.rejected)
     jobs = [(file.name, partial(_count, counted, file, arrived, column)) for file in sources]
     for _ in one_by_one(jobs, quiet=as_json):
         pass
-    collected.replaced(state, counted.written())
     refused = {reason: count for reason, count in counted.rejected.items() if count}
+    now = Counter(counted.rejected) - refused_before
+    useless = counted.n == before and now.total() > 0 and not now["replayed"]  # replays are in the state already
+    if not useless:
+        collected.replaced(state, counted.written())
     if as_json:
         screen.data(
             {
@@ -181,78 +197,25 @@ def aggregate(
                 "refused": refused,
                 "repeated": counted.repeated,
                 "period": None if counted.period is None else [str(day) for day in counted.period],
-                "file": str(state),
+                "file": None if useless else str(state),
             }
         )
+    if useless:
+        typer.echo(f"discreet: {_nothing_counted(counted, now, sources, state)}", err=True)
+        raise typer.Exit(CAUGHT)
+    if as_json:
         return
-    screen.say(f"{counted.n:,} reports are in {state}, {counted.n - before:,} of them new.")
+    are = "is" if counted.n == 1 else "are"
+    screen.say(f"{collected.some(counted.n, 'report')} {are} in {state}, {counted.n - before:,} of them new.")
     if refused:
-        screen.say("Refused: " + ", ".join(f"{count:,} {reason}" for reason, count in refused.items()) + ".")
+        screen.say(f"Refused: {_listed(refused)}.")
     if "without id" in refused:
-        screen.say(
-            "Reports that left a shuffler have no ids: --no-identified counts them, each time they are given."
-        )
+        screen.say(_UNSHUFFLED)
     if counted.repeated:
         screen.say(
             f"{counted.repeated:,} of them were counted by another server before, and cannot be taken out: errors "
             "are larger, and shares lean towards them. Send equal report ids to equal servers to have none."
         )
-
-
-def estimate(
-    collection: File,
-    state: Annotated[Path, typer.Argument(metavar="STATE", help="Counts, as aggregate wrote them.")],
-    confidence: Confidence = "0.95",
-    liars: Liars = "0.01",
-    delta: Delta = "1e-6",
-    crowd: Annotated[
-        int | None,
-        typer.Option(help="How many reports a batch of the shuffler holds; the collection's minimum if unsaid."),
-    ] = None,
-    most: Annotated[int, typer.Option(help="How many values are shown, the largest first.")] = 20,
-    candidates: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The texts to count, one in each line, of an open dictionary."),
-    ] = None,
-    csv_file: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="Write all values to a table.")
-    ] = None,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it: .svg, .png, .html or .pdf.")] = None,
-    public: Public = None,
-    labels: Labels = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all of it as JSON.")] = False,
-) -> None:
-    """Say what reports say: shares with intervals, what liars could have done, and what devices are promised.
-
-    Two versions, each by its name: unbiased, and consistent (a distribution, nearer to the truth and biased).
-    The shuffled promise is about one report in a batch of so many (--crowd), not about all that was counted. It
-    holds against whoever sees every batch: where devices repeat their reports, no crowd is promised.
-
-    [bold]Examples[/bold]
-
-    [cyan]discreet local estimate cheating.json week.state[/cyan]
-
-    [cyan]discreet local estimate cheating.json week.state --csv shares.csv --plot shares.png[/cyan]
-
-    Exit status: 4 there are fewer reports than the collection promised to wait for.
-    """
-    if csv_file is not None:
-        screen.expect_writable("--csv", csv_file, _TABLES)
-    if plot is not None:
-        files.expect_picture("--plot", plot)
-    asked = collected.opened(collection, public, labels)
-    counted = collected.state(state, asked)
-    answer = counted.estimate() if candidates is None else counted.frequencies(collected.lines(candidates))
-    document = _document(asked, answer, confidence, liars, delta, _crowd(asked, answer, crowd))
-    if as_json:
-        screen.data(document)
-    else:
-        _show(answer, document, confidence, liars, delta, most)
-    files.write("--csv", csv_file, lambda to: _table(to, document["values"]), quiet=as_json)
-    files.write("--plot", plot, lambda to: files.picture(answer.plot(confidence), to), quiet=as_json)
-
-
-# -- reports -----------------------------------------------------------------------------------------------------
 
 
 def _values(asked: Collection, held: Sequence[str], coded: Coded) -> Sequence[str | int]:
@@ -291,110 +254,37 @@ def _count(counted: Aggregator, file: Path, arrived: date | None, column: str, _
 
     if file.is_dir() or file.suffix.lower() == ".parquet":
         day = None if counted.period is None else counted.period[0]
-        counted.merge(from_parquet(counted.collection, file, column, period=day))
+        with collected.about(file):
+            counted.merge(from_parquet(counted.collection, file, column, period=day))
         return
     data = file.read_bytes()
     if data.startswith(b"DLPS"):
-        counted.merge(Aggregator.read(data, counted.collection))
+        with collected.about(file):
+            part = Aggregator.read(data, counted.collection)
+        if counted.period not in (None, part.period):
+            raise DiscreetError(
+                f"{file} is not of the period of {counted.period[0]} alone: a device may be in both. Add them up "
+                "in a new --state FILE, without --period: its errors count with that."
+            )
+        counted.merge(part)
         return
-    for part in batches(data):
-        counted.update(part, received=arrived)
+    for sent in batches(data) if data else (data,):  # an empty file is no batch, not even one of no reports
+        counted.update(sent, received=arrived)
 
 
-# -- estimates ---------------------------------------------------------------------------------------------------
+def _nothing_counted(counted: Aggregator, refused: Mapping[str, int], sources: Sequence[Path], state: Path) -> str:
+    """Say what was wrong with all of it, and what to name instead."""
+    first, last = counted.period or counted.collection.window
+    remedies = {**_REMEDIES, "out of window": f"They are not of the days from {first} to {last}."}
+    left = "stays as it was" if state.exists() else "was not written"
+    return " ".join(
+        [
+            f"Nothing was counted, and {state} {left}. All of {', '.join(map(str, sources))} was refused: "
+            f"{_listed(refused)}.",
+            *(remedies[reason] for reason in refused if reason in remedies),
+        ]
+    )
 
 
-def _crowd(asked: Collection, answer: Answer, crowd: int | None) -> int:
-    """How many reports of different devices leave the shuffler together."""
-    if crowd is not None and not 1 <= crowd <= answer.estimate.n:
-        raise DiscreetError(f"--crowd {crowd} is no batch of what was counted, {answer.estimate.n:,} reports.")
-    return crowd or asked.minimum_cohort
-
-
-def _document(
-    asked: Collection, answer: Answer, confidence: str, liars: str, delta: str, crowd: int
-) -> dict[str, Any]:
-    from discreet.local.poisoning import poisoning
-    from discreet.local.promises import promised
-
-    found = answer.estimate
-    low, high = found.interval(confidence)
-    consistent = _consistent(answer)
-    harm = poisoning(asked.randomiser, found, liars, confidence, influence=answer.influence)
-    promise = promised(asked, n=crowd, delta=delta, liars=liars)
-    values = [
-        {
-            "value": label,
-            "unbiased": float(found.values[i]),
-            "standard_error": float(found.standard_errors[i]),
-            "low": float(low[i]),
-            "high": float(high[i]),
-            "consistent": None if consistent is None else float(consistent[i]),
-        }
-        for i, label in enumerate(answer.labels)
-    ]
-    return {
-        "name": asked.name,
-        "id": asked.id.hex(),
-        "protocol": asked.randomiser.name,
-        "reports": found.n,
-        "reports_of_a_device": answer.alike,
-        "refused": {reason: count for reason, count in answer.rejected.items() if count},
-        "repeated": answer.repeated,
-        "confidence": float(confidence),
-        "epsilon": promise.local,
-        "lifetime_epsilon": promise.lifetime,
-        "shuffled_epsilon": promise.shuffled,
-        "shuffled_delta": promise.delta,
-        "shuffled_among": promise.n,
-        "shuffled_noise": promise.noise,
-        "liars": harm.fraction,
-        "liars_shift": harm.shift,
-        "liars_shift_consistent": harm.consistent_shift,
-        "values": values,
-        "words": [
-            answer.devices,
-            *([] if answer.repetitions is None else [answer.repetitions]),
-            str(harm),
-            *promise.sentences,
-            *asked.guarantee().split("\n")[2:],
-        ],
-    }
-
-
-def _consistent(answer: Answer) -> Any:
-    """The consistent version, of what is a distribution."""
-    if answer.names is not None or len(answer.estimate.values) < 2:
-        return None
-    return answer.consistent().estimate.values
-
-
-def _show(answer: Answer, document: dict[str, Any], confidence: str, liars: str, delta: str, most: int) -> None:
-    screen.say(f"{document['name']}: {document['reports']:,} reports, {document['protocol']}", style="bold")
-    if document["refused"]:
-        screen.say("Refused: " + ", ".join(f"{n:,} {reason}" for reason, n in document["refused"].items()) + ".")
-    rows = sorted(document["values"], key=lambda row: -row["unbiased"])
-    shift = document["liars_shift"]
-    cells = [
-        (
-            row["value"],
-            f"{row['unbiased']:.4f}",
-            f"{row['low']:.4f} to {row['high']:.4f}",
-            f"±{shift:.4f}",
-            "" if row["consistent"] is None else f"{row['consistent']:.4f}",
-        )
-        for row in rows[:most]
-    ]
-    heads = ("value", "unbiased", f"interval of {confidence}", "liars", "consistent")
-    screen.table(heads, cells, right=(1, 3, 4), whole=(2,))
-    if len(rows) > most:
-        screen.say(f"… and {len(rows) - most:,} more: --csv FILE has them all")
-    screen.say("", *document["words"])
-
-
-def _table(file: Path, rows: Sequence[dict[str, Any]]) -> None:
-    heads = ("value", "unbiased", "standard_error", "low", "high", "consistent")
-    with file.open("w", newline="", encoding="utf-8") as out:
-        table = csv.DictWriter(out, heads)
-        table.writeheader()
-        table.writerows(rows)
+def _listed(refused: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in refused.items())

@@ -81,7 +81,7 @@ def number(value: float | None) -> float | str | None:
 def expect_writable(option: str, file: Path, endings: Mapping[str, Any] | None = None) -> None:
     """Refuse a file that cannot be written, before anything is paid for what it is to hold."""
     if endings is not None and file.suffix.lower() not in endings:
-        raise DiscreetError(f"{option} {file} has no ending that says what to draw: {', '.join(endings)}.")
+        raise DiscreetError(f"{option} {file} has no ending that says what to write: {', '.join(endings)}.")
     if file.is_dir() or not file.absolute().parent.is_dir():
         raise DiscreetError(f"{option} {file} cannot be written: name a file in a folder that exists.")
 

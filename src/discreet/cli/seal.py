@@ -6,6 +6,7 @@ Nothing about the rows is printed, not even how many there are. Tested in tests/
 from __future__ import annotations
 
 import shlex
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +17,7 @@ from discreet.cli.progress import stages
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
-    from discreet.ledger import Budget
+    from discreet.ledger import Balance, Budget
     from discreet.vault.vault import Vault
 
 Sources = Annotated[
@@ -193,13 +194,18 @@ def _expect_persons(person: str | None, each_row: bool) -> None:
 
 
 def _budget(epsilon: str | None, delta: str | None) -> Budget:
+    from discreet.cli.ledger import warn
     from discreet.ledger import Budget
 
     if epsilon is None:
         raise DiscreetError(
             "How much may be learnt of a person in total? Write --epsilon 2, and --delta 1e-9 for Gaussian noise."
         )
-    return Budget(epsilon) if delta is None else Budget(epsilon, delta)
+    budget = Budget(epsilon) if delta is None else Budget(epsilon, delta)
+    if not budget.epsilon:
+        raise DiscreetError(f"A vault of --epsilon {epsilon} could never be asked anything. Write --epsilon 2")
+    warn(budget)
+    return budget
 
 
 def _refuse_kept(*kept: str | bool | None) -> None:
@@ -267,6 +273,7 @@ def _write(file: Path, text: str) -> None:
         raise DiscreetError(f"--out {file} cannot be written: {error.strerror}.") from error
 
 
+_SMALL = [Fraction(1, 10**place) for place in range(1, 9)]  # 0.1, 0.01, …
 _HOLDERS = {
     "duckdb": "holds these files",
     "postgres": "may read this schema",
@@ -283,10 +290,31 @@ def _tell(vault: Vault, *, again: bool) -> None:
     version = f" Version {described.version}, under the same ledger." if again else ""
     say(f"Sealed {', '.join(described.sources)} into {vault.place}.{version}", "")
     show(described, vault.ledger.balance().budget)
+    small, room = _fitting(vault.ledger.balance())
     say(
         "",
-        f"Whoever {_HOLDERS[described.engine]} can read the rows: give analysts answers, not the vault. Now ask:",
+        f"Whoever {_HOLDERS[described.engine]} can read the rows: give analysts answers, not the vault. {room}",
     )
+    if small is None:
+        return
     name = described.name if described.name.isidentifier() else '"' + described.name.replace('"', '""') + '"'
     question = f"select count(*) from {name}"
-    command(f"discreet ask {place} {shlex.quote(question)} --epsilon 0.1")
+    command(f"discreet ask {place} {shlex.quote(question)} --epsilon {small}")
+
+
+def _fitting(balance: Balance) -> tuple[str | None, str]:
+    """An ε that fits, and how far it goes: with δ the ε of questions does not add up to that of the budget."""
+    from discreet.ledger import words
+    from discreet.vault.bill import largest_question
+
+    most = largest_question(balance)
+    if balance.budget is None or balance.remaining is None or not most:
+        return None, "Nothing is left to ask with: discreet budget VAULT --amend --epsilon …"
+    small = next((e for e in _SMALL if e <= most), None)
+    if small is None:
+        return None, f"One question may have ε = {words.left(most)} at most."
+    pure = balance.budget.pure
+    many = int(balance.remaining / (small if pure else small**2 / 2))
+    adds = "" if pure else f"Questions add up ρ = ε²/2 here, {words.left(balance.remaining)} in all. "
+    fit = f"{many:,} of ε = {words.left(small)} fit" if many > 1 else f"one of ε = {words.left(small)} fits"
+    return words.left(small), f"{adds}One question may have ε = {words.left(most)} at most; {fit}. Now ask:"

@@ -13,9 +13,9 @@ import typer
 
 from discreet.cli import files, many, screen
 from discreet.cli.ask import Analyst, Purpose, cost_in_numbers
-from discreet.cli.conversation import in_options
 from discreet.cli.places import Place, opened
 from discreet.cli.progress import stages, waiting
+from discreet.cli.translation import in_options
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:

@@ -294,12 +294,13 @@ class Aggregator:
         most, wanted = self.reports_of_a_device, self.collection.minimum_cohort
         devices = -(-(self.n - self.repeated) // most)
         if devices < wanted:
-            of_few = f" They may be of {devices} devices, as one may send {most}:" if most > 1 else ""
+            of_few = f" They may be of {_some(devices, 'device')}, as one may send {most:,}:" if most > 1 else ""
             fix = " count one period by itself, Aggregator(collection, period=day), or" if most > 1 else ""
-            twice = f" ({self.repeated} of them repeated)" if self.repeated else ""
+            twice = f" ({self.repeated:,} of them repeated)" if self.repeated else ""
+            are, ask = "is" if self.n == 1 else "are", "ask" if fix else "Ask"
             raise QuestionRefused(
-                f"there are {self.n} reports of {self.collection.name!r}{twice}, and it promised to wait for "
-                f"{wanted} devices.{of_few}{fix} {'ask' if fix else 'Ask'} again when they are there."
+                f"there {are} {_some(self.n, 'report')} of {self.collection.name!r}{twice}, and it promised to "
+                f"wait for {_some(wanted, 'device')}.{of_few}{fix} {ask} again when they are there."
             )
         return self.n
 
@@ -316,3 +317,7 @@ class Aggregator:
             period=self.period,
             alike=self._alike,
         )
+
+
+def _some(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

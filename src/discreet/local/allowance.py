@@ -84,9 +84,10 @@ class Allowance:
                 "SELECT day, reports FROM reported WHERE collection = ?", (key,)
             ).fetchone() or (None, 0)
             if last is not None and day < last + policy.every:
+                wait = last + policy.every - day
                 raise BudgetExceeded(
                     f"{collection.name!r} has its report of this period: the next is due in "
-                    f"{last + policy.every - day} days (every={policy.every})."
+                    f"{wait} {'day' if wait == 1 else 'days'} (every={policy.every})."
                 )
             if policy.reports is not None and reports >= policy.reports:
                 raise BudgetExceeded(
