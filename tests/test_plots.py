@@ -2,6 +2,7 @@
 
 import builtins
 import itertools
+import re
 import subprocess
 import sys
 from datetime import date, timedelta
@@ -141,6 +142,36 @@ def test_what_has_no_answer_or_no_end_is_not_drawn() -> None:
     estimated = plots.Estimated("n", [1.0, None, 3.0], [0.0, None, -float("inf")], [2.0, None, 4.0])
     chart = plots.intervals({"city": ["a", "b", None]}, [estimated]).to_dict()
     assert [row["key"] for row in chart["data"]["values"]] == ["a"]
+
+
+DAYS = [date(2024, 1, 1) + timedelta(days=i) for i in range(20)]
+
+
+def painted(keys: dict[str, list[Any]], values: list[float], tmp_path: Path) -> str:
+    ends = [value - 5 for value in values], [value + 5 for value in values]
+    path = tmp_path / "painted.svg"
+    plots.intervals(keys, [plots.Estimated("n", values, *ends, from_zero=True)]).save(str(path))
+    return path.read_text()
+
+
+@pytest.mark.parametrize("known", [list(range(1, 13)), list(range(20, 60)), DAYS], ids=["months", "ages", "days"])
+def test_a_group_of_nulls_is_drawn_whatever_the_other_keys_are(known: list[Any], tmp_path: Path) -> None:
+    picture = painted({"k": [*known, None]}, [300.0] * len(known) + [935.0], tmp_path)
+    assert "n: 935" in picture
+    assert ">null</text>" in picture
+
+
+def test_nulls_of_several_colours_stand_beside_each_other() -> None:
+    chart = drawn({"day": [*DAYS, None, None], "sex": ["f"] * 20 + ["f", "m"]})
+    first, second = (row["beside"] for row in chart["data"]["values"] if row["key"] is None)
+    assert second > first > chart["vconcat"][0]["layer"][0]["encoding"]["x"]["scale"]["range"][1]
+
+
+def test_an_axis_that_goes_below_zero_says_where_zero_is(tmp_path: Path) -> None:
+    keys, values = {"city": ["Oslo", "Bergen", "Vadsø"]}, [1_071_000.0, 400_000.0, -61_000.0]
+    picture = painted(keys, values, tmp_path)
+    labels = re.findall(r"<text([^>]*)>([−\d,]+)</text>", picture)
+    assert "0" in [text for how, text in labels if 'opacity="0"' not in how]
 
 
 def test_nothing_cannot_be_drawn() -> None:

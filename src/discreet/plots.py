@@ -30,6 +30,8 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _GREY = "#777777"
 _WIDTH, _HEIGHT, _SQUARE, _LINE = 540, 380, 400, 16  # pixels; _LINE is the height of a label
 _MOST_NAMES, _MOST_POINTS = 60, 5000  # groups in a picture
+_NULL = 56  # pixels beside an axis of numbers or dates: null is a group, and has no place on it
+_TICK = 90  # pixels per label of a number: of more labels every other one is hidden, and zero may be among them
 
 
 def composition(epsilon: Rational, delta: Rational, up_to: int = 1000) -> altair.LayerChart:
@@ -123,8 +125,8 @@ def intervals(
     """Draw numbers with their intervals, one picture for each of the estimates below the other.
 
     The first key is an axis: a line over dates, points over numbers, and bars or points for names, of which the
-    first sixty groups are drawn. The next one that has six values at most is told by colour. The others have
-    panels.
+    first sixty groups are drawn. A null stands beside dates and numbers, and among names. The next key that has
+    six values at most is told by colour. The others have panels.
 
     >>> counts = Estimated("count(*)", [12, 40], [8, 36], [16, 44], from_zero=True)
     >>> intervals({"city": ["Bergen", "Oslo"]}, [counts]).to_dict()["vconcat"][0]["layer"][0]["mark"]["type"]
@@ -173,12 +175,20 @@ def _panel(
                 "high": high * scale,
             }
         )
-    layers = _marks(alt, estimate, over, names[0] if names else "", told, [str(row["colour"]) for row in rows])
+    colours = list(dict.fromkeys(str(row["colour"]) for row in rows))
     height = {"time": 260, "number": 260, "": 70}.get(over)
     if height is None:
         lines = len({(row["key"], row["colour"]) for row in rows})
         height = max(60, 22 * lines if not told else 15 * lines)
     width = _WIDTH if not apart else _WIDTH // 2
+    beside = width - _NULL if any(row["key"] is None for row in rows) else width
+    for row in rows:
+        if row["key"] is None:  # where it stands, in pixels: one colour right of the other
+            step = _NULL / (len(colours) + 2)
+            row["beside"] = beside + step * (1.5 + colours.index(str(row["colour"])))
+    layers = _marks(alt, estimate, over, names[0] if names else "", told, colours, width, beside)
+    if beside < width:
+        layers.append(_null(alt, beside, height))
     chart = alt.layer(*layers, data=alt.Data(values=rows)).properties(width=width, height=height)
     panel: altair.TopLevelMixin = (
         chart.facet(facet=alt.Facet("panel:N", sort=None, title=None), columns=2) if apart else chart
@@ -187,38 +197,67 @@ def _panel(
 
 
 def _marks(
-    alt: ModuleType, estimate: Estimated, over: str, name: str, told: list[str], colours: list[str]
+    alt: ModuleType,
+    estimate: Estimated,
+    over: str,
+    name: str,
+    told: list[str],
+    colours: list[str],
+    width: int,
+    beside: int,
 ) -> list[altair.Chart]:
+    """The layers of a panel. Keys lie on the first `beside` pixels of its width, and null on the rest."""
     kind = "Q" if estimate.axis == "number" else "T"
     zero = alt.Scale(zero=estimate.from_zero and bool(over), nice=True)
     across = over not in ("time", "number")  # numbers go to the right, and keys down
     number, end = (alt.X, alt.X2) if across else (alt.Y, alt.Y2)
-    value = number(f"value:{kind}", title=estimate.name, scale=zero)
-    low, high = number(f"low:{kind}", title=estimate.name, scale=zero), end("high")
+    ticks = alt.Axis(tickCount=width // _TICK) if across and kind == "Q" else alt.Undefined
+    value = number(f"value:{kind}", title=estimate.name, scale=zero, axis=ticks)
+    low, high = number(f"low:{kind}", title=estimate.name, scale=zero, axis=ticks), end("high")
+    part = {} if beside == width else {"range": [0, beside]}
+    days = alt.Axis(labelSeparation=6)
     place = {
-        "time": lambda: {"x": alt.X("key:T", title=name)},
-        "number": lambda: {"x": alt.X("key:Q", title=name, scale=alt.Scale(zero=False))},
+        "time": lambda: {"x": alt.X("key:T", title=name, scale=alt.Scale(**part), axis=days)},
+        "number": lambda: {"x": alt.X("key:Q", title=name, scale=alt.Scale(zero=False, **part))},
         "name": lambda: {"y": alt.Y("key:N", title=name, sort=None)},
         "": lambda: {"y": alt.Y("key:N", title=None, axis=None)},
     }[over]()
     if told:
-        domain = list(dict.fromkeys(colours))
-        place["color"] = alt.Color("colour:N", title=told[0], scale=_palette(alt, domain), sort=None)
+        palette, legend = _palette(alt, colours), alt.Legend(symbolOpacity=1)
+        place["color"] = alt.Color("colour:N", title=told[0], scale=palette, sort=None, legend=legend)
         if over == "name":
-            place["yOffset"] = alt.YOffset("colour:N", sort=domain)
-    fixed = {} if told else {"color": _COLOURS[0]}
+            place["yOffset"] = alt.YOffset("colour:N", sort=colours)
+    fixed: dict[str, Any] = {} if told else {"color": _COLOURS[0]}
     axis = "x" if across else "y"
     main, ends = {axis: value, **place}, {axis: low, f"{axis}2": high, **place}
-    chart = alt.Chart()
-    if over == "time":
-        band = chart.mark_area(opacity=0.22, **fixed).encode(**ends)
-        return [band, chart.mark_line(strokeWidth=2, point={"size": 24, **fixed}, **fixed).encode(**main)]
     if over == "name" and estimate.from_zero:
         ink = {name: where for name, where in ends.items() if name != "color"}
-        bars = chart.mark_bar(opacity=0.6, **fixed).encode(**main)
-        return [bars, chart.mark_rule(strokeWidth=1.6, color="#222222").encode(**ink)]
-    rules = chart.mark_rule(strokeWidth=2.2 if across else 1.4, opacity=0.75, **fixed).encode(**ends)
-    return [rules, chart.mark_point(filled=True, size=48 if across else 36, opacity=1, **fixed).encode(**main)]
+        bars = alt.Chart().mark_bar(opacity=0.6, **fixed).encode(**main)
+        return [bars, alt.Chart().mark_rule(strokeWidth=1.6, color="#222222").encode(**ink)]
+
+    def pointed(chart: altair.Chart, where: dict[str, Any]) -> list[altair.Chart]:
+        rules = chart.mark_rule(strokeWidth=2.2 if across else 1.4, opacity=0.75, **fixed)
+        points = chart.mark_point(filled=True, size=48 if across else 36, opacity=1, **fixed)
+        return [rules.encode(**ends | where), points.encode(**main | where)]
+
+    chart = alt.Chart() if beside == width else alt.Chart().transform_filter("datum.key !== null")
+    if over == "time":
+        band = chart.mark_area(opacity=0.22, **fixed).encode(**ends)
+        line = chart.mark_line(strokeWidth=2, point={"size": 24, **fixed}, **fixed).encode(**main)
+        layers = [band, line]
+    else:
+        layers = pointed(chart, {})
+    if beside < width:
+        alone = alt.Chart().transform_filter("datum.key === null")
+        layers += pointed(alone, {"x": alt.X("beside:Q", scale=None, axis=None)})
+    return layers
+
+
+def _null(alt: ModuleType, beside: int, height: int) -> altair.Chart:
+    """The word below what stands beside the axis."""
+    word = alt.Chart(alt.Data(values=[{}])).mark_text(text="null", fontSize=12, baseline="top")
+    named: altair.Chart = word.encode(x=alt.value(beside + _NULL // 2), y=alt.value(height + 7))
+    return named
 
 
 def _are(values: Sequence[Any], kind: type | tuple[type, ...]) -> bool:
@@ -227,7 +266,7 @@ def _are(values: Sequence[Any], kind: type | tuple[type, ...]) -> bool:
 
 
 def _axis_of(values: Sequence[Any]) -> str:
-    many = len(set(values)) > 12  # a few numbers are names
+    many = len(set(values) - {None}) > 12  # a few numbers are names: the months of a year
     return "number" if many and _are(values, (int, float)) else "name"
 
 

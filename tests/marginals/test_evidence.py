@@ -50,3 +50,19 @@ def test_the_joined_estimate_has_the_variance_that_it_says() -> None:
         joined = Evidence(DOMAIN, (pair, single)).about((0,))
         draws.append(joined.values)
     assert abs(np.square(draws).mean() / joined.variance - 1) < 0.25
+
+
+def test_bins_of_unequal_width_weigh_as_much_as_each_of_them_is_known() -> None:
+    """With their harmonic mean for both bins the sum of these would have a variance of 4 instead of 100."""
+    wide = Measurement((0,), np.array([10.0, 40.0]), 50.0, np.array([1.0, 99.0]))
+    pair = Measurement((0, 1), np.ones((2, 3)), 3.0)
+    evidence = Evidence(DOMAIN, (wide, pair))
+    single, total = evidence.about((0,)), evidence.total()
+    assert np.allclose(single.variances, [1 / (1 + 1 / 9), 1 / (1 / 99 + 1 / 9)])
+    assert np.allclose(single.values, [(10 + 3 / 9) / (1 + 1 / 9), (40 / 99 + 3 / 9) / (1 / 99 + 1 / 9)])
+    assert np.isclose(total.variance, 1 / (1 / 100 + 1 / 18))
+    assert np.isclose(float(total.values), (50 / 100 + 6 / 18) / (1 / 100 + 1 / 18))
+    assert Evidence(DOMAIN, (wide,)).total().variance == 100.0
+    (gathered,) = (m for columns, m in evidence.gathered(1).items() if columns == (0,))
+    assert np.allclose(gathered.variances, single.variances)
+    assert np.allclose(gathered.values, single.values)

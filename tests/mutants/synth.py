@@ -71,8 +71,8 @@ SYNTH = [
     Mutant(
         "fitting: the first round spends what is for all",
         "synth/fitting.py",
-        'measure(released, source, parts(budget["first"], shares))',
-        "measure(released, source, parts(rho, shares))",
+        '_affordable(released, parts(budget["first"], shares))',
+        "_affordable(released, parts(rho, shares))",
         FITTING,
     ),
     Mutant(
@@ -120,8 +120,15 @@ SYNTH = [
     Mutant(
         "evidence: sums of cells as precise as one cell",
         "marginals/evidence.py",
-        "weight = m.precision / copies",
-        "weight = m.precision",
+        "return sums, self.variance * (self.values.size // sums.size)",
+        "return sums, self.variance",
+        "tests/marginals/test_evidence.py",
+    ),
+    Mutant(
+        "evidence: cells of unlike noise as one",
+        "marginals/evidence.py",
+        "return sums, onto(self.each, self.columns, kept)",
+        "return sums, self.variance * (self.values.size // sums.size)",
         "tests/marginals/test_evidence.py",
     ),
     Mutant(

@@ -207,6 +207,20 @@ VAULT = [
         f"{ASKING}::test_a_description_that_its_rows_were_not_sealed_with_is_not_believed",
     ),
     Mutant(
+        "belonging: any ledger is the vault's own",
+        "vault/belonging.py",
+        'return description.ledger not in ("", ledger.first.hash)',
+        "return False",
+        "tests/vault/test_belonging.py::test_the_ledger_of_another_vault_is_not_believed",
+    ),
+    Mutant(
+        "description: its ledger not in its mark",
+        "vault/description.py",
+        "bound = [self.ledger] if self.ledger else []",
+        "bound = list[str]()",
+        "tests/vault/test_belonging.py::test_a_description_that_is_made_to_fit_a_new_ledger_does_not_fit_the_rows",
+    ),
+    Mutant(
         "within: every step as sure as the whole",
         "vault/within.py",
         "confidence=1 - doubt / 2 ** (i + 1)",

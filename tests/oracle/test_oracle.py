@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Iterator
 from fractions import Fraction
@@ -132,6 +133,19 @@ def test_where_the_budget_ends_the_oracle_says_so_and_answers_unchecked_if_asked
         assert poor.spent <= poor.total
 
 
+def test_in_a_notebook_an_oracle_and_its_answers_are_words_and_no_fractions(oracle: Oracle) -> None:
+    answer = oracle.ask("select count(*) from people where age < 90")
+    assert re.fullmatch(r"OracleAnswer\(.*, [\d,]+ ± [\d,]+, (free|paid ρ = [\d.e-]+)\)", repr(answer))
+    page = answer._repr_html_()
+    assert "± " in page
+    assert "age &lt; 90" in page
+    assert "is spent of the oracle" in page
+    assert str(oracle).startswith("An oracle over age, ")
+    assert "rows.\nρ = " in str(oracle)
+    assert '<td>city</td><td class="n">' in oracle._repr_html_()
+    assert "Fraction" not in page + repr(answer) + str(oracle) + oracle._repr_html_()
+
+
 def test_the_hypothesis_is_open_to_all_and_has_the_shape_of_the_bins(oracle: Oracle) -> None:
     table = oracle.marginal("city", "age")
     assert table.shape == (5, 21)
@@ -228,6 +242,9 @@ def test_what_is_made_from_test_bits_is_nobodys_answer(vault: Vault) -> None:
     assert answer.test_bits
     with pytest.raises(NotForRelease):
         str(answer)
+    for shown in (repr(answer), answer._repr_html_(), str(fake), fake._repr_html_()):
+        assert "not for release" in shown
+        assert "±" not in shown
     with pytest.raises(NotForRelease):
         made(vault, name="fake")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 import pytest
@@ -13,7 +14,7 @@ from discreet.ledger import Budget
 from discreet.oracle import Oracle
 from discreet.vault.schema import Boolean, Real
 from discreet.vault.vault import Vault
-from tests.oracle.people import made, town
+from tests.oracle.people import made, rows, town, true_count
 
 QUESTION = "select count(*) from people where age < 40"
 
@@ -87,6 +88,54 @@ def test_an_oracle_that_could_answer_nothing_is_refused_and_told_the_width_that_
     width = int(str(refused.value).rpartition("within=")[2].partition(",")[0])
     with made(vault, epsilon="0.1", within=width) as oracle:
         assert oracle.ask(QUESTION).error <= width
+
+
+@pytest.mark.parametrize(
+    ("changes", "fix"),
+    [
+        ({"epsilon": "1e-12"}, 'Spend more: epsilon="'),
+        ({"epsilon": "1e-2000"}, 'Spend more: epsilon="'),
+        ({"epsilon": "1e-15", "delta": "1e-25"}, 'Spend more: epsilon="'),
+        ({"epsilon": 10**200}, "epsilon=1"),
+        ({"within": "1e-12"}, r"Write within=4, which is so many rows, or spend more: epsilon="),
+        ({"within": 10**12}, "137438953472 at most"),
+        ({"confidence": "0.999999999999999999999"}, "a doubt of 1e-20 at least"),
+    ],
+    ids=str,
+)
+def test_what_no_number_of_rows_could_make_useful_is_refused_with_a_fix_and_charged_nothing(
+    vault: Vault, changes: dict[str, Any], fix: str
+) -> None:
+    with pytest.raises(ParameterError, match=fix):
+        made(vault, **changes)
+    assert vault.ledger.balance().charges == 0
+
+
+@pytest.mark.parametrize(
+    "changes", [{"epsilon": "1e-12"}, {"epsilon": "0.01", "within": 2}, {"delta": "1e-9"}], ids=str
+)
+def test_the_epsilon_that_is_named_suffices(vault: Vault, changes: dict[str, Any]) -> None:
+    wanted = {"within": 3, **changes} if "delta" in changes else changes
+    with pytest.raises(ParameterError, match='epsilon="') as refused:
+        made(vault, **wanted)
+    named = str(refused.value).rpartition('epsilon="')[2].partition('"')[0]
+    made(vault, **{**wanted, "epsilon": named}).close()
+    assert vault.ledger.balance().charges == 1
+
+
+def test_a_share_of_too_few_rows_is_refused_with_the_width_that_is_answered(vault: Vault) -> None:
+    with made(vault, epsilon="0.01", within="0.01") as oracle, pytest.raises(BudgetExceeded) as refused:
+        oracle.ask(QUESTION)
+    width = int(str(refused.value).rpartition("within=")[2].partition(")")[0])
+    with made(vault, epsilon="0.01", within=width) as oracle:
+        assert oracle.ask(QUESTION).error <= width
+
+
+def test_a_confidence_next_to_certainty_is_answered(vault: Vault) -> None:
+    """The quantile of 1 − 1e-20 is that of 1 in floats, and was an error after the charge."""
+    with made(vault, confidence="0.99999999999999999999", within=200) as oracle:
+        answer = oracle.ask(QUESTION)
+    assert answer.low <= true_count(rows(500), age=(0, 39)) <= answer.high
 
 
 def test_what_nobody_checked_claims_nothing(vault: Vault) -> None:

@@ -79,17 +79,22 @@ def test_the_code_has_the_law_that_the_proof_is_about(value: int) -> None:
         assert low - 1e-9 <= chance(WATCH, [value], gap) <= high + 1.1e-5
 
 
-@pytest.mark.parametrize("watch", [WATCH, Watch("0.5", threshold=3, monotonic=True)])
-def test_no_row_of_queries_and_no_gap_loses_more_than_epsilon_and_some_come_close(watch: Watch) -> None:
-    worst = 0.0
+@pytest.mark.parametrize(
+    "watch",
+    [WATCH, Watch("0.5", threshold=3, monotonic=True), Watch("1.5", threshold=3, sensitivity=3, monotonic=True)],
+    ids=["4", "0.5", "1.5, three at once"],
+)
+def test_no_row_of_queries_and_no_gap_loses_more_than_epsilon_and_some_lose_all_of_it(watch: Watch) -> None:
+    """Noise that is a millionth too narrow or too wide would show: one would exceed ε, the other stay below."""
+    worst, steps = 0.0, (0, 1, watch.sensitivity)
     for small, large, count in itertools.product((-30, -8, -3, 0, 3), (-40, -10, 0, 5), (0, 1, 20)):
-        for rises, last, gap in itertools.product((0, 1), (0, 1), (None, 0, 2, 9)):
+        for rises, last, gap in itertools.product(steps, steps, (None, 0, 2, 9)):
             values = [watch.threshold + small] * count + [watch.threshold + large]
             moved = [value + rises for value in values[:-1]] + [values[-1] + last]
             P, Q = chance(watch, values, gap), chance(watch, moved, gap)
             if min(P, Q) > 1e-200:
                 worst = max(worst, abs(math.log(P / Q)))
-    assert 0.8 * float(watch.epsilon) < worst <= float(watch.epsilon) + 1e-6
+    assert worst == pytest.approx(float(watch.epsilon), rel=1e-12)
 
 
 def test_a_run_ends_at_its_first_alarm_and_watches_one_side_only() -> None:

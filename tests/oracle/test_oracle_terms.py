@@ -10,8 +10,21 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
 from discreet.ledger.costs import cost
+from discreet.mechanisms.tails import WIDEST
 from discreet.oracle.sentry import gap_radius, slack
-from discreet.oracle.terms import FINE, FREE, GAP, PAID, SENTRY, SHARES, Terms, prices, terms
+from discreet.oracle.terms import (
+    FINE,
+    FREE,
+    GAP,
+    MOST_ROWS,
+    PAID,
+    SENTRY,
+    SHARES,
+    Terms,
+    narrowest,
+    prices,
+    terms,
+)
 
 
 def agreed(**changes: object) -> Terms:
@@ -26,13 +39,14 @@ def agreed(**changes: object) -> Terms:
     return terms(**{**given_, **changes})  # type: ignore[arg-type]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
-    rho=st.fractions("1/100000", 10, max_denominator=10**6),
-    within=st.sampled_from(["0.001", "0.01", "0.1", 1, 50, 10**6, "1%"]),
-    rows=st.floats(-100, 1e9),
-    queries=st.integers(1, 10**7),
-    each=st.integers(1, 1000),
+    rho=st.fractions("1/100000", 10, max_denominator=10**6)
+    | st.integers(6, 22).map(lambda digits: Fraction(1, 10**digits)),
+    within=st.sampled_from(["1e-9", "0.001", "0.01", "0.99", 1, 50, 10**6, MOST_ROWS, "1%"]),
+    rows=st.floats(-1e14, 1e9) | st.floats(1e9, 1e14),
+    queries=st.integers(1, 10**7) | st.just(10**400),
+    each=st.integers(1, 1000) | st.just(2**24),
 )
 def test_every_price_is_what_its_mechanism_loses_and_fits(
     rho: Fraction, within: object, rows: float, queries: int, each: int
@@ -55,6 +69,26 @@ def test_every_price_is_what_its_mechanism_loses_and_fits(
     assert FREE + PAID + GAP == 1
 
 
+@pytest.mark.parametrize(("rho", "each"), [("1/200", 1), ("1/2", 8), ("1e-14", 1)])
+def test_the_narrowest_answer_is_one_that_can_be_paid_for_and_half_of_it_is_not(rho: str, each: int) -> None:
+    known = agreed(rho=Fraction(rho), rows_per_person=each)
+    least = narrowest(known)
+    assert least is not None
+    assert prices(agreed(rho=Fraction(rho), rows_per_person=each, within=least), 0).answers(known)
+    assert not prices(agreed(rho=Fraction(rho), rows_per_person=each, within=least // 2), 0).answers(known)
+
+
+def test_too_little_pays_for_no_answer_however_wide() -> None:
+    assert narrowest(agreed(rho=Fraction(1, 10**24))) is None
+
+
+def test_wide_answers_are_paid_for_by_the_widest_noise_that_is_drawn() -> None:
+    """Without a bound their noise would leave int64, and the widest answers could not be paid for at all."""
+    found = prices(agreed(within=MOST_ROWS), 0)
+    assert found.payment is not None
+    assert found.payment.variance == WIDEST**2
+
+
 @pytest.mark.parametrize("start", list(SHARES))
 def test_the_start_and_the_sentry_leave_something_for_payments(start: str) -> None:
     known = agreed(start=start)
@@ -74,7 +108,13 @@ def test_within_is_a_share_of_the_rows_or_so_many(within: object, rows: float) -
 
 @pytest.mark.parametrize(
     ("changes", "word"),
-    [({"within": 0}, "above 0"), ({"start": "triples"}, "starts with"), ({"confidence": 2}, "between 0 and 1")],
+    [
+        ({"within": 0}, "above 0"),
+        ({"within": MOST_ROWS + 1}, "137438953472 at most"),
+        ({"start": "triples"}, "starts with"),
+        ({"confidence": 2}, "between 0 and 1"),
+        ({"confidence": "0.999999999999999999999"}, "1e-20 at least"),
+    ],
 )
 def test_terms_that_make_no_sense_are_refused(changes: dict[str, object], word: str) -> None:
     with pytest.raises(ParameterError, match=word):

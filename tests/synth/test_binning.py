@@ -45,6 +45,7 @@ def test_a_value_that_many_share_has_a_bin_of_its_own_and_sums_are_kept() -> Non
     assert measured.each is not None
     assert measured.each[0] == 25.0
     assert np.isclose(measured.each.sum(), 25.0 * 513)
+    assert np.isclose(measured.variance, measured.each.mean())
 
 
 def test_means_over_a_bin_weigh_cells_by_their_mass() -> None:

@@ -17,7 +17,7 @@ from discreet import noise
 from discreet.errors import NotForRelease, ParameterError
 from discreet.marginals import Domain
 from discreet.synth import Synthetic, synthesize
-from discreet.synth.comparing import MOST_SETS, _sets
+from discreet.synth.comparing import BELIEVED, MOST_SETS, Comparison, Distance, _sets
 from discreet.vault.schema import Integer
 from tests.synth.tables import people, sealed
 
@@ -58,11 +58,33 @@ def test_the_paid_report_is_right_within_its_noise_and_charged_once(table: Synth
 
 
 def test_pictures_are_drawn(table: Synthetic) -> None:
-    assert table.compare().plot().to_dict()["mark"]["type"] == "tick"
-    drawn = table.compare(epsilon=1).plot().to_dict()
-    assert len(drawn["vconcat"]) >= 2
+    free = table.compare().plot().to_dict()["vconcat"]
+    assert free[0]["mark"]["type"] == "tick"
+    assert len(table.compare(epsilon=1).plot().to_dict()["vconcat"]) >= len(free) + 1
     assert "mean distance" in str(table.compare())
     assert "<pre>" in table.compare()._repr_html_()
+
+
+@pytest.mark.parametrize("count", [3, 100])
+def test_the_picture_names_the_marginals_that_are_furthest_off(count: int) -> None:
+    distances = tuple(Distance((f"c{i}", "city"), i / count, 0.01, "measured") for i in range(count))
+    _, named = Comparison("beside the vault", distances).plot().to_dict()["vconcat"]
+    assert all(layer["encoding"]["y"]["field"] == "columns" for layer in named["layer"])
+    assert named["layer"][0]["title"] == ("By name" if count == 3 else "The 30 furthest off, of 100")
+    told = [row["columns"] for row in named["data"]["values"]]
+    assert told == [f"c{i}, city" for i in reversed(range(count))][:30]
+
+
+def test_a_mean_distance_is_said_to_be_what_it_is() -> None:
+    def said(how: str, deviation: float) -> str:
+        made = Comparison("", (Distance(("age",), 0.0675123, deviation, how),))
+        return str(made).splitlines()[1].strip()
+
+    start = "1 marginal of 1 column: mean distance "
+    assert said(BELIEVED, 0.0) == f"{start}0.0675 (expected from the noise of what was measured)"
+    assert said("beside a public table", 0.0) == f"{start}0.0675"
+    assert said("measured", 0.01) == f"{start}0.068 ± 0.020"
+    assert said("measured", 1e-6) == f"{start}0.0675123 ± 0.0000020"
 
 
 @pytest.mark.parametrize(
@@ -81,6 +103,14 @@ def test_what_cannot_be_shown_is_refused_before_the_charge(table: Synthetic, sho
     before = table.vault.ledger.balance().spent
     with pytest.raises(ParameterError, match=words):
         made.compare(epsilon=1, show=show)
+    assert table.vault.ledger.balance().spent == before
+
+
+def test_a_comparison_that_buys_noise_which_nobody_draws_is_refused_before_the_charge(table: Synthetic) -> None:
+    assert table.vault is not None
+    before = table.vault.ledger.balance().spent
+    with pytest.raises(ParameterError, match=r'Spend more: epsilon="0\.1"'):
+        table.compare(epsilon="1e-12")
     assert table.vault.ledger.balance().spent == before
 
 

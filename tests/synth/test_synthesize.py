@@ -107,6 +107,11 @@ def test_rows_are_another_draw_for_free(table: Synthetic) -> None:
         ({"epsilon": 0}, "epsilon"),
         ({"delta": 2}, "delta must be below 1"),
         ({"rows": -1}, "rows"),
+        ({"rows": 10**30}, r"Say how many you want, which is free: rows=100000"),
+        ({"seed": "a"}, "seed"),
+        ({"epsilon": "1e-12"}, 'Spend more: epsilon="1e-09"'),
+        ({"epsilon": "1e-2000"}, 'Spend more: epsilon="1e-09"'),
+        ({"epsilon": "1e-9", "delta": "1e-150"}, 'Spend more: epsilon="1e-08"'),
         ({"workload": [["age", "pay"]]}, "no column 'pay'"),
         ({"workload": []}, "a workload names sets"),
         ({"workload": {("age",): -1.0}}, "above 0"),
@@ -122,6 +127,25 @@ def test_what_is_refused_costs_nothing(vault: Vault, changes: dict[str, Any], wo
     with pytest.raises(DiscreetError, match=words):
         synthesize(vault, **{"epsilon": 1, **changes})
     assert vault.ledger.balance().spent == before
+
+
+def test_the_epsilon_that_is_named_suffices(vault: Vault) -> None:
+    assert len(synthesize(vault, epsilon="1e-09", rows=10).to_arrow()) == 10
+
+
+def test_more_rows_than_a_machine_holds_are_not_drawn(
+    vault: Vault, table: Synthetic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Noise of a small ε makes up billions of them. The limit is lowered, so that this ends without it too."""
+    few, many = (
+        synthesize(vault, epsilon=8, delta="1e-9", impossible=table.impossible, rows=n) for n in (9, None)
+    )
+    monkeypatch.setattr("discreet.synth.rows.MOST_CODES", 100)
+    assert len(few.to_arrow()) == 9
+    with pytest.raises(ParameterError, match="more than the 20 that are drawn"):
+        many.to_arrow()
+    with pytest.raises(ParameterError, match="rows=100000"):
+        few.drawn(21)
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -66,10 +67,21 @@ def test_a_file_from_before_persons_had_ids_is_read(table: Synthetic) -> None:
     assert read(record).sizes is None
 
 
+def test_a_notebook_shows_the_first_of_its_own_rows(table: Synthetic) -> None:
+    assert table.to_pandas().head().to_html(index=False) in table._repr_html_()
+
+
+def test_a_table_of_more_rows_than_are_drawn_is_still_shown(table: Synthetic) -> None:
+    page = replace(table, rows=10**10)._repr_html_()
+    assert "more than the" in page
+    assert "It cost" in page
+
+
 def test_it_says_what_it_is_and_what_it_cost(table: Synthetic) -> None:
     text = str(table)
     assert "5 columns" in text and "It cost ρ = " in text  # noqa: PT018
     assert "ε = 8 at δ = 1e-9" in " ".join(table.notes)
+    assert "chosen before looking at it" in text
     assert table.label.product == "a synthetic table"
     assert "<table" in table._repr_html_()
     assert "discreet Gaussian" not in text

@@ -1,8 +1,10 @@
 """What was measured: noisy marginals, and all they say about smaller ones.
 
-A marginal over A measured with noise of variance v says, summed, of each B ⊂ A what noise of variance v·|A∖B|
-says, where |A∖B| is how many cells of A make one of B. Independent measurements of one marginal are joined by
-the weight 1/variance, which is what least squares does. Tested in tests/marginals/test_evidence.py.
+A marginal over A says, summed, something of each B ⊂ A: a cell of B has the sum of the variances of its cells of
+A, which is v·|A∖B| if all have the same v and |A∖B| of them make one of B. Independent measurements of one
+marginal are joined cell by cell with the weight 1/variance, which is what least squares does. Bins of unequal
+width have unequal variances, and one number in place of these would make sums look better known than they are.
+Tested in tests/marginals/test_evidence.py.
 """
 
 from __future__ import annotations
@@ -10,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from math import prod
 
 import numpy as np
 
@@ -22,7 +23,7 @@ class Measurement:
     """A noisy marginal: values in the shape of its columns, and the variance of the noise on each.
 
     Where cells were added up after they were measured, `each` has the variance of every one, and `variance` is
-    what they have on average.
+    their mean.
 
     >>> Measurement((0,), np.array([3.0, 4.0]), 2.0).precision
     0.5
@@ -42,6 +43,18 @@ class Measurement:
     def precision(self) -> float:
         """The inverse of the variance."""
         return 1 / self.variance
+
+    def summed(self, kept: Columns) -> tuple[Floats, Floats | float]:
+        """Return the sums over all columns but those kept, and their variances: one number if they are alike.
+
+        >>> bins = Measurement((0,), np.array([3.0, 4.0]), 5.0, np.array([1.0, 9.0]))
+        >>> [float(number) for number in bins.summed(())]
+        [7.0, 10.0]
+        """
+        sums = onto(self.values, self.columns, kept)
+        if self.each is None:
+            return sums, self.variance * (self.values.size // sums.size)
+        return sums, onto(self.each, self.columns, kept)
 
 
 @dataclass(frozen=True)
@@ -82,28 +95,39 @@ class Evidence:
         With nothing measured the variance is infinite.
         """
         wanted = tuple(columns)
-        total, precision = np.zeros(self.domain.shape(wanted)), 0.0
+        pool = _Pool(np.zeros(self.domain.shape(wanted)))
         for m in self.measurements:
-            if not set(wanted) <= set(m.columns) or (exactly and m.columns != wanted):
-                continue
-            copies = prod(self.domain.sizes[column] for column in m.columns if column not in wanted)
-            weight = m.precision / copies
-            total = total + weight * onto(m.values, m.columns, wanted)
-            precision += weight
-        values = total / precision if precision else total
-        return Measurement(wanted, values, 1 / precision if precision else float("inf"))
+            if set(wanted) <= set(m.columns) and (not exactly or m.columns == wanted):
+                pool.add(*m.summed(wanted))
+        return pool.joined(wanted)
 
     def gathered(self, size: int) -> dict[Columns, Measurement]:
         """Return `about` for every set of so many columns of which something is known, in one pass."""
-        sums: dict[Columns, Floats] = {}
-        weights: dict[Columns, float] = {}
+        pools: dict[Columns, _Pool] = {}
         for m in self.measurements:
             for kept in combinations(m.columns, size):
-                weight = m.precision * self.domain.cells(kept) / self.domain.cells(m.columns)
-                sums[kept] = sums.get(kept, 0.0) + weight * onto(m.values, m.columns, kept)
-                weights[kept] = weights.get(kept, 0.0) + weight
-        return {kept: Measurement(kept, sums[kept] / w, 1 / w) for kept, w in sorted(weights.items())}
+                pools.setdefault(kept, _Pool(0.0)).add(*m.summed(kept))
+        return {kept: pool.joined(kept) for kept, pool in sorted(pools.items())}
 
     def total(self) -> Measurement:
         """Return the number of rows as all measurements together see it."""
         return self.about(())
+
+
+class _Pool:
+    """A mean of measurements of the same cells, each cell weighted by the inverse of its variance."""
+
+    def __init__(self, nothing: Floats | float):
+        self._sum: Floats | float = nothing
+        self._precision: Floats | float = 0.0
+
+    def add(self, values: Floats, variance: Floats | float) -> None:
+        self._sum, self._precision = self._sum + values / variance, self._precision + 1 / variance
+
+    def joined(self, columns: Columns) -> Measurement:
+        if np.ndim(self._precision):
+            each = np.asarray(1 / self._precision)
+            return Measurement(columns, np.asarray(self._sum * each), float(each.mean()), each)
+        precision = float(self._precision)
+        variance = 1 / precision if precision else float("inf")
+        return Measurement(columns, np.asarray(self._sum / precision if precision else self._sum), variance)

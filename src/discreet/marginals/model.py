@@ -88,8 +88,7 @@ class Model:
         """
         wanted = tuple(sorted(set(columns)))
         if len(wanted) < 2:
-            known = self.evidence.about(wanted)
-            return np.full(self.domain.shape(wanted), np.sqrt(known.variance))
+            return np.sqrt(self.evidence.about(wanted).variances)
         table = self.marginal(wanted)
         relative = np.zeros(table.shape)
         for pair in combinations(wanted, 2):

@@ -85,6 +85,16 @@ class OracleAnswer:
     def __float__(self) -> float:
         return self.value
 
+    def __repr__(self) -> str:
+        from discreet.oracle import show
+
+        return f"OracleAnswer({self.question[:60]!r}, {show.number(self)}, {show.price(self)})"
+
+    def _repr_html_(self) -> str:
+        from discreet.oracle import show
+
+        return show.answer_page(self)
+
     def __str__(self) -> str:
         self.expect_release("showing it")
         sure = f"{_short(self.low)} to {_short(self.high)} with {float(self.confidence):.4g}"

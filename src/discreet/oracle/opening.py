@@ -20,15 +20,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import NotForRelease, ParameterError
+from discreet.errors import LawTooWide, NotForRelease, ParameterError
 from discreet.ledger.budget import largest
 from discreet.noise.testing import test_bits as bits_in_use
 from discreet.oracle import prior as priors
 from discreet.oracle.axes import Axis, Bins, axes_of
 from discreet.oracle.journal import Journal
+from discreet.oracle.measuring import MOST_AT_START
 from discreet.oracle.oracle import Oracle
 from discreet.oracle.sums import Sums
-from discreet.oracle.terms import Terms, prices, terms
+from discreet.oracle.terms import MOST_ROWS, Terms, narrowest, prices, terms
 from discreet.privacy.conversions import zcdp_to_approximate
 from discreet.privacy.losses import ZeroConcentrated
 from discreet.rational import Rational, positive
@@ -37,6 +38,8 @@ from discreet.vault import asked
 if TYPE_CHECKING:
     from discreet.vault.description import Description
     from discreet.vault.vault import Vault
+
+_FUTILE = 10**6  # an ε that protects nobody
 
 
 def oracle(
@@ -58,8 +61,10 @@ def oracle(
 
     The whole of it is one charge: ρ = epsilon²/2, as for a question; with `delta` as well, the largest ρ that is
     (epsilon, delta)-differentially private by itself. `within` is how far off answers may be: a share of the rows,
-    or from 1 on so many rows; each is so far off at most with this confidence. About so many `queries` can be
-    asked before good answers raise false alarms. `bins` coarsens columns of many levels. `start` says what is
+    or from 1 on so many rows; each is so far off at most with this confidence. What could answer nothing about any
+    number of rows is refused, and free; whether a share of these few can be answered is not known before the
+    charge, so of a small table say so many rows. About so many `queries` can be asked before good answers raise
+    false alarms. `bins` coarsens columns of many levels. `start` says what is
     measured first: "pairs", "singles" or "nothing". `prior` is a public table, or the oracle of the time before.
     Two oracles with the same parameters are told apart by `name`. `path` is where the state is kept, beside the
     rows if unsaid.
@@ -79,7 +84,7 @@ def oracle(
     text = asked.text(description, _price(axes, agreed, _identity(prior, known), name))
     found = vault.ledger.find(text)
     if found is None:
-        _expect_use(agreed)
+        _expect_use(agreed, len(axes), None if delta is None else positive(delta, "delta"))
     sums = Sums(vault._engine(description), agreed.moves)
     journal = (
         _made(vault, text, agreed, description, known, path)
@@ -97,6 +102,8 @@ def oracle(
 
 def _rho(vault: Vault, epsilon: Rational, delta: Rational | None) -> Fraction:
     exact = positive(epsilon, "epsilon")
+    if exact > _FUTILE:
+        raise ParameterError(f"An epsilon above {_FUTILE:,} protects nobody: write one such as epsilon=1.")
     if vault._budget(vault._standing("")).pure:  # that of the strictest account that pays
         raise ParameterError(
             "an oracle adds up many small losses, which takes a budget with δ: seal the vault with "
@@ -185,17 +192,53 @@ def _check(journal: Journal, found: str | None, text: str, description: Descript
         )
 
 
-def _expect_use(agreed: Terms) -> None:
-    """Refuse an oracle that could answer nothing, as far as that is public: if `within` is so many rows."""
-    if agreed.within < 1 or prices(agreed, 0.0).answers(agreed):
+def _expect_use(agreed: Terms, columns: int, delta: Fraction | None) -> None:
+    """Refuse an oracle that could answer nothing, whatever number of rows there is: so far that is public."""
+    if _useful(agreed, columns):
         return
-    price, least = prices(agreed, 0.0).single, agreed.within
-    while least < 10**15 and not prices(replace(agreed, within=least), 0.0).answers(agreed):
-        least *= 2
-    raise ParameterError(
-        f"an answer within {float(agreed.within):g} rows costs ρ = {float(price):.3g}, and all of this oracle is "
-        f"{float(agreed.rho):.3g}. Write within={math.ceil(least)}, or spend more."
-    )
+    enough, fixes = _enough(agreed, columns, delta), list[str]()
+    if not _measurable(agreed, columns):
+        wrong = f"ρ = {float(agreed.rho):.3g} buys noise that would leave int64, and nobody could see through it"
+    else:
+        price, width = float(prices(agreed, MOST_ROWS).single), f"{float(agreed.within):g}"
+        what = f"{width} rows" if agreed.within >= 1 else f"{width} of the rows, even of {MOST_ROWS:,},"
+        wrong = f"an answer within {what} costs ρ = {price:.3g}, and all of this oracle is {float(agreed.rho):.3g}"
+        fixes += [f"write within={least}, which is so many rows" for least in [narrowest(agreed)] if least]
+    if enough <= _FUTILE:
+        fixes.append(f'spend more: epsilon="{_rounded_up(enough)}"')
+    raise ParameterError(f"{wrong}. {', or '.join(fixes).capitalize()}.")
+
+
+def _enough(agreed: Terms, columns: int, delta: Fraction | None) -> float:
+    """An ε that suffices, at most twice the least that does."""
+    richer = replace(agreed, rho=max(agreed.rho, Fraction(1, 10**30)))
+    while not _useful(richer, columns):
+        richer = replace(richer, rho=4 * richer.rho)
+    return math.sqrt(2 * richer.rho) if delta is None else float(zcdp_to_approximate(richer.rho, delta))
+
+
+def _useful(agreed: Terms, columns: int) -> bool:
+    return _measurable(agreed, columns) and prices(agreed, MOST_ROWS).answers(agreed)
+
+
+def _measurable(agreed: Terms, columns: int) -> bool:
+    """Whether the noise of every marginal of the start can be drawn: the least ρ has the widest."""
+    shares = [("total", 1), ("singles", 2 * columns), ("pairs", MOST_AT_START)]
+    try:
+        agreed.marginal(min(part for of, among in shares if (part := agreed.part(of, among))))
+    except LawTooWide:
+        return False
+    return True
+
+
+def _rounded_up(x: float) -> str:
+    """Two digits of a positive number, and not less than it.
+
+    >>> _rounded_up(0.01234), _rounded_up(3.0)
+    ('0.013', '3')
+    """
+    step = Fraction(10) ** (math.floor(math.log10(x)) - 1)
+    return f"{float(math.ceil(Fraction(x) / step) * step):g}"
 
 
 def _place(vault: Vault, identity: str, path: str | Path | None) -> Path:

@@ -43,7 +43,7 @@ from discreet.oracle.selection import Query, selected
 from discreet.oracle.sentry import Run, Side
 from discreet.oracle.sums import Sums
 from discreet.oracle.tables import Floats
-from discreet.oracle.terms import FINE, PAID, Terms, prices
+from discreet.oracle.terms import FINE, PAID, Terms, narrowest, prices
 from discreet.vault import asked
 
 if TYPE_CHECKING:
@@ -183,6 +183,16 @@ class Oracle:
     def __repr__(self) -> str:
         names = ", ".join(axis.name for axis in self._axes)
         return f"<oracle over {names}: ρ = {float(self.spent):.3g} of {float(self.total):.3g} is spent>"
+
+    def __str__(self) -> str:
+        from discreet.oracle import show
+
+        return "\n".join(show.lines(self))
+
+    def _repr_html_(self) -> str:
+        from discreet.oracle import show
+
+        return show.page(self)
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("An oracle is not copied or pickled: open it where it is needed, vault.oracle(…).")
@@ -367,10 +377,13 @@ class Oracle:
 
     def _used_up(self) -> str:
         left, price = float(self._journal.left), float(self._prices.single)
+        width = f"{self.width:,.0f}" if self.width >= 1 else f"{self.width:.2g}"
+        another = "make another oracle"
+        if not self._prices.answers(self._terms) and (least := narrowest(self._terms)) is not None:
+            another += f", which for as much answers within {least} rows: vault.oracle(…, within={least})"
         return (
-            f"An answer within {self.width:,.0f} rows costs ρ = {price:.3g}, and {left:.3g} of "
-            f"{float(self.total):.3g} is left of this oracle. Ask with unchecked=True for what its hypothesis "
-            "says, or make another oracle."
+            f"An answer within {width} rows costs ρ = {price:.3g}, and {left:.3g} of {float(self.total):.3g} is "
+            f"left of this oracle. Ask with unchecked=True for what its hypothesis says, or {another}."
         )
 
     def _refuse_elsewhere(self) -> None:
@@ -386,4 +399,4 @@ def _within(value: int, radius: int, how: str, cost: Fraction = Fraction(0)) -> 
 def _quantile(doubt: Fraction) -> float:
     from statistics import NormalDist
 
-    return NormalDist().inv_cdf(1 - float(doubt) / 2)
+    return -NormalDist().inv_cdf(float(doubt) / 2)

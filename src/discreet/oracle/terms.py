@@ -22,6 +22,10 @@ many that give alarms at what is good enough.
 **Payment.** Gaussian noise that is within `width` but for PAID·β. A run costs as much as some hundred payments,
 so whoever trusts the hypothesis must have reason to: see discreet.oracle.oracle.
 
+**Never of use.** Prices fall as the width grows, and a share of the rows is at most that of MOST_ROWS. So what
+could answer nothing about that many rows never can, which is known before anything is charged. Whether the rows
+that there are suffice is not: their number is private until it is measured.
+
 Tested in tests/oracle/test_oracle_terms.py.
 """
 
@@ -30,6 +34,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from statistics import NormalDist
 
 from discreet.errors import LawTooWide, ParameterError
@@ -39,9 +44,13 @@ from discreet.oracle.selection import GRAIN
 from discreet.oracle.sentry import Watch, gap_radius, slack
 from discreet.rational import Rational, positive, rational, whole
 from discreet.vault.description import UNIT
+from discreet.vault.plan import LEAST_DOUBT
 
 FINE = UNIT * GRAIN
 """One row, in the units that sums are counted in."""
+
+MOST_ROWS = 2**37
+"""Rows that an oracle is for: sums of twice as many would leave the ±2⁶² of exact values."""
 
 WHOLE = 8
 """A whole marginal costs as much as so many payments."""
@@ -118,8 +127,14 @@ def terms(
     share = isinstance(within, str) and within.strip().endswith("%")
     width = rational(within.strip()[:-1], "within") / 100 if share and isinstance(within, str) else None
     exact = positive(within if width is None else width, "within", floats="exact")
-    sure = 1 - tails.doubt(confidence)
-    return Terms(rho, exact, sure, whole(queries, "queries"), start, rows_per_person)
+    if exact > MOST_ROWS:
+        raise ParameterError(
+            f'within is a share of the rows, such as "0.01", or so many, {MOST_ROWS} at most, not {within!r}.'
+        )
+    doubt = tails.doubt(confidence)
+    if doubt < LEAST_DOUBT:  # it is divided among runs, and each part must still be one that tails can tell
+        raise ParameterError(f'confidence leaves a doubt of 1e-20 at least: "0.95", not {confidence!r}.')
+    return Terms(rho, exact, 1 - doubt, whole(queries, "queries"), start, rows_per_person)
 
 
 @dataclass(frozen=True)
@@ -154,7 +169,7 @@ def prices(agreed: Terms, rows: float) -> Prices:
     >>> found.runs, round(found.width / FINE), round(float(agreed.rho / found.single))
     (3, 500, 1029)
     """
-    share = agreed.within if agreed.within >= 1 else agreed.within * Fraction(max(rows, 1.0))
+    share = agreed.within if agreed.within >= 1 else agreed.within * Fraction(min(max(rows, 1.0), MOST_ROWS))
     width = max(1, math.floor(share * FINE))
     runs = _runs(agreed, width)
     watch = _watch(agreed, width, runs) if runs >= 2 else None  # one for either side at least
@@ -163,6 +178,18 @@ def prices(agreed: Terms, rows: float) -> Prices:
         return Prices(width, None, 0, Fraction(0), 0, payment, single)
     reach = gap_radius(watch, GAP * agreed.doubt / runs)
     return Prices(width, watch, runs, cost(watch.loss).rho, reach, payment, single)
+
+
+@lru_cache(maxsize=64)
+def narrowest(agreed: Terms) -> int | None:
+    """Return about how many rows wide an answer must be for this ρ to pay for one; None if none is wide enough.
+
+    >>> narrowest(terms(rho=Fraction(1, 200), within="0.01", confidence="0.95", queries=100, start="pairs",
+    ...                 rows_per_person=1))
+    64
+    """
+    widths = (2**i for i in range(MOST_ROWS.bit_length()))
+    return next((w for w in widths if prices(replace(agreed, within=Fraction(w)), 0.0).answers(agreed)), None)
 
 
 def _runs(agreed: Terms, width: int) -> int:
@@ -181,9 +208,11 @@ def _runs(agreed: Terms, width: int) -> int:
 def _room(agreed: Terms, width: int, runs: int) -> float:
     """How wrong a hypothesis may be without an alarm, in most of all comparisons, if there are so many runs.
 
-    More of them have less ε each, and have to be surer.
+    More of them have less ε each, and have to be surer. There is none where noise would leave int64.
     """
-    trial = Watch(_epsilon(agreed, runs), threshold=0, sensitivity=agreed.moves * GRAIN, monotonic=True)
+    trial = _unset(agreed, runs)
+    if trial is None:
+        return -math.inf
     comparisons = float(trial.query_scale) * (math.log(agreed.queries) + 0.5)
     return width - comparisons - slack(trial, FREE * agreed.doubt / runs)
 
@@ -193,13 +222,20 @@ def _epsilon(agreed: Terms, runs: int) -> Fraction:
     return _short(Fraction(math.sqrt(2 * float(agreed.rho * SENTRY) / runs)) * Fraction(9999, 10_000))
 
 
-def _watch(agreed: Terms, width: int, runs: int) -> Watch | None:
-    """The sentry of so many runs; None if its line would be at nothing."""
-    trial = Watch(_epsilon(agreed, runs), threshold=0, sensitivity=agreed.moves * GRAIN, monotonic=True)
+def _unset(agreed: Terms, runs: int) -> Watch | None:
+    """The sentry of so many runs before its line is drawn; None if its noise would leave int64."""
     try:
-        threshold = width - slack(trial, FREE * agreed.doubt / runs)
+        return Watch(_epsilon(agreed, runs), threshold=0, sensitivity=agreed.moves * GRAIN, monotonic=True)
     except LawTooWide:
         return None
+
+
+def _watch(agreed: Terms, width: int, runs: int) -> Watch | None:
+    """The sentry of so many runs; None if its line would be at nothing."""
+    trial = _unset(agreed, runs)
+    if trial is None:
+        return None
+    threshold = width - slack(trial, FREE * agreed.doubt / runs)
     return replace(trial, threshold=threshold) if threshold > 0 else None
 
 
@@ -207,18 +243,16 @@ def _payment(agreed: Terms, width: int) -> tuple[Gaussian | None, Fraction]:
     """Noise that is within `width`, None if all of ρ could not pay for it; and what it costs."""
     moves = agreed.moves * GRAIN
     doubt = PAID * agreed.doubt
-    quantile = NormalDist().inv_cdf(1 - float(doubt) / 2)
+    quantile = -NormalDist().inv_cdf(float(doubt) / 2)  # 1 − doubt/2 would be 1 where the doubt is tiny
     deviation = Fraction(width) / Fraction(quantile)
     rho = Fraction(0)
     for shrink in (Fraction(999, 1000), Fraction(9, 10), Fraction(1, 2)):
         variance = max(_short((deviation * shrink) ** 2), Fraction(1, 10**6))
+        variance = min(variance, Fraction(tails.WIDEST**2))  # wider is cheaper, and is not drawn
         rho = Fraction(moves**2) / (2 * variance)
         if rho > agreed.rho:
             break
-        try:
-            payment = Gaussian(variance, moves)
-        except LawTooWide:
-            break
+        payment = Gaussian(variance, moves)
         if payment.error(1 - doubt) <= width:
             return payment, rho
     return None, rho

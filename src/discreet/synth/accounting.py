@@ -23,7 +23,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from discreet.errors import ParameterError
-from discreet.mechanisms import Gaussian, Sensitivity
+from discreet.mechanisms import Gaussian, Sensitivity, tails
 from discreet.privacy.normal import gaussian_delta
 from discreet.rational import Rational, positive
 
@@ -92,6 +92,14 @@ class Unit:
     def scores(self, rho: Fraction, count: int) -> Gaussian:
         """Return the noise for `count` scores."""
         return Gaussian(self._variance(rho, count), self.score_sensitivity(count))
+
+    def affords(self, rho: Fraction, entries: int = 1) -> bool:
+        """Return whether the noise that ρ buys for a marginal, or for so many scores, can be drawn at all.
+
+        >>> Unit(4096).affords(Fraction(1, 10**9)), Unit(4096).affords(Fraction(1, 10**30))
+        (True, False)
+        """
+        return rho > 0 and self._variance(rho, entries) <= tails.WIDEST**2
 
     @property
     def sensitivity(self) -> Sensitivity:

@@ -9,6 +9,11 @@ holds the true value (that of the sealed rows) with the stated confidence, by wh
   model gets wrong, as well as noise;
 * both, where there are both. If there is neither, it is from 0 to all rows, and says so.
 
+**For questions chosen beforehand.** Noise is drawn once, so an interval holds as often as it says for a question
+that does not depend on it. A choice made after looking, such as the bin that came out densest, picks the noise
+along with it, and its interval holds less often. An oracle promises its intervals for such choices too
+(docs/theory/oracle.md).
+
 Three things can be further off than allowed for, the number of rows, the noisy sum and the distance: each has a
 third of the doubt.
 
@@ -49,7 +54,10 @@ HOW = {
 
 @dataclass(frozen=True)
 class SyntheticAnswer:
-    """A number from a synthetic table: value, the ends of its interval, and what the interval rests on."""
+    """A number from a synthetic table: value, the ends of its interval, and what the interval rests on.
+
+    The interval is for a question that was chosen before looking at the table.
+    """
 
     question: str
     value: float
@@ -216,7 +224,7 @@ def _mean(counted: _Ends, summed: _Ends, term: Term) -> tuple[float, float, floa
 
 
 def _quantile(doubt: Fraction) -> float:
-    return NormalDist().inv_cdf(1 - float(doubt) / 2)
+    return -NormalDist().inv_cdf(float(doubt) / 2)  # 1 − doubt/2 would be 1 where the doubt is tiny
 
 
 def _short(number: float) -> str:

@@ -116,8 +116,7 @@ def coarse(fine: Axis, measured: Measurement, description: Description, *, keep:
     counts = np.diff([*edges, len(measured.values)]).astype(float)
     values = np.add.reduceat(measured.values, edges)
     each = counts * measured.variance
-    average = float(len(counts) / (1 / each).sum())
-    return cut, Measurement(measured.columns, values, average, each)
+    return cut, Measurement(measured.columns, values, float(each.mean()), each)
 
 
 def _smooth(measured: Measurement, cells: int) -> Floats:

@@ -4,8 +4,9 @@ The distance is ‖M(D)/n − M(synthetic)/n‖₁, between 0 and 2. Three ways 
 
 **From what was released.** The distances that were scored while the table was made are unbiased, up to noise
 that is stated; they are those of the model before its last round, which made it better if anything. What was
-measured has the error that its shrinkage believes, E|x̂ − x| ≈ √(2/π)·deviation, added up.
-**Beside a public table**: the distances themselves.
+measured has the error that its shrinkage believes, E|x̂ − x| ≈ √(2/π)·deviation, added up: an expectation, which
+has no interval of its own, and is said to be one.
+**Beside a public table**: the distances themselves, which are exact.
 **For a price**: half of ρ for the distances of the final model from the vault, all at once, half for a fresh
 look at a few marginals. This is a release of its own, charged before it is made and recorded like any other.
 
@@ -32,7 +33,7 @@ from discreet.synth.accounting import Unit, parts
 from discreet.synth.binning import check_cells
 from discreet.synth.synthetic import Synthetic
 from discreet.synth.workload import MOST_CELLS
-from discreet.vault import asked
+from discreet.vault import asked, digits
 from discreet.vault.description import UNIT
 
 if TYPE_CHECKING:
@@ -42,8 +43,10 @@ MOST_SETS = 600
 """Distances that one comparison pays for."""
 
 EARLIER = "scored before the last round"
+BELIEVED = "believed"
 
 _ROOT = math.sqrt(2 / math.pi)
+_WIDTH, _NAMED = 540, 30  # pixels of a picture, and marginals that it names
 
 
 @dataclass(frozen=True)
@@ -108,10 +111,10 @@ class Comparison:
         lines = [self.title]
         for ways in (1, 2, 3):
             if found := self.mean(ways):
-                count = sum(len(d.columns) == ways for d in self.distances)
+                hows = [d.how for d in self.distances if len(d.columns) == ways]
                 lines.append(
-                    f"  {count:4d} marginals of {ways} column{'s' * (ways > 1)}: mean distance "
-                    f"{found[0]:.4f} ± {1.96 * found[1]:.4f}"
+                    f"  {len(hows):4d} marginal{'s' * (len(hows) > 1)} of {ways} column{'s' * (ways > 1)}: "
+                    f"mean distance {_known(*found, believed=BELIEVED in hows)}"
                 )
         lines += [f"  furthest off: {', '.join(d.columns)} ({d.value:.3f}, {d.how})" for d in self.worst[:3]]
         return "\n".join(lines)
@@ -126,21 +129,15 @@ class Comparison:
                 "columns": ", ".join(d.columns),
                 "ways": f"{len(d.columns)}",
                 "distance": max(d.value, 0),
+                "low": max(d.value - 1.96 * d.deviation, 0),
+                "high": max(d.value + 1.96 * d.deviation, 0),
                 "how": d.how,
             }
             for d in self.distances
         ]
-        ticks = (
-            alt.Chart(_data(rows), title=self.title, width=540)
-            .mark_tick(thickness=2)
-            .encode(
-                x=alt.X("distance:Q", title="distance of the marginal (l1, from 0 to 2)"),
-                y=alt.Y("ways:N", title="columns"),
-                color=alt.Color("how:N", title="known"),
-                tooltip=["columns:N", "distance:Q", "how:N"],
-            )
-        )
-        drawn: alt.TopLevelMixin = alt.vconcat(ticks, *map(_picture, self.shown)) if self.shown else ticks
+        ticks = alt.Chart(_data(rows), title=self.title, width=_WIDTH).mark_tick(thickness=2)
+        every = ticks.encode(**_seen(), y=alt.Y("ways:N", title="columns"))
+        drawn: alt.TopLevelMixin = alt.vconcat(every, _by_name(rows), *map(_picture, self.shown))
         return drawn
 
     def _repr_html_(self) -> str:
@@ -151,10 +148,41 @@ class Comparison:
         return f"<pre>{html.escape(str(self))}</pre>"
 
 
+def _known(value: float, deviation: float, *, believed: bool) -> str:
+    """A mean distance, with what is known of its error."""
+    if believed:
+        return f"{value:.4f} (expected from the noise of what was measured)"
+    return " ".join(digits.halved(value, 1.96 * deviation)) if deviation else f"{value:.4f}"
+
+
 def _data(rows: Sequence[dict[str, Any]]) -> Any:
     import altair as alt
 
     return alt.Data(values=rows)  # type: ignore[no-untyped-call]
+
+
+def _seen() -> dict[str, Any]:
+    """How every mark shows its distance."""
+    import altair as alt
+
+    return {
+        "x": alt.X("distance:Q", title="distance of the marginal (l1, from 0 to 2)"),
+        "color": alt.Color("how:N", title="known"),
+        "tooltip": ["columns:N", alt.Tooltip("distance:Q", format=".4f"), "how:N"],
+    }
+
+
+def _by_name(rows: Sequence[dict[str, Any]]) -> Any:
+    """The marginals that are furthest off, one line each, with their intervals where they have any."""
+    import altair as alt
+
+    worst = sorted(rows, key=lambda row: -float(row["distance"]))[:_NAMED]
+    title = "By name" if len(worst) == len(rows) else f"The {len(worst)} furthest off, of {len(rows):,}"
+    names = alt.Y("columns:N", title=None, sort=None, axis=alt.Axis(labelLimit=320))
+    base = alt.Chart(_data(worst), title=title, width=_WIDTH)
+    ends = _seen() | {"x": alt.X("low:Q", title=""), "x2": "high:Q"}
+    points = base.mark_point(filled=True, opacity=1).encode(**_seen(), y=names)
+    return points + base.mark_rule(opacity=0.6).encode(**ends, y=names)
 
 
 def _picture(shown: Shown) -> Any:
@@ -181,11 +209,11 @@ def released(table: Synthetic) -> Comparison:
     found: list[Distance] = []
     known = model.evidence.gathered(1)
     for (column,), m in known.items():
-        cells = np.minimum(_ROOT * np.sqrt(m.variance), model.ones[column]).sum() / total
-        found.append(Distance((names[column],), float(cells), 0.0, "believed"))
+        cells = np.minimum(_ROOT * np.sqrt(m.variances), model.ones[column]).sum() / total
+        found.append(Distance((names[column],), float(cells), 0.0, BELIEVED))
     for pair in model.variances:
         off = _ROOT * float(np.sqrt(model.variances[pair]).sum()) / total
-        found.append(Distance(tuple(names[c] for c in pair), off, 0.0, "believed"))
+        found.append(Distance(tuple(names[c] for c in pair), off, 0.0, BELIEVED))
     for score in table.scores.get("triples", ()):
         columns = tuple(names[c] for c in score.columns)
         found.append(Distance(columns, score.value / total, score.deviation / total, EARLIER))
@@ -253,14 +281,20 @@ def paid(table: Synthetic, epsilon: Rational, show: Sequence[Sequence[str]]) -> 
     if found is not None:
         return _read(json.loads(found), table)
     budget = parts(rho, {"scores": 1.0, "looks": 1.0})
+    each = parts(budget["looks"], dict.fromkeys(looks, 1.0))
+    unit = Unit(table.description.rows_per_person * UNIT)
+    if not unit.affords(budget["scores"], len(sets)) or not unit.affords(min(each.values())):
+        raise ParameterError(
+            f"epsilon={epsilon} buys noise that would leave int64, and nobody could see through it. Spend more: "
+            f'epsilon="0.1".'
+        )
     charge = vault.ledger.reserve(
         ZeroConcentrated(rho), question=question, analyst=vault._analyst, purpose=vault._purpose
     )
-    unit = Unit(table.description.rows_per_person * UNIT)
     done = fitting.Released(table.domain, unit, float(UNIT))
     source = _source(engine, table.axes)
     fitting.score(done, source, sets, believed.marginal, budget["scores"], "paid")
-    fitting.measure(done, source, parts(budget["looks"], dict.fromkeys(looks, 1.0)))
+    fitting.measure(done, source, each)
     record = {
         "scores": [[list(s.columns), s.value, s.deviation] for s in done.scores["paid"]],
         "looks": [[list(m.columns), m.values.ravel().tolist(), m.variance] for m in done.measurements],

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
-from math import sqrt
+from math import comb, sqrt
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -90,6 +90,15 @@ class Released:
     def ties(self) -> dict[Columns, float]:
         """How far pairs were from independent when they were scored."""
         return {score.columns: max(score.value, 0.0) for score in self.scores.get("pairs", [])}
+
+
+def drawable(rho: Fraction, unit: Unit, columns: int) -> bool:
+    """Return whether noise can be drawn for every step whose ρ is fixed in advance: one-way marginals and scores.
+
+    It is public before the charge. Half of their shares covers what rounding, and sizes of persons, take of them.
+    """
+    scored = max(comb(columns, 2), MOST_TRIPLES)
+    return unit.affords(rho * Fraction(ONES) / 2 / columns) and unit.affords(rho * Fraction(SCORES) / 2, scored)
 
 
 def measure(released: Released, source: Source, budgets: Mapping[Columns, Fraction]) -> None:
@@ -207,7 +216,7 @@ def rounds(
     score(released, source, pairs, model.marginal, budget["scores"], "pairs")
     shares = chosen(_candidates(released, "pairs", matter, sure=0.0), _precision(budget["first"], released))
     say(f"{len(shares)} of {len(pairs)} pairs", 0.3)
-    measure(released, source, parts(budget["first"], shares))
+    measure(released, source, _affordable(released, parts(budget["first"], shares)))
     model = believed()
     if triples == []:
         return model
@@ -222,7 +231,7 @@ def rounds(
         second = budget["second"]
     shares = filled([*_measured(released, matter), *fresh], _precision(second, released))
     say(f"{sum(len(c) == 3 for c in shares)} of {len(triples)} triples", 0.7)
-    measure(released, source, parts(second, shares))
+    measure(released, source, _affordable(released, parts(second, shares)))
     say("estimates", 0.9)
     return believed()
 
@@ -237,6 +246,11 @@ def divided(rho: Fraction, *, triples: bool) -> dict[str, Fraction]:
         return parts(rho, {"ones": ONES_AGAIN, "scores": SCORES, "first": 1 - ONES_AGAIN - SCORES})
     rest = 1 - 2 * SCORES
     return parts(rho, {"scores": SCORES, "first": FIRST * rest, "again": SCORES, "second": (1 - FIRST) * rest})
+
+
+def _affordable(released: Released, budgets: dict[Columns, Fraction]) -> dict[Columns, Fraction]:
+    """Those whose noise can be drawn: so little as the others have says nothing, and is not spent."""
+    return {columns: rho for columns, rho in budgets.items() if released.unit.affords(rho)}
 
 
 def _blurred(rho: Fraction, count: int, released: Released) -> float:

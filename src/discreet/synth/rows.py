@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import ParameterError
 from discreet.marginals.domain import Columns, Domain, Floats
 from discreet.marginals.model import Model
 
@@ -29,6 +30,9 @@ _WORK = 6_000_000_000  # numbers touched: some seven seconds of one core
 _EACH = 15  # numbers that a row of a set touches beside its logarithms
 LEARNING = 50_000
 """Rows that the model is fitted on, at most; more rows are then drawn from it in batches."""
+
+MOST_CODES = 2**31
+"""Values of all rows and columns together, at most: eight gigabytes of codes."""
 
 FEWEST = 4096
 _STEP = 0.75  # of a full correction, divided among all that correct one column
@@ -61,6 +65,20 @@ class Stream:
             z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
             z ^= z >> np.uint64(31)
         return (z >> np.uint64(11)).astype(float) * 2.0**-53
+
+
+def check(count: int, columns: int) -> int:
+    """Return how many rows are wanted, or refuse more than a machine holds.
+
+    >>> check(1000, 15)
+    1000
+    """
+    if count * columns > MOST_CODES:
+        raise ParameterError(
+            f"{count:,} rows of {columns} columns are more than the {MOST_CODES // columns:,} that are drawn. "
+            f"Say how many you want, which is free: rows={10**5}."
+        )
+    return count
 
 
 def sample(

@@ -30,6 +30,7 @@ from discreet.privacy.losses import ZeroConcentrated
 from discreet.rational import Rational, whole
 from discreet.synth import binning, fitting, labelling
 from discreet.synth import persons as whose
+from discreet.synth import rows as drawn
 from discreet.synth.accounting import Unit, parts, rho_of
 from discreet.synth.archive import read, written
 from discreet.synth.constraints import masks, parsed
@@ -94,12 +95,13 @@ def synthesize(
             f"progress is called with what is done and the share of it, and {progress!r} cannot be."
         )
     order = _ordered(vault, columns, epsilon, delta, workload, prior, bins, impossible, persons)
-    size = None if rows is None else whole(rows, "rows")
+    size = None if rows is None else drawn.check(whole(rows, "rows"), len(order.fine))
+    draw = whole(seed, "seed", least=0)
     known = vault.ledger.standing(order.text, analyst=vault._analyst, purpose=vault._purpose)
     if known.answer is None:
-        return replace(_released(vault, order, progress), vault=vault, rows=size, seed=seed)
+        return replace(_released(vault, order, progress), vault=vault, rows=size, seed=draw)
     found = read(json.loads(known.answer))
-    return replace(found, vault=vault, rows=size, seed=seed, free=True, label=found.label.now(*known.balances))
+    return replace(found, vault=vault, rows=size, seed=draw, free=True, label=found.label.now(*known.balances))
 
 
 def _ordered(
@@ -128,6 +130,7 @@ def _ordered(
         whose.check(description)
     rho = rho_of(epsilon, delta)
     domain = _domain(fine)
+    _expect_noise(rho, epsilon, delta, Unit(description.rows_per_person * UNIT), len(domain))
     wanted = None if workload is None else _workload(workload, domain)
     conditions = tuple(impossible)
     for condition in conditions:
@@ -145,6 +148,18 @@ def _ordered(
     promise = "" if delta is None else f"ε = {epsilon} at δ = {delta}"
     known = asked.text(description, text)
     return _Order(description, fine, kept, rho, promise, wanted, public, conditions, persons, known)
+
+
+def _expect_noise(rho: Fraction, epsilon: Rational, delta: Rational | None, unit: Unit, columns: int) -> None:
+    """Refuse an ε that buys noise which nobody draws, and say which does not."""
+    if fitting.drawable(rho, unit, columns):
+        return
+    larger = (Fraction(10) ** k for k in range(-12, 3))
+    enough = next((e for e in larger if fitting.drawable(rho_of(e, delta), unit, columns)), Fraction(1000))
+    raise ParameterError(
+        f"epsilon={epsilon} buys noise that would leave int64, and nobody could see through it. Spend more: "
+        f'epsilon="{float(enough):g}".'
+    )
 
 
 def _closed(description: Description) -> list[str]:

@@ -32,7 +32,7 @@ from discreet.oracle.axes import Axis
 from discreet.rational import Rational, whole
 from discreet.synth.constraints import masks
 from discreet.synth.fitting import Score
-from discreet.synth.rows import Codes, sample
+from discreet.synth.rows import Codes, check, sample
 from discreet.vault.bill import Bill
 from discreet.vault.description import UNIT, Description
 from discreet.vault.label import Label
@@ -112,7 +112,8 @@ class Synthetic:
 
     def drawn(self, rows: int | None = None, *, seed: int = 0) -> Synthetic:
         """Return the same table with other rows: as many as this, or as many as the vault has. It is free."""
-        return replace(self, rows=None if rows is None else whole(rows, "rows"), seed=seed)
+        size = None if rows is None else check(whole(rows, "rows"), len(self.domain))
+        return replace(self, rows=size, seed=whole(seed, "seed", least=0))
 
     # -- rows -------------------------------------------------------------------------------------------------
 
@@ -120,7 +121,7 @@ class Synthetic:
     def codes(self) -> Codes:
         """The rows as bins, one column for each of the table's."""
         count = max(1, round(self.total)) if self.rows is None else self.rows
-        return sample(self.model, count, seed=self.seed)
+        return sample(self.model, check(count, len(self.domain)), seed=self.seed)
 
     def to_arrow(self) -> pyarrow.Table:
         """Return rows as a table of Arrow, in the schema of the vault."""
@@ -166,7 +167,11 @@ class Synthetic:
         )
 
     def ask(self, question: Any, *, confidence: Rational = "0.95") -> SyntheticAnswer:
-        """Answer a count, a sum or an average, in SQL or made with `dp.select`, from the model. It is free."""
+        """Answer a count, a sum or an average, in SQL or made with `dp.select`, from the model. It is free.
+
+        Intervals hold for questions that were chosen before looking at the table. What follows from its answers is
+        for an oracle, whose intervals hold for these too: `vault.oracle(…)`.
+        """
         from discreet.synth.answers import answer
 
         self.expect_release("ask")
@@ -209,6 +214,10 @@ class Synthetic:
             )
         elif not self.scores.get("triples") and len(self.domain) > 2:
             found.append("Noise was too large to look at three columns at a time: they follow from pairs.")
+        found.append(
+            "Intervals of its answers hold for questions chosen before looking at it; where one question follows "
+            "from the last answer, ask an oracle: vault.oracle(…)."
+        )
         return tuple(found)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -252,7 +261,10 @@ class Synthetic:
         if self.test_bits:
             return f"<p>{html.escape(repr(self))}: made from test bits.</p>"
         first, *rest = (html.escape(line) for line in str(self).split("\n"))
-        shown = replace(self, rows=5).to_pandas().to_html(index=False)
+        try:  # its own first rows: a table of five rows would be another one, with other rows
+            shown = self.to_pandas().head().to_html(index=False)
+        except ParameterError as wrong:
+            shown = f"<p>{html.escape(str(wrong))}</p>"
         return f"<p><strong>{first}</strong></p>{shown}" + "".join(f"<p>{line}</p>" for line in rest)
 
     def _levels(self, place: int) -> tuple[Any, ...]:
