@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 mpmath.mp.prec = 320  # whatever another test asked for
 
-# `make test` looks at the same examples every time, so that what fails can be repeated; `make search` looks at new ones.
+# `make test` looks at the same examples every time, so that what fails can be repeated. `make search` looks at new
+# ones.
 settings.register_profile("same", derandomize=True)
 settings.register_profile("new", print_blob=True)
 settings.load_profile("same")

@@ -7,8 +7,9 @@
     ├── BudgetExceeded                   a session or a ledger that cannot afford its next step
     ├── NotComposable (TypeError)        a loss that this kind of composition cannot account for
     ├── DatabaseUnavailable              a database that cannot be reached, lets nobody in, or fails
-    ├── LedgerUnavailable                a ledger that cannot be read or written now: missing, locked, disk full
-    ├── LedgerTampered                   a ledger whose entries do not follow from each other
+    ├── LedgerUnavailable                a ledger that cannot be read or written now: locked, disk full
+    │   └── LedgerMissing                there is none, or something that is none
+    ├── LedgerTampered                   a ledger whose entries do not follow from each other, or of another vault
     ├── SealingFailed                    a source that could not be read, or a place that could not be written
     ├── QuestionRefused (ValueError)     a question that a vault does not answer, and the nearest one that it does
     ├── NotEnumerable                    code whose draws the exact attack cannot walk through
@@ -52,8 +53,12 @@ class LedgerUnavailable(DiscreetError):
     """A ledger that cannot be read or written now. Whatever waited for it is not released."""
 
 
+class LedgerMissing(LedgerUnavailable):
+    """There is no ledger where one should be, or something that is none."""
+
+
 class LedgerTampered(DiscreetError):
-    """A ledger whose entries do not follow from each other."""
+    """A ledger whose entries do not follow from each other, or one that is not its vault's own."""
 
 
 class SealingFailed(DiscreetError):

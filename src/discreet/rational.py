@@ -91,6 +91,16 @@ def whole(value: Rational, name: str, *, least: int = 1) -> int:
     return int(exact)
 
 
+class _Absent(Fraction):
+    """Stands for a number that was not given."""
+
+    def __repr__(self) -> str:
+        return "<required>"
+
+
+_ABSENT = _Absent(-1)
+
+
 class Exactly:
     """A field that takes any rational and keeps the exact fraction, within bounds.
 
@@ -105,8 +115,11 @@ class Exactly:
         most: int | None = None,
         default: int | None = None,
         floats: str = "exact",
+        example: str = "",
     ):
+        """`example` shows how to give it: whoever leaves it out is told so, in place of Python's own words."""
         self.above, self.least, self.most, self.default, self.floats = above, least, most, default, floats
+        self.example = example
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -117,6 +130,8 @@ class Exactly:
     def __get__(self, record: object, owner: type) -> Fraction: ...
     def __get__(self, record: object | None, owner: type) -> Fraction:
         if record is None:
+            if self.default is None and self.example:
+                return _ABSENT
             if self.default is None:
                 raise AttributeError(self.name)  # so that dataclasses see no default
             return Fraction(self.default)
@@ -124,6 +139,8 @@ class Exactly:
         return value
 
     def __set__(self, record: object, value: Rational) -> None:
+        if value is _ABSENT:
+            raise ParameterError(f"{self.name} is missing. Write {self.example}.")
         exact = rational(value, self.name, floats=self.floats, stacklevel=4)
         if self.above is not None and exact <= self.above:
             raise ParameterError(f"{self.name} must be above {self.above}, not {value!r}.")

@@ -95,6 +95,14 @@ def test_a_relative_width_takes_what_the_account_has_and_if_it_is_not_reached_a_
     assert desk.spent(here) == pytest.approx(0.003)  # 0.001, and twice that
 
 
+def test_a_relative_width_costs_no_more_than_it_is_allowed(here: Path) -> None:
+    question = ("ask", here, f"{COUNT} where age > 100", "--within", "5%", "--epsilon", "0.005")
+    shown = run(*question)
+    assert shown.exit_code == conversation.TOO_WIDE
+    assert "epsilon allows no further step" in " ".join(shown.stdout.split())
+    assert desk.spent(here) == pytest.approx(0.003)  # a third step would make 0.007
+
+
 def test_the_help_lists_what_can_go_wrong_with_a_question() -> None:
     shown = " ".join(run("ask", "--help").stdout.replace("│", " ").split())
     assert "1 the ledger is damaged or gone" in shown
@@ -105,7 +113,7 @@ def test_the_help_lists_what_can_go_wrong_with_a_question() -> None:
 def test_who_is_advised_to_ask_for_a_relative_width_is_told_what_it_takes(here: Path) -> None:
     refused = run("ask", here, "select median(age) from people", "--within", "5")
     assert refused.exit_code == conversation.REFUSED
-    assert "each is twice as dear as the one before, and they may take nearly all that is left" in refused.stderr
+    assert "each twice as dear as the one before: --within 5%, and beside it --epsilon 0.5" in refused.stderr
 
 
 def test_a_question_can_come_from_a_pipe(here: Path) -> None:

@@ -96,6 +96,13 @@ def test_numbers_that_no_entry_should_carry_are_refused() -> None:
         Budget("1e-400")
 
 
+def test_a_budget_without_epsilon_is_told_how_to_be_written() -> None:
+    with pytest.raises(ParameterError, match=r'epsilon is missing\. Write Budget\(epsilon=2, delta="1e-9"\)'):
+        Budget()
+    with pytest.raises(ParameterError, match="must not be below 0, got -1"):
+        Budget(-1)
+
+
 def test_a_float_is_taken_at_its_value_with_a_warning() -> None:
     with pytest.warns(InexactFloat, match="Write epsilon='0.3'"):
         assert Budget(0.3).epsilon == Fraction(0.3)

@@ -1,4 +1,4 @@
-"""Mutants are written for code as it was: what has changed since must be found, and not by the one who runs them."""
+"""Mutants are written for code as it was. What has changed since is found here, not by whoever runs them."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def test_the_bounded_range_profile_is_attained() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.01, 0.1, 0.5])
 def test_sampling_mixes_the_laws_as_the_theorem_says(epsilon: float) -> None:
-    """The ratio of the laws, 1 − r + r·exp((2x − 1)/2σ²), rises: each integral is of the tails beyond one point."""
+    """The ratio of the laws, 1 − r + r·exp((2x − 1)/2σ²), rises: each integral is of tails beyond one point."""
     sigma, rate = mp.mpf("0.8"), mp.mpf("0.02")
     t = mp.exp(mp.mpf(epsilon))
 

@@ -99,6 +99,16 @@ def test_asking_for_nothing_is_refused() -> None:
         select()
 
 
+def test_a_value_that_only_looks_like_a_declared_one_is_told_apart() -> None:
+    cities = Description("t", {"city": Category(["Genf", "Zürich", "Tromsø"])}, person=None)
+    with pytest.raises(
+        QuestionRefused, match=r"Did you mean 'Zürich'\? It looks the same and has other code points"
+    ):
+        where(city="Zu\u0308rich").question(cities)
+    with pytest.raises(QuestionRefused, match=r"Did you mean 'Tromsø'\? Only blanks differ"):
+        where(city="Tromsø ").question(cities)
+
+
 def test_what_sql_refuses_is_refused_here_too() -> None:
     with pytest.raises(QuestionRefused, match="Did you mean 'Oslo'"):
         where(city="Olso").question(PEOPLE)

@@ -64,6 +64,17 @@ def test_what_a_reader_does_to_a_description_is_nobody_elses(tmp_path: Path) -> 
     assert descriptions.read(tmp_path) == PEOPLE
 
 
+@pytest.mark.parametrize("left", ["rows.duckdb", "rows-2.duckdb", "ledger.sqlite"])
+def test_a_vault_that_lost_its_description_is_told_from_no_vault(tmp_path: Path, left: str) -> None:
+    with pytest.raises(ParameterError, match="there is no vault at"):
+        descriptions.read(tmp_path)
+    (tmp_path / left).touch()
+    with pytest.raises(
+        ParameterError, match=rf"description\.json is missing in .*{left}\. Restore it from a backup"
+    ):
+        descriptions.read(tmp_path)
+
+
 def test_columns_are_numbered_in_the_order_of_the_schema() -> None:
     assert [PEOPLE.sealed_name(name) for name in ("age", "Straße", "name")] == ["c0", "c2", "c6"]
     assert PEOPLE.has_text
@@ -74,6 +85,7 @@ def test_columns_are_numbered_in_the_order_of_the_schema() -> None:
     ("change", "says"),
     [
         ({"columns": {}}, "at least one column"),
+        ({"columns": ["age", "city"]}, r"columns=\{\"age\": dp\.Integer\(0, 110\)\}, not \['age', 'city'\]"),
         ({"columns": {"age": "Integer"}}, "Declare it as Integer, Real"),
         ({"columns": {"": Integer(0, 1)}}, "needs a name"),
         ({"columns": {"Age": Integer(0, 1), "age": Integer(0, 1)}}, "differ in capitals only"),

@@ -16,7 +16,7 @@ import pytest
 
 import discreet as dp
 from discreet.engines.postgres import Postgres
-from discreet.errors import DiscreetError, ParameterError, SealingFailed
+from discreet.errors import DiscreetError, LedgerMissing, LedgerTampered, ParameterError, SealingFailed
 from discreet.ledger import Ledger
 from discreet.postgres import Address, connected, execute, identifier, run
 from discreet.vault import database, joining, relations, sealing, trees
@@ -438,6 +438,27 @@ def test_a_vault_that_took_the_place_of_another_is_not_asked_in_its_name(
     for asking in (lambda: engine.rows, lambda: engine.run(count)):
         with pytest.raises(ParameterError, match="sealed anew meanwhile"):
             asking()
+
+
+def test_a_vault_is_not_asked_with_a_new_ledger_in_place_of_a_lost_one(
+    visits: Source, postgres_address: str
+) -> None:
+    with vault_at(postgres_address, visits) as vault:
+        vault.ask("select count(*) from visits", epsilon=1)
+        entries = identifier(Address.of(postgres_address).schema, "entries")
+        asked(postgres_address, f"DROP TABLE {entries} CASCADE")
+        functions = ("never_changed", "never_shortened", "only_continued")
+        for name in functions:
+            schema = Address.of(postgres_address).schema
+            asked(postgres_address, f"DROP FUNCTION {identifier(schema, f'entries_{name}')}")
+        with pytest.raises(LedgerMissing, match=r"is gone\. Restore it from a backup"):
+            dp.Vault(postgres_address)
+        new = Ledger.create(postgres_address, BUDGET)
+        with pytest.raises(LedgerTampered, match="is not its own"):
+            dp.Vault(postgres_address)
+        with pytest.raises(LedgerTampered, match="another ledger than the one that was opened"):
+            vault.ask("select count(*) from visits where age > 30", epsilon=1)
+        assert new.balance().charges == 0
 
 
 def test_a_dump_can_be_restored_and_is_guarded_as_before(

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, SealingFailed
 from discreet.vault.propose import propose, read_schema
 from discreet.vault.schema import Boolean, Category, Date, Datetime, Integer, Real, Text
 from discreet.vault.sources import Source
@@ -89,6 +89,19 @@ def test_of_a_csv_file_only_the_header_is_read(tmp_path: Path) -> None:
     assert '[columns.age]\ntype = "TODO"' in text
     assert '[columns."odd \\"name\\""]\ntype = "TODO"' in text
     assert str(SECRET) not in text
+
+
+@pytest.mark.parametrize("encoding", ["latin1", "utf-16"])
+def test_a_header_that_is_not_utf8_is_not_drafted(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "people.csv").write_bytes("näme,age\nx,3\n".encode(encoding))
+    with pytest.raises(SealingFailed, match=f"people.csv is not UTF-8: .*iconv -f {encoding} -t utf-8 people.csv"):
+        propose(tmp_path / "people.csv")
+
+
+def test_a_header_with_a_quote_that_stays_open_is_not_drafted(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text('name,"age\nx,3\n')
+    with pytest.raises(SealingFailed, match="a quote opens in the header"):
+        propose(tmp_path / "people.csv")
 
 
 def test_a_finished_schema_is_read(tmp_path: Path) -> None:

@@ -138,6 +138,8 @@ REFUSED = [
     ("how many people are there?", "", ""),
     ("select count(*) from people where", "no SQL", "line 1"),
     ("select 'open", "no SQL", ""),
+    ("select avg(`pay €`) from people", "no SQL", 'in double quotes here, not in backquotes: "pay €"'),
+    ("selct count(*) from people", "no SQL", "Did you mean select, not selct?"),
 ]
 
 

@@ -110,8 +110,21 @@ def test_a_column_that_means_nothing_is_refused_in_words(wrong: Any, says: str) 
 
 
 def test_outside_and_missing_are_named() -> None:
-    with pytest.raises(TypeError):
+    with pytest.raises(
+        TypeError, match=r"'missing' is one value too many \(say which it is: outside=…, missing=…\)"
+    ):
         Integer(0, 1, "missing")  # type: ignore[call-arg]
+
+
+def test_what_a_declaration_lacks_is_said_with_an_example() -> None:
+    with pytest.raises(
+        TypeError, match=r"^Real: it lacks step\. Declare it like dp\.Real\(0, 500_000, step=100\)\.$"
+    ):
+        Real(0, 1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^Integer: there is no 'step'"):
+        Integer(0, 1, step=1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^Date: lo is given twice"):
+        Date("2020-01-01", lo="2020-01-01")  # type: ignore[misc,call-arg]
 
 
 # Where values lie
@@ -173,6 +186,8 @@ def test_json_that_is_no_column_is_refused_in_words() -> None:
         ParameterError, match=r"integer columns are declared by lo, hi, outside, missing: .*'step'"
     ):
         from_json({"type": "integer", "lo": 0, "hi": 1, "step": 1})
+    with pytest.raises(ParameterError, match=r"declared by lo, hi, outside, missing: it lacks lo\.$"):
+        from_json({"type": "integer", "hi": 1})
 
 
 # Codes of values, literally

@@ -7,6 +7,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 from collections import Counter
 from datetime import UTC, date, datetime
@@ -28,6 +29,7 @@ from discreet.vault.description import UNIT
 from discreet.vault.schema import Boolean, Category, Column, Date, Datetime, Integer, Real, Text
 from discreet.vault.sealing import reseal, seal
 from discreet.vault.sources import Source
+from tests.ledger.processes import Tell, alone
 from tests.vault.sealed_tables import SOURCES, Bag, by_person, column, scratch, sealed, types
 
 COLUMNS: dict[str, Column] = {
@@ -322,7 +324,7 @@ def codes_of_csv(tmp_path: Path, text: bytes, **options: Any) -> list[Any]:
     return sorted(((row["c0"], row["c1"]) for row in sealed(tmp_path / "v")), key=str)
 
 
-def test_no_line_of_a_csv_file_makes_sealing_fail(tmp_path: Path) -> None:
+def test_rows_of_a_csv_file_that_are_too_short_too_long_or_oddly_quoted_are_read(tmp_path: Path) -> None:
     text = b'a,b\n1,x\n2\n3,y,z\nfour,"q""q"\n,\n5,"open\nquoted"\n6,un"quoted\n'
     assert codes_of_csv(tmp_path, text) == sorted(
         [(1, "x"), (2, None), (3, "y"), (None, 'q"q'), (None, None), (5, "open\nquoted"), (6, 'un"quoted')],
@@ -330,8 +332,94 @@ def test_no_line_of_a_csv_file_makes_sealing_fail(tmp_path: Path) -> None:
     )
 
 
-def test_a_line_that_is_no_text_is_left_out(tmp_path: Path) -> None:
-    assert codes_of_csv(tmp_path, b"a,b\n1,\xff\xfe\n2,x\n") == [(2, "x")]
+PIPE = b'5,"6"" pipe"\n'
+ROWS_OF_TEXT = b"".join(b"%d,x\n" % n for n in range(10, 40))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (b'1,x\n2,"oops\n' + ROWS_OF_TEXT, "a quote opens at line 3 and never closes"),
+        (
+            b'2,"oops\n' + ROWS_OF_TEXT + PIPE,
+            "a quote opens at line 2 and closes at line 33 with more text behind",
+        ),
+        (
+            b'2,"oops\n' + ROWS_OF_TEXT + b'3,"oops\n',
+            "opens at line 2 and closes at line 33 with more text behind",
+        ),
+        (b'1,"5" pipe"\n2,x\n', "opens at line 2 and closes there with more text behind"),
+        (b'2,"oops\n' + ROWS_OF_TEXT + b'3,12"\n', "opens at line 2 and closes at line 33, .*31 lines"),
+        (b'2,"oops\n3,x\n4,12"\n5,6" pipe\n', "opens at line 2 and closes at line 4, .*in the midst"),
+        (b'2,"oops\n3,",x"\n4,y\n', "opens at line 2 and closes at line 3, .*in the midst"),
+        (b'2,"' + b"x" * 2_100_000 + b"\n" * 5 + PIPE, "does not close within 2,000,000 bytes"),
+        (b'1,x,"q""q"\n6" pipe,y\n', "line 3 begins with a cell that has a quote in its midst"),
+        (b"1,x\r2,y\n3,z\n", r"line 2 has a lone \\r outside of quotes"),
+    ],
+)
+def test_a_text_that_may_have_swallowed_other_rows_is_refused_with_its_line(
+    tmp_path: Path, text: bytes, says: str
+) -> None:
+    with pytest.raises(SealingFailed, match=f"rows.csv: .*{says}"):
+        codes_of_csv(tmp_path, b"a,b\n" + text)
+    assert os.listdir(tmp_path) == ["rows.csv"]
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        (b'1,"Main St 5\nOslo, Norway"\r\n2,"a\rb\n,"\r\n', [(1, "Main St 5\nOslo, Norway"), (2, "a\rb\n,")]),
+        (b'"1" , "x"  \n2,  "y\n', [(1, "x"), (2, '  "y')]),
+        (b'1,""\n2,""""\n3,"",\n', [(1, None), (2, '"'), (3, None)]),
+        (b'1,"' + b"line, with, three, commas\n" * 20 + b'"\n', [(1, "line, with, three, commas\n" * 20)]),
+    ],
+)
+def test_cells_in_quotes_may_have_line_breaks_and_blanks_around(
+    tmp_path: Path, text: bytes, rows: list[Any]
+) -> None:
+    assert codes_of_csv(tmp_path, b"a,b\n" + text) == rows
+
+
+PIECES = st.lists(st.sampled_from(['"', '""', ",", " ", "a", "7", '",']), min_size=1, max_size=6).map("".join)
+TEXTS = st.lists(st.sampled_from(['"', ",", "\n", "\r", " ", "a", ',"']), min_size=1, max_size=3).map("".join)
+
+
+@settings(deadline=None, max_examples=5)
+@given(st.lists(TEXTS, min_size=1, max_size=5), PIECES, st.integers(0, 5))
+def test_one_line_of_a_csv_file_changes_no_other_row_or_is_refused(texts: list[str], odd: str, at: int) -> None:
+    lines = [f'{i},"{text.replace(chr(34), chr(34) * 2)}"\n' for i, text in enumerate(texts)]
+    before = Counter(enumerate(texts))
+    with scratch() as place:
+        try:
+            after = Counter(codes_of_csv(place, "".join(["a,b\n", *lines[:at], odd, "\n", *lines[at:]]).encode()))
+        except SealingFailed:
+            return
+    assert before <= after
+    assert (after - before).total() <= 1
+
+
+def test_a_column_of_one_has_a_row_for_each_line_however_it_ends(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_bytes(b"a\n1\r\n2\n3\r\n")
+    described = seal(tmp_path / "rows.csv", to=tmp_path / "v", person=None, columns={"a": Integer(0, 9)})
+    assert column(tmp_path / "v", described, "a") == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "a,b\n1,x\n2,Zürich\n".encode("latin1"),
+            r"line 3\. .*iconv -f latin1 -t utf-8 rows\.csv > utf8-rows\.csv",
+        ),
+        ("a,ü\n1,x\n".encode("latin1"), r"line 1\. .*iconv -f latin1"),
+        ("a,b\n1,x\n".encode("utf-16"), r"line 1\. .*iconv -f utf-16"),
+        ("a,b\n1,x\n".encode("utf-16-le"), r"line 1\. .*iconv -f utf-16"),
+        ("a,b\n1,ü".encode()[:-1], r"line 2\."),
+    ],
+)
+def test_a_file_that_is_not_utf8_is_refused_with_its_line(tmp_path: Path, text: bytes, says: str) -> None:
+    with pytest.raises(SealingFailed, match=f"rows.csv is not UTF-8: see {says}"):
+        codes_of_csv(tmp_path, text)
 
 
 @pytest.mark.parametrize("separator", [";", "\t", "|", ","])
@@ -349,8 +437,20 @@ def test_compressed_files_are_read(tmp_path: Path) -> None:
     import gzip
 
     (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(b"a\n1\n2\n"))
-    described = seal(tmp_path / "rows.csv.gz", to=tmp_path / "v", person=None, columns={"a": Integer(0, 9)})
-    assert column(tmp_path / "v", described, "a") == [1, 2]
+    with pa.output_stream(tmp_path / "rows.csv.zst", compression="zstd") as stream:
+        stream.write(b"a\n1\n2\n")
+    for ending in ("gz", "zst"):
+        file, vault = tmp_path / f"rows.csv.{ending}", tmp_path / ending
+        described = seal(file, to=vault, person=None, columns={"a": Integer(0, 9)})
+        assert column(vault, described, "a") == [1, 2]
+
+
+def test_a_compressed_file_that_is_cut_off_is_an_error_of_ours(tmp_path: Path) -> None:
+    import gzip
+
+    (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(b"a\n1\n2\n")[:-9])
+    with pytest.raises(SealingFailed, match=r"rows\.csv\.gz cannot be read"):
+        seal(tmp_path / "rows.csv.gz", to=tmp_path / "v", person=None, columns={"a": Integer(0, 9)})
 
 
 # What is refused
@@ -437,6 +537,28 @@ def test_an_existing_place_is_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "v").mkdir()
     with pytest.raises(ParameterError, match="never overwritten"):
         seal(table([]), to=tmp_path / "v", person=None, columns={"n": Integer(0, 9)})
+
+
+@pytest.mark.parametrize(("rights", "says"), [(0o555, "may not be written"), (0o444, "may not be entered")])
+def test_a_directory_that_may_not_be_used_is_named(rights: int, says: str) -> None:
+    def as_a_user(tell: Tell) -> None:
+        if os.geteuid() == 0:
+            os.setgid(65534)
+            os.setuid(65534)
+        with pytest.raises(ParameterError) as refused:
+            seal(pa.table({"n": [1]}), to=folder / "v", person=None, columns={"n": Integer(0, 9)})
+        tell(str(refused.value))
+
+    # Not pytest's own folder, which only root may enter.
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        folder.chmod(rights)
+        ended = alone(as_a_user)
+        folder.chmod(0o755)
+    assert ended.status == 0, ended
+    assert f"the directory {folder}" in ended.told[0]
+    assert says in ended.told[0]
+    assert "sealing-" not in ended.told[0]
 
 
 # On disk

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from discreet.ledger import Budget
 from discreet.vault import digits, show
 from discreet.vault.answer import Answer
 from discreet.vault.digits import Shown
+from discreet.vault.schema import Category, Column, Integer
+from discreet.vault.vault import Vault
 
 from .releases import answer, bill, by_city, label, release
 
@@ -184,6 +189,15 @@ def test_rich_shows_the_same_words(width: int) -> None:
 # -- pages ------------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def vault(tmp_path: Path) -> Iterator[Vault]:
+    rows = pyarrow.table({"who": [1, 2], "age": [30, 40], "sex": ["f", "m"]})
+    columns: dict[str, Column] = {"age": Integer(0, 110), "sex": Category(["f", "m", "a\x1bb", "<img src=x>"])}
+    where = tmp_path / "people.vault"
+    with Vault.seal(rows, to=where, name="people", person="who", columns=columns, budget=Budget(2)) as made:
+        yield made
+
+
 class Tags(HTMLParser):
     """Sees that every tag is closed, and collects what is written between."""
 
@@ -232,6 +246,34 @@ def test_everything_in_the_page_is_escaped() -> None:
     page = tags(made._repr_html_())
     assert "img" not in page.seen
     assert page.words.count(hostile) >= 6
+
+
+def test_a_vault_shows_its_columns_above_its_ledger(vault: Vault) -> None:
+    shown, page = str(vault), tags(vault._repr_html_())
+    assert "Description(" not in shown
+    for words in (shown, page.words):
+        said = [words.index(part) for part in ("people", "who", "whole numbers from 0 to 110", "the whole vault")]
+        assert said == sorted(said)
+    assert {"table", "style"} <= page.seen
+    assert "a\\x1bb" in shown  # a label of the second column
+    assert "img" not in page.seen
+    assert "<img src=x>" in page.words
+
+
+def test_a_preview_shows_widths_and_price_and_no_fractions(vault: Vault) -> None:
+    preview = vault.preview("select sex, count(*), avg(age) from people group by sex", epsilon="0.3")
+    question = "'select sex, count(*), avg(age) from people group by sex'"
+    assert repr(preview) == f"Preview({question}, ε = 0.3)"
+    assert str(preview).endswith("\nCost ε = 0.3.\nThere is enough left.")
+    page = tags(preview._repr_html_())
+    assert {"details", "code"} <= page.seen
+    assert "count(*)± " in page.words
+    assert "Cost ε = 0.3. There is enough left." in page.words
+
+
+@pytest.mark.parametrize(("groups", "size"), [(1, "1 aggregate in 1 group"), (3, "1 aggregate in 3 groups")])
+def test_one_is_not_many(groups: int, size: str) -> None:
+    assert size in repr(release({"n": list(range(groups))}, [answer("count(*)", [1.0] * groups, 1.0)]))
 
 
 # -- pictures ---------------------------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import warnings
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ import numpy as np
 import pyarrow
 import pytest
 
-from discreet.errors import BudgetExceeded, DatabaseUnavailable, ParameterError, QuestionRefused
+from discreet.errors import BudgetExceeded, DatabaseUnavailable, DiscreetError, ParameterError, QuestionRefused
 from discreet.ledger import Budget
 from discreet.vault.schema import Category, Column, Integer, Real, Text
 from discreet.vault.sources import Source
@@ -204,6 +206,7 @@ def test_words_that_few_persons_share_are_not_named(tmp_path: Path) -> None:
 def test_new_rows_are_another_question_under_the_same_ledger(vault: Vault) -> None:
     vault.ask("select count(*) from people", epsilon=1)
     vault.reseal(pyarrow.table(ROWS).slice(0, 300))
+    (Path(vault.place) / "rows.duckdb").unlink()  # those of the old version are not needed
     assert not vault.ask("select count(*) from people", epsilon=1).free
     assert vault.ledger.balance().spent.epsilon == 2
     with Vault(vault.place) as other:
@@ -408,6 +411,62 @@ def test_a_description_that_its_rows_were_not_sealed_with_is_not_believed(vault:
     with pytest.raises(ParameterError, match="not the one that its rows were sealed with"):
         Vault(vault.place).ask("select count(*) from people", epsilon=1)
     assert vault.ledger.balance().charges == 0
+
+
+@pytest.mark.parametrize("harm", [Path.unlink, lambda path: os.truncate(path, 100)])
+def test_rows_that_are_lost_or_damaged_are_told_with_the_way_out_and_cost_nothing(
+    vault: Vault, harm: Callable[[Path], None]
+) -> None:
+    harm(Path(vault.place) / "rows.duckdb")
+    with pytest.raises(
+        DiscreetError, match=r"estore the file from a copy.* or seal the rows again: vault\.reseal"
+    ):
+        vault.ask("select count(*) from people", epsilon=1)
+    assert vault.ledger.balance().charges == 0
+    vault.reseal(pyarrow.table(ROWS))
+    assert vault.ask("select count(*) from people", epsilon=1).value is not None
+
+
+@pytest.mark.parametrize("budget", [Budget(0), Budget(0, "1e-9")])
+def test_a_vault_that_could_never_be_asked_is_not_made(tmp_path: Path, budget: Budget) -> None:
+    with pytest.raises(ParameterError, match=r"nothing can ever be asked.*Budget\(epsilon=2"):
+        Vault.seal(
+            pyarrow.table({"n": [1]}), to=tmp_path / "v", person=None, columns={"n": Integer(0, 9)}, budget=budget
+        )
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_no_declared_value_meets_is_refused_before_it_costs(vault: Vault) -> None:
+    for condition in (
+        "age > 110",
+        "age < 0",
+        "pay >= 20 and pay > 100000.5",
+        "age > 60 and age < 50",
+        "age = 1.5",
+    ):
+        for asking in (vault.preview, vault.ask):
+            with pytest.raises(
+                QuestionRefused, match=r"no row can meet the condition: (age|pay) holds .* from 0 to 1"
+            ):
+                asking(f"select count(*) from people where {condition}", epsilon=1)
+    assert vault.ledger.balance().charges == 0
+    for condition in ("age > 109", "age > 110 or city = 'Oslo'", "age <= 200", "not age > 110"):
+        assert vault.preview(f"select count(*) from people where {condition}", epsilon=1).affordable
+
+
+def test_a_float_is_warned_of_once_and_where_it_was_written(tmp_path: Path) -> None:
+    vault = sealed(tmp_path, Budget(10, "1e-6"))
+    text = "select word, count(*) from people group by word"
+    for asking in (vault.ask, vault.preview):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            asking(text, epsilon=0.3, delta=1e-9)
+        assert [str(one.message).partition("=")[0] for one in caught] == ["epsilon", "delta"]
+        assert {one.filename for one in caught} == {__file__}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        vault.over_bound(epsilon=0.3)
+    assert [one.filename for one in caught] == [__file__]
 
 
 def test_an_engine_without_enough_memory_says_nothing_of_rows_and_keeps_the_charge(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def ask(
 ) -> None:
     """Answer a question with error bars, and charge it. The same question again is free.
 
-    Say what to spend or how wide the answer may be, not both. In a vault with a δ the ε of questions does not
+    Say what to spend or how wide the answer may be. In a vault with a δ the ε of questions does not
     add up to that of the budget: each adds ρ = ε²/2. The largest that still fits is in discreet ledger VAULT.
 
     [bold]Examples[/bold]
@@ -79,8 +79,8 @@ def ask(
       ± 200 at 95 %: finds the cheapest ε
 
     [cyan]discreet ask people.vault "select avg(income) from people" --within 5% --json[/cyan]
-      found step by step, each twice as dear as the one before; they may take nearly all that is left, and no more
-      than the account of --analyst has: see discreet budget
+      found step by step, each twice as dear as the one before; they may take nearly all that is left, or with
+      --epsilon 0.5 beside it no more than that
 
     [cyan]discreet ask "postgresql://host/database#people" "select count(*) from people" --epsilon 0.1[/cyan]
       a vault in a database; the password is better left to PGPASSWORD or ~/.pgpass
@@ -162,10 +162,11 @@ def _read(question: str) -> str:
 
 
 def _price(epsilon: str | None, within: list[str] | None, confidence: str, delta: str | None) -> dict[str, Any]:
-    if (epsilon is None) is (not within):
+    widths = [_width(written) for written in within or []]
+    relative = any(width.endswith("%") for _, width in widths)
+    if (epsilon is None) is (not within) and not relative:
         both = "Say one of the two" if within else "Say what to spend or how wide the answer may be"
         raise DiscreetError(f"{both}: --epsilon 0.1, or --within 200, or --within 5%")
-    widths = [_width(written) for written in within or []]
     named = {name: width for name, width in widths if name}
     if len(widths) > 1 and len(named) < len(widths):
         raise DiscreetError(

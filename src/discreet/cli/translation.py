@@ -16,9 +16,6 @@ _PHRASES = {
     r"Rename one: Source\(…, rename=\{[^{}]*\}\)": "Rename one where it comes from",
     r'Source\(spark, table="([^"]*)"\), or seal spark\.table\(…\)': r"spark:\1",
     r'columns=\{"age": dp\.Integer\(0, 110\)\}': "[columns.age] in the schema",
-    r"such as within=\"5%\", which is found step by step\.": "such as --within 5%, which is found step by step: "
-    "each is twice as dear as the one before, and they may take nearly all that is left. What an account of its "
-    "own has is the most they take: discreet budget VAULT --allot --analyst ana --epsilon 0.1, and --analyst ana.",
     r": Vault\.seal\(pandas\.read_csv\(.*?\), …\)": ", written to a Parquet file",
     r"rows=(?=, )": "--rows",
     r", threads=\w+": "",

@@ -58,7 +58,10 @@ class DuckDB:
     ):
         self._path, self._memory, self._threads = Path(path).absolute(), memory, threads
         if not self._path.is_file():
-            raise ParameterError(f"there are no sealed rows at {self._path}.")
+            raise ParameterError(
+                f"there are no sealed rows at {self._path}. Restore the file from a copy, or seal the rows again: "
+                "vault.reseal(source)."
+            )
         self.rows = Rows('sealed."rows"', "duckdb", limits or {})
         self._instance: DuckDBPyConnection | None = None
         self._worker: ThreadPoolExecutor | None = None
@@ -162,7 +165,8 @@ class DuckDB:
         instance.close()
         raise DatabaseUnavailable(
             f"DuckDB cannot open the sealed rows at {self._path} ({kind}): another process writes them, the file "
-            "is damaged, or memory is too small. Wait for it, restore the file from a copy, or give more memory."
+            "is damaged, or memory is too small. Wait for it, restore the file from a copy, give more memory, or "
+            "seal the rows again: vault.reseal(source)."
         )
 
     def _attach(self, instance: DuckDBPyConnection) -> None:

@@ -39,7 +39,7 @@ class Budget:
     0.0541...
     """
 
-    epsilon: Exactly = Exactly(floats="warn")
+    epsilon: Exactly = Exactly(floats="warn", example='Budget(epsilon=2, delta="1e-9")')
     delta: Exactly = Exactly(default=0, most=1, floats="warn")
 
     def __post_init__(self) -> None:

@@ -96,8 +96,8 @@ class Ledger:
         with store.read() as rows:
             opening, last = rows.get(1), rows.last()  # each is checked against its predecessor
         if opening is None or last is None or opening.kind != "opening":
-            raise LedgerTampered(f"The ledger {store.name} has lost its first entry.")
-        self._strict = bool(opening.content["strict"])
+            raise LedgerTampered(f"The ledger {store.name} has lost its first entry. Restore it from a backup.")
+        self._strict, self._first = bool(opening.content["strict"]), opening.head
 
     @classmethod
     def create(
@@ -118,16 +118,7 @@ class Ledger:
         names an analyst, and every analyst and purpose that is named needs an account.
         """
         store = _store(place, timeout)
-        _expect_budget(budget)
-        moment = (clock or (lambda: datetime.now(UTC)))()
-        whole = Balance(Account()).granted(budget)
-        content = {
-            "identity": secrets.token_hex(16),  # so that two ledgers never have the same head
-            "strict": bool(strict),
-            **_who(Account()),
-            "after": _after([whole]),
-        }
-        store.create(sealed(ORIGIN, 1, stamp(moment), "opening", content))
+        store.create(first_entry(budget, strict=strict, clock=clock))
         return cls(store, clock=clock)
 
     @classmethod
@@ -139,6 +130,11 @@ class Ledger:
     def strict(self) -> bool:
         """Whether only accounts with a budget of their own may spend."""
         return self._strict
+
+    @property
+    def first(self) -> Head:
+        """Number and hash of the first entry, which no other ledger has: a vault knows its own by it."""
+        return self._first
 
     # -- what the curator does --------------------------------------------------------------------------------
 
@@ -293,6 +289,11 @@ class Ledger:
         last = last or rows.last()
         if last is None:
             raise LedgerTampered(f"The ledger {self._store.name} has lost its entries.")
+        if rows.first != self._first.hash:  # a charge to it would not be found again in the right one
+            raise LedgerTampered(
+                f"At {self._store.name} is another ledger than the one that was opened: somebody has replaced it. "
+                "Restore the right one from a backup."
+            )
         entry = sealed(last.hash, last.number + 1, stamp(self._clock()), kind, content)
         rows.append(entry)
         return entry
@@ -321,6 +322,19 @@ class Ledger:
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("A ledger is not copied or pickled: open it where it is needed, Ledger.open(path).")
+
+
+def first_entry(budget: Budget, *, strict: bool = False, clock: Clock | None = None) -> Entry:
+    """Return the entry that a new ledger begins with. No two are the same."""
+    _expect_budget(budget)
+    moment = (clock or (lambda: datetime.now(UTC)))()
+    content = {
+        "identity": secrets.token_hex(16),  # so that two ledgers never have the same head
+        "strict": bool(strict),
+        **_who(Account()),
+        "after": _after([Balance(Account()).granted(budget)]),
+    }
+    return sealed(ORIGIN, 1, stamp(moment), "opening", content)
 
 
 def _store(place: Place, timeout: float) -> Store:

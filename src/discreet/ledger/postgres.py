@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from discreet.errors import DatabaseUnavailable, LedgerTampered, LedgerUnavailable
+from discreet.errors import DatabaseUnavailable, LedgerMissing, LedgerTampered, LedgerUnavailable
 from discreet.ledger.entry import Entry
 from discreet.ledger.store import SCHEMA, Rows
 from discreet.postgres import (
@@ -219,12 +219,10 @@ class PostgresStore:
             case [(False,)]:
                 return LedgerUnavailable(f"The ledger {self.name} {self._forbidden('no USAGE on its schema')}")
             case _:
-                return LedgerUnavailable(
-                    f"{self.name} is no ledger, but another table called entries. {_MAKE_ONE}"
-                )
+                return LedgerMissing(f"{self.name} is no ledger, but another table called entries. {_MAKE_ONE}")
 
-    def _absent(self) -> LedgerUnavailable:
-        return LedgerUnavailable(f"There is no ledger at {self.name}. {_MAKE_ONE}")
+    def _absent(self) -> LedgerMissing:
+        return LedgerMissing(f"There is no ledger at {self.name}. {_MAKE_ONE}")
 
     def _occupied(self) -> LedgerUnavailable:
         return LedgerUnavailable(

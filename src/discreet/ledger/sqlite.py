@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from discreet.errors import LedgerTampered, LedgerUnavailable
+from discreet.errors import LedgerMissing, LedgerTampered, LedgerUnavailable
 from discreet.ledger.connections import Connection, Connections
 from discreet.ledger.entry import Entry
 from discreet.ledger.store import SCHEMA, Rows
@@ -131,7 +131,7 @@ class SQLiteStore:
         with self._transaction(begin) as connection:
             application, version = (_pragma(connection, name) for name in ("application_id", "user_version"))
             if application != _APPLICATION:
-                raise LedgerUnavailable(f"{self.name} is no ledger. {_MAKE_ONE}")
+                raise LedgerMissing(f"{self.name} is no ledger. {_MAKE_ONE}")
             if version > SCHEMA:
                 raise LedgerUnavailable(
                     f"The ledger {self.name} was written by a newer Discreet: its layout is {version}, "
@@ -206,10 +206,10 @@ class SQLiteStore:
                 text = "could not grow: the disk is full. Nothing was written; make room and ask again."
             case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_AUTH:
                 if not self._path.exists():
-                    return LedgerUnavailable(f"There is no ledger at {self.name}. {_MAKE_ONE}")
+                    return LedgerMissing(f"There is no ledger at {self.name}. {_MAKE_ONE}")
                 text = "cannot be opened. Change its permissions, or ask who owns it."
             case sqlite3.SQLITE_NOTADB:
-                text = "is no ledger but another kind of file. Choose another path."
+                return LedgerMissing(f"{self.name} is no ledger but another kind of file. Choose another path.")
             case sqlite3.SQLITE_CORRUPT:
                 return LedgerTampered(f"The ledger {self.name} is damaged ({error}). Restore it from a backup.")
             case _:

@@ -21,17 +21,19 @@ Execute: TypeAlias = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
 """Runs a statement with `?` for parameters, and returns its rows."""
 
 _SELECT = """
-    SELECT e.number, e.time, e.kind, e.body, e.hash, e.analyst, e.purpose, e.question, e.charge, p.hash
+    SELECT e.number, e.time, e.kind, e.body, e.hash, e.analyst, e.purpose, e.question, e.charge, p.hash,
+        (SELECT hash FROM entries WHERE number = 1)
     FROM entries e LEFT JOIN entries p ON p.number = e.number - 1
 """
 _PAGE = 500  # entries read at a time
 
 
 class Rows:
-    """The entries, as seen inside one transaction."""
+    """The entries, as seen inside one transaction. `first` is the hash of entry 1, once any entry was read."""
 
     def __init__(self, execute: Execute):
         self._execute = execute
+        self.first: str | None = None
 
     def last(self) -> Entry | None:
         """Return the newest entry."""
@@ -89,6 +91,8 @@ class Rows:
 
     def _all(self, clause: str, *parameters: object) -> list[Entry]:
         rows = self._execute(_SELECT + clause, parameters)
+        if rows:
+            self.first = rows[0][10]
         return [checked(Entry(*row[:5]), ORIGIN if row[0] == 1 else row[9], Keys(*row[5:9])) for row in rows]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from discreet.errors import ParameterError, QuestionRefused
 from discreet.mechanisms import tails
 from discreet.rational import Rational, positive, rational
+from discreet.vault import declared
 from discreet.vault import within as widths
 from discreet.vault.description import Description
 from discreet.vault.question import Question
@@ -35,7 +36,26 @@ def parsed(question: Any, description: Description) -> Question:
     names = [*(key.name for key in asked.keys), *(aggregate.name for aggregate in asked.aggregates)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise QuestionRefused(f"{', '.join(twice)} is the name of two columns. Rename one: … as another.")
+    _refuse_impossible(asked, description)
     return asked
+
+
+def _refuse_impossible(asked: Question, description: Description) -> None:
+    """Refuse what nobody can meet by the declared bounds: these are public, and noise around 0 is not worth it."""
+    from discreet.vault import attainable, trees
+    from discreet.vault.scope import column_term
+
+    read = set() if asked.where is None else trees.columns_of(asked.where)
+    for name, column in description.columns.items():
+        sealed = description.sealed_name(name)
+        if sealed not in read:
+            continue
+        left = attainable.narrowed(sealed, column_term(sealed, column), asked.where)
+        if left.low > left.high:
+            raise QuestionRefused(
+                f"no row can meet the condition: {name} holds {declared.domain(column)}. So its count is 0, by "
+                "what is declared and public. Ask within these bounds."
+            )
 
 
 def text(description: Description, price: str) -> str:

@@ -99,7 +99,8 @@ def _needed(formula: Formula, width: Fraction, setting: Setting) -> dict[Measure
         raise QuestionRefused(
             f"How wide the interval of {formula.aggregate.name} is depends on how many rows there are, which is "
             'private, so no epsilon can be named for it in advance. Ask with epsilon="0.1", or with a relative '
-            'width, such as within="5%", which is found step by step.'
+            'width, which is found step by step, each twice as dear as the one before: within="5%", and beside it '
+            'epsilon="0.5", the most that all steps may cost.'
         )
 
     def parts(epsilon: Fraction) -> dict[Measure, Fraction]:

@@ -57,8 +57,14 @@ class Description:
     sealed_at: str = ""
     sources: tuple[str, ...] = ()
     joins: tuple[str, ...] = field(default=())
+    ledger: str = ""  # the hash of the first entry of the ledger that it was sealed with, and is asked with
 
     def __post_init__(self) -> None:
+        if not isinstance(self.columns, Mapping):
+            raise ParameterError(
+                f'columns says of each column what it holds: columns={{"age": dp.Integer(0, 110)}}, '
+                f"not {self.columns!r}."
+            )
         object.__setattr__(self, "columns", dict(self.columns))
         object.__setattr__(self, "rows_per_person", whole(self.rows_per_person, "rows_per_person"))
         object.__setattr__(self, "version", whole(self.version, "version"))
@@ -95,13 +101,14 @@ class Description:
 
     @property
     def mark(self) -> str:
-        """A digest of what bounds the sealed rows and of when they were, kept beside them.
+        """A digest of what bounds the sealed rows, of when they were sealed and of their ledger, kept beside them.
 
         They go with no other description, and not with one of the same bounds from another sealing either.
         """
         bounds = [self.version, self.sealed_at, self.person, self.rows_per_person]
         columns = [[name, column.as_json()] for name, column in self.columns.items()]
-        written = json.dumps([*bounds, columns], ensure_ascii=False)
+        bound = [self.ledger] if self.ledger else []
+        written = json.dumps([*bounds, columns, *bound], ensure_ascii=False)
         return hashlib.sha256(written.encode()).hexdigest()
 
     def sealed_name(self, column: str) -> str:
@@ -122,8 +129,19 @@ class Description:
             "rows_per_person": self.rows_per_person,
             "sources": list(self.sources),
             "joins": list(self.joins),
+            **({"ledger": self.ledger} if self.ledger else {}),
             "columns": columns,
         }
+
+    def __str__(self) -> str:
+        from discreet.vault import overview
+
+        return overview.text(self)
+
+    def _repr_html_(self) -> str:
+        from discreet.vault import overview, show
+
+        return show.framed(overview.page(self))
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Description:
@@ -145,9 +163,7 @@ def read(vault: str | Path) -> Description:
         with open(path, "rb") as file:
             found = copy(_parsed(file.read()))
     except FileNotFoundError:
-        raise ParameterError(
-            f"there is no vault at {vault}. Make one with Vault.seal(…, to={str(vault)!r})."
-        ) from None
+        raise _absent(Path(vault)) from None
     except NotADirectoryError:
         raise ParameterError(
             f"{vault} is a file, and a vault is a directory. Give the one that holds {FILE}, or make one with "
@@ -166,6 +182,17 @@ def read(vault: str | Path) -> Description:
         raise ParameterError(f"{path} is damaged ({type(wrong).__name__}). Restore it from a copy.") from None
     object.__setattr__(found, "columns", dict(found.columns))  # a dictionary of the reader's own
     return found
+
+
+def _absent(vault: Path) -> ParameterError:
+    """What to say of a directory without a description: it is no vault, or one that has lost it."""
+    left = sorted(path.name for pattern in ("rows*.duckdb", "ledger.sqlite") for path in vault.glob(pattern))
+    if left:
+        return ParameterError(
+            f"{FILE} is missing in {vault}, which has {', '.join(left)}. Restore it from a backup: nothing else "
+            "knows what the columns mean."
+        )
+    return ParameterError(f"there is no vault at {vault}. Make one with Vault.seal(…, to={str(vault)!r}).")
 
 
 @lru_cache(maxsize=16)  # by all of its bytes, which are read every time: no change can be missed

@@ -16,8 +16,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import ParameterError
 from discreet.ledger import Budget, Ledger
+from discreet.ledger.ledger import first_entry
+from discreet.ledger.sqlite import SQLiteStore
 from discreet.postgres import check_path, is_address
 from discreet.vault import description as descriptions
+from discreet.vault.belonging import own
 from discreet.vault.description import Description
 
 if TYPE_CHECKING:
@@ -41,7 +44,7 @@ class Place(Protocol):
         ...
 
     def ledger(self) -> Ledger:
-        """Open its ledger."""
+        """Open its ledger: the one that it was sealed with."""
         ...
 
     def engine(self, description: Description) -> Engine:
@@ -78,8 +81,8 @@ class Directory:
         return descriptions.read(self.path)
 
     def ledger(self) -> Ledger:
-        """Open ledger.sqlite."""
-        return Ledger.open(self.path / LEDGER)
+        """Open ledger.sqlite, and no other ledger of that name."""
+        return own(lambda: Ledger.open(self.path / LEDGER), self.description(), self.words)
 
     def engine(self, description: Description) -> Engine:
         """Open the file of the rows, or their table."""
@@ -128,6 +131,12 @@ def seal(
     **declared: Any,
 ) -> None:
     """Seal a table into a new place, with its ledger."""
+    opening = first_entry(budget, strict=strict)  # at once: it refuses what is no budget
+    if not budget.epsilon:
+        raise ParameterError(
+            f"with a budget of {budget} nothing can ever be asked. Give the vault one that is spent over its "
+            'whole life, such as Budget(epsilon=2, delta="1e-9").'
+        )
     if isinstance(to, str) and is_address(to):
         from discreet.vault import postgres
 
@@ -137,17 +146,19 @@ def seal(
     check_path(to)
 
     def furnish(place: Path) -> None:
-        Ledger.create(place / LEDGER, budget, strict=strict).close()
+        store = SQLiteStore(place / LEDGER)
+        store.create(opening)
+        store.close()
 
     if rows is not None:
         from discreet.vault import spark
 
         _refuse({"memory": memory}, "rows that stay in Spark use its memory")
-        spark.seal(source, to=to, rows=rows, furnish=furnish, **declared)
+        spark.seal(source, to=to, rows=rows, ledger=opening.hash, furnish=furnish, **declared)
     else:
         from discreet.vault import sealing
 
-        sealing.seal(source, to=to, memory=memory, furnish=furnish, **declared)
+        sealing.seal(source, to=to, memory=memory, ledger=opening.hash, furnish=furnish, **declared)
 
 
 def marked(place: Place, description: Description) -> Engine:

@@ -21,9 +21,11 @@ from typing import TYPE_CHECKING, Any
 from discreet.engines.postgres import Postgres
 from discreet.errors import DatabaseUnavailable, ParameterError
 from discreet.ledger import Budget, Ledger
+from discreet.ledger.ledger import first_entry
 from discreet.ledger.postgres import PostgresStore
 from discreet.postgres import Address, connected, execute, from_driver, identifier, run, sqlstate
 from discreet.vault import joining, relations
+from discreet.vault.belonging import own
 from discreet.vault.database import LOOKING, Database, make_private, pass_on
 from discreet.vault.description import Description
 from discreet.vault.sealing import fill, now, renewed
@@ -65,8 +67,8 @@ class Schema:
             return _newest(connection, self._address)
 
     def ledger(self) -> Ledger:
-        """Open the ledger of the schema."""
-        return Ledger.open(self._where)
+        """Open the ledger of the schema, and no other one that is there."""
+        return own(lambda: Ledger.open(self._where), self.description(), self.words)
 
     def engine(self, description: Description) -> Postgres:
         """Open the rows of this description."""
@@ -106,7 +108,7 @@ def seal(
     progress: Progress | None = None,
 ) -> Description:
     """Seal tables of a database into a schema of the same database, with a ledger."""
-    address = Address.of(to)
+    address, opening = Address.of(to), first_entry(budget, strict=strict)
     description = Description(
         name=name if name is not None else address.schema,
         columns=columns,
@@ -116,6 +118,7 @@ def seal(
         sealed_at=now(),
         sources=(Source.of(source).words,),
         joins=joining.words(tables, lookups, person),
+        ledger=opening.hash,
     )
     with _in_words(address), connected(address, _SEALING) as connection:
         _check_free(connection, address)
@@ -126,7 +129,7 @@ def seal(
         run(connection, _DESCRIPTION.format(table=table))
         make_private(connection, table)
         _sealed(connection, address, description, source, tables, lookups, progress)
-        Ledger.create(PostgresStore(address, within=connection), budget, strict=strict)
+        PostgresStore(address, within=connection).create(opening)
     return description
 
 

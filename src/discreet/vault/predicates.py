@@ -17,6 +17,7 @@ from datetime import date, datetime
 from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any
+from unicodedata import normalize
 
 from sqlglot.expressions import Expression
 
@@ -209,7 +210,20 @@ def _place(term: Term, value: Any) -> int:
     shown = [str(label) for label in labels]
     near = get_close_matches(str(value), shown, n=3, cutoff=0.5)
     hint = f"Did you mean {' or '.join(map(_quoted, near))}?" if near else _listed(shown)
-    raise QuestionRefused(f"{_shown(value)} is not in the declared list. {hint}")
+    raise QuestionRefused(f"{_shown(value)} is not in the declared list. {_alike(str(value), shown) or hint}")
+
+
+def _alike(written: str, labels: Sequence[str]) -> str:
+    """What to say of a value that looks like one of the list, and is another by its code points."""
+    for label in labels:
+        if normalize("NFC", label) == normalize("NFC", written):
+            return (
+                f"Did you mean {_quoted(label)}? It looks the same and has other code points, as ü may be one "
+                "letter, or u with dots after it. Copy it from the list."
+            )
+        if label.split() == written.split():
+            return f"Did you mean {_quoted(label)}? Only blanks differ."
+    return ""
 
 
 def _like_label(term: Term, value: Any) -> Any:

@@ -1,10 +1,14 @@
-"""What a question would cost, and how wide its answer would be. Tested in tests/vault/test_vault.py."""
+"""What a question would cost, and how wide its answer would be.
+
+Tested in tests/vault/test_vault.py and, to the eye, in tests/vault/test_show.py.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 
-from discreet.ledger import Cost
+from discreet.ledger import Cost, words
 from discreet.vault.wording import Expected
 
 
@@ -19,13 +23,38 @@ class Preview:
     affordable: bool
     recorded: bool
     """Whether the same question was answered already: then it is free."""
+    unit: str = "ε"
+    """What the ledger adds up: ε, or ρ where its budget has a δ."""
+
+    @property
+    def price(self) -> str:
+        """What it would cost, in the amount that the ledger adds up."""
+        pure = self.cost.epsilon if self.unit == "ε" else None
+        amount = f"ρ = {words.spent(self.cost.rho)}" if pure is None else f"ε = {words.spent(pure)}"
+        return f"{amount} and δ = {words.spent(self.cost.delta)}" if self.cost.delta else amount
+
+    def __repr__(self) -> str:
+        price = "answered before: free" if self.recorded else self.price
+        return f"Preview({self.question[:60]!r}, {price})"
 
     def __str__(self) -> str:
-        verdict = (
-            "Answered before: free."
-            if self.recorded
-            else "There is enough left."
-            if self.affordable
-            else "There is not enough left."
+        return "\n".join([self.plan, *self._verdict])
+
+    def _repr_html_(self) -> str:
+        from discreet.vault.show import framed
+
+        widths = "".join(
+            f"<dt>{escape(number.name)}</dt><dd>{escape(number.words.removeprefix(f'{number.name}: '))}</dd>"
+            for number in self.expected
         )
-        return f"{self.plan}\n{verdict}"
+        plan = "".join(f"<p>{escape(line)}</p>" for line in self.plan.splitlines())
+        return framed(
+            f"<p><code>{escape(self.question)}</code></p><dl>{widths}</dl><p>{escape(' '.join(self._verdict))}</p>"
+            f"<details><summary>Plan</summary>{plan}</details>"
+        )
+
+    @property
+    def _verdict(self) -> list[str]:
+        if self.recorded:
+            return ["Answered before: free."]
+        return [f"Cost {self.price}.", "There is enough left." if self.affordable else "There is not enough left."]

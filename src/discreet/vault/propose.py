@@ -60,7 +60,7 @@ def propose(source: Any) -> str:
 
     given = Source.of(source)
     with duckdb.connect() as connection:
-        types = opened(connection, given, None, "source").types
+        types = opened(connection, given, None, "source", rows=False).types
     untyped = given.is_text
     drafts = [_draft(name, "" if untyped else kind) for name, kind in types.items()]
     return "\n".join([_HEAD.format(words=given.words, open=OPEN), *drafts])

@@ -133,10 +133,14 @@ class Release:
         if len(self.aggregates) != 1 or self.groups != 1:
             names = ", ".join(f"release[{answer.name!r}].values" for answer in self.aggregates)
             raise ParameterError(
-                f"This release has {len(self.aggregates)} aggregates in {self.groups:,} groups, not one number. "
-                f"Take {names}, or release.to_pandas()."
+                f"This release has {self._size}, not one number. Take {names}, or release.to_pandas()."
             )
         return self.aggregates[0]
+
+    @property
+    def _size(self) -> str:
+        numbers, groups = len(self.aggregates), self.groups
+        return f"{numbers} aggregate{'' if numbers == 1 else 's'} in {groups:,} group{'' if groups == 1 else 's'}"
 
     # -- facts ------------------------------------------------------------------------------------------------
 
@@ -225,8 +229,7 @@ class Release:
         return show.picture(self)
 
     def __repr__(self) -> str:
-        size = f"{len(self.aggregates)} aggregates in {self.groups:,} groups"
-        return f"Release({self.question[:60]!r}, {size}, {self.cost.spent})"
+        return f"Release({self.question[:60]!r}, {self._size}, {self.cost.spent})"
 
     def __str__(self) -> str:
         from discreet.vault import show

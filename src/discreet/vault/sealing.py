@@ -53,12 +53,14 @@ def seal(
     memory: str | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    ledger: str = "",
     furnish: Callable[[Path], None] | None = None,
 ) -> Description:
     """Seal a table into a new directory, and return its public description.
 
     `source` has the rows; `tables` hold more about the same persons, and `lookups` are public tables by the column
-    they go by. `furnish` is called with the directory before it takes its place, to put a ledger there.
+    they go by. `furnish` is called with the directory before it takes its place, to put the ledger there whose
+    first entry has the hash `ledger`.
 
     >>> import tempfile, pyarrow
     >>> from discreet.vault.schema import Integer
@@ -77,6 +79,7 @@ def seal(
         sealed_at=now(),
         sources=(Source.of(source).words,),
         joins=joining.words(tables, lookups, person),
+        ledger=ledger,
     )
     check_free(target)
     with workplace(target.parent, target.name) as place:
@@ -101,7 +104,9 @@ def reseal(
     """Give an existing vault a new version of its rows, under the same ledger.
 
     Columns and rows_per_person stay as they are unless given. Whoever asks meanwhile sees the old version or the
-    new one, whole. The file of the old version stays, for those who have it open.
+    new one, whole. The file of the old version stays, for questions that are on their way and oracles that are
+    open: they were planned for it. Later ones never read it, and recorded answers do not need it, so it may be
+    deleted when those are done.
     """
     vault = Path(to).absolute()
     old = descriptions.read(vault)
@@ -212,9 +217,16 @@ def _spotted(weighed: str, codes: Sequence[str], allowed: int, words: Dialect) -
 
 def check_free(target: Path) -> None:
     """Refuse a place that is taken, or that cannot be."""
-    if not target.parent.is_dir():
+    try:
+        there, taken = target.parent.is_dir(), target.exists()
+    except PermissionError:
+        raise ParameterError(
+            f"the directory {target.parent} may not be entered by whoever runs this. Its owner can give the right "
+            "to. Or seal to a directory of your own."
+        ) from None
+    if not there:
         raise ParameterError(f"there is no directory {target.parent}. Make it first, or seal to another place.")
-    if target.exists():
+    if taken:
         raise ParameterError(
             f"{target} exists, and a vault is never overwritten: its ledger knows what has been spent. "
             "Seal to another place, or give this vault new rows with reseal(source, to=…)."

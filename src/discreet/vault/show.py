@@ -158,9 +158,18 @@ def _blocks(columns: list[Column], width: int) -> list[list[str]]:
 
 def _left(column: Column, longest: int) -> list[str]:
     """The lines of a column of keys, the heading first, all of one width."""
-    texts = [_cut(words, longest) for words in (column.name, *(cell.value for cell in column.cells))]
-    widest = max(map(_width, texts))
-    return [text + " " * (widest - _width(text)) for text in texts]
+    return aligned([column.name, *(cell.value for cell in column.cells)], longest)
+
+
+def aligned(texts: Sequence[str], longest: int) -> list[str]:
+    """Return texts that a terminal shows as they are, flush left and all of one width; longer ones are cut.
+
+    >>> aligned(["Oslo", "Kristiansand"], 8)
+    ['Oslo    ', 'Kristia…']
+    """
+    shown = [_cut(words, longest) for words in texts]
+    widest = max(map(_width, shown))
+    return [text + " " * (widest - _width(text)) for text in shown]
 
 
 def _numbers(column: Column, longest: int) -> list[str]:
@@ -225,12 +234,17 @@ def page(release: Release) -> str:
         f'<p class="{"test" if remark == TEST_BITS else "soft"}">{escape(remark)}</p>'
         for remark in remarks(release)
     )
-    return (
-        f'{_STYLE}<div class="discreet"><p><code>{escape(release.question)}</code></p>'
+    return framed(
+        f"<p><code>{escape(release.question)}</code></p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         f"{said}<p>{escape(cost(release))}</p>"
-        f"<details><summary>Label</summary>{release.label.as_html()}</details></div>"
+        f"<details><summary>Label</summary>{release.label.as_html()}</details>"
     )
+
+
+def framed(inner: str) -> str:
+    """Return what a notebook shows of anything: HTML, already escaped, in the look of a release."""
+    return f'{_STYLE}<div class="discreet">{inner}</div>'
 
 
 def _cell(column: Column, cell: Shown) -> str:

@@ -1,4 +1,4 @@
-"""Where rows come from, and how they are read so that no row can make the reading fail.
+"""Where rows come from, and how they are read so that no row decides about another.
 
     "people.parquet"   "part-*.parquet"   ["2023.csv", "2024.csv"]      files, globs, lists of them
     Source("store.duckdb", table="people")                              a table of a DuckDB file
@@ -7,20 +7,18 @@
     a pyarrow Table or RecordBatchReader, a pandas or polars frame      and whatever else speaks Arrow
 
 The types of columns are those that the source declares, never inferred from rows: a CSV file is text throughout,
-and so is a pandas column of objects. Of a CSV file the header alone decides the separator; lines that are too
-short are filled up with missing values, what is too long is cut, and a line that is no UTF-8 is left out. Two
-neighbouring tables are two tables of rows as they were read: a quotation mark that is never closed swallows what
-follows it, and is the curator's to mend. Every source is read once, from beginning to end. Tested in
-tests/vault/test_sealing.py.
+and so is a pandas column of objects. Of a CSV file the header alone decides the separator; rows that are too short
+are filled up with missing values, what is too long is cut, and a row of more than 2 MB is left out. Two
+neighbouring tables are two tables of rows as they were read, so a file in which the text of one row may have
+swallowed others is refused (`discreet.vault.quoting`). Every source is read once, from beginning to end; a CSV
+file is gone through before. Tested in tests/vault/test_sealing.py.
 
 To add a kind of source: return a `Reading` from one more branch of `opened`.
 """
 
 from __future__ import annotations
 
-import csv
 import glob
-import gzip
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -29,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError, SealingFailed
 from discreet.postgres import check_path, is_address
+from discreet.vault import quoting
 from discreet.vault.schema import Family
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 _PARQUET, _CSV = (".parquet", ".pq"), (".csv", ".tsv", ".txt")
 _DUCKDB, _ARROW = (".duckdb", ".db", ".ddb"), (".arrow", ".feather")
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
-_SEPARATORS = ",;\t|"
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,10 +133,18 @@ def family(kind: str) -> Family:
     return named.get(kind, "other")
 
 
-def opened(connection: DuckDBPyConnection, source: Source, wanted: Iterable[str] | None, name: str) -> Reading:
+def opened(
+    connection: DuckDBPyConnection,
+    source: Source,
+    wanted: Iterable[str] | None,
+    name: str,
+    *,
+    rows: bool = True,
+) -> Reading:
     """Open a source for reading once. `name` is what it may be called on this connection.
 
     Only the wanted columns are looked at, None for all; if one is missing, the types still list all there are.
+    Unless nobody wants `rows`, the quotes of a CSV file are looked at as well.
     """
     paths = _paths(source.data)
     old = {new: column for column, new in source.rename.items()}
@@ -150,7 +156,7 @@ def opened(connection: DuckDBPyConnection, source: Source, wanted: Iterable[str]
     elif paths is None:
         reading = _frame(connection, source, kept, name)
     else:
-        reading = _file(connection, source, _found(paths, source.words), kept, name)
+        reading = _file(connection, source, _found(paths, source.words), kept, name, rows)
     return renamed(reading, source)
 
 
@@ -175,14 +181,19 @@ def _found(paths: list[str], words: str) -> list[str]:
 
 
 def _file(
-    connection: DuckDBPyConnection, source: Source, paths: list[str], wanted: set[str] | None, name: str
+    connection: DuckDBPyConnection,
+    source: Source,
+    paths: list[str],
+    wanted: set[str] | None,
+    name: str,
+    rows: bool,
 ) -> Reading:
     suffixes = {_suffix(path) for path in paths}
     if suffixes <= set(_PARQUET):
         several = ", union_by_name = true" if len(paths) > 1 else ""
         return _described(connection, f"read_parquet({_list(paths)}{several})", source)
     if suffixes <= set(_CSV):
-        return _csv(paths, source, wanted)
+        return _csv(paths, source, wanted, rows)
     if suffixes <= set(_DUCKDB) and len(paths) == 1:
         return _attached(connection, paths[0], source, name)
     if suffixes <= set(_ARROW):
@@ -198,39 +209,34 @@ def _suffix(path: str) -> str:
     return endings[-1] if endings else ""
 
 
-def _csv(paths: list[str], source: Source, wanted: set[str] | None) -> Reading:
-    header, separator = _header(paths[0], source.separator)
+def _csv(paths: list[str], source: Source, wanted: set[str] | None, rows: bool) -> Reading:
+    header, separator = quoting.header(paths[0], source.separator)
     for path in paths[1:]:
-        if _header(path, separator)[0] != header:
+        if quoting.header(path, separator)[0] != header:
             raise ParameterError(
                 f"{Path(path).name} has another header than {Path(paths[0]).name}. Seal them alike."
             )
     repeated = {name for name in header if header.count(name) > 1}
     if repeated:
         raise ParameterError(f"the header of {source.words} names {sorted(repeated)[0]!r} twice.")
+    for path in paths if rows else ():
+        quoting.check(path, separator, len(header))
+    ends = {quoting.line_end(path) for path in paths}
+    if len(ends) > 1:
+        raise ParameterError(
+            f"some of {source.words} have lines that end in \\r alone, others not. Seal them alike."
+        )
     columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in header)
     options = (
         f"columns = {{{columns}}}, auto_detect = false, header = true, delim = {_text(separator)}, quote = '\"', "
-        "escape = '\"', strict_mode = false, null_padding = true, ignore_errors = true, parallel = false"
+        f"escape = '\"', new_line = '{ends.pop()}', strict_mode = false, null_padding = true, "
+        "ignore_errors = true, parallel = false"
     )
     read = ", ".join(_name(column) for column in header if wanted is None or column in wanted) or "NULL"
     # Stored as text before anything is made of it. Otherwise DuckDB has the reader itself take the first step, and
     # the reader leaves out a line whose number is none.
-    rows = f"(WITH text AS MATERIALIZED (SELECT {read} FROM read_csv({_list(paths)}, {options})) FROM text)"
-    return Reading(rows, dict.fromkeys(header, "VARCHAR"))
-
-
-def _header(path: str, separator: str | None) -> tuple[list[str], str]:
-    """Read the first line alone. Without a word from the curator, the separator is the one it has most of."""
-    opener = gzip.open if path.lower().endswith(".gz") else open
-    with opener(path, "rt", encoding="utf-8-sig", newline="", errors="replace") as file:
-        line = file.readline()
-    if separator is None:
-        separator = max(_SEPARATORS, key=line.count)
-    header = next(csv.reader([line], delimiter=separator), [])
-    if not header:
-        raise ParameterError(f"{Path(path).name} has no header line, and columns are known by their names.")
-    return header, separator
+    text = f"(WITH text AS MATERIALIZED (SELECT {read} FROM read_csv({_list(paths)}, {options})) FROM text)"
+    return Reading(text, dict.fromkeys(header, "VARCHAR"))
 
 
 def _attached(connection: DuckDBPyConnection, path: str, source: Source, name: str) -> Reading:

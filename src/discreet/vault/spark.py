@@ -51,11 +51,13 @@ def seal(
     tables: Sequence[Any] = (),
     lookups: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
+    ledger: str = "",
     furnish: Callable[[Path], None] | None = None,
 ) -> Description:
     """Seal Spark tables into a new table of the catalogue, called `rows`, and a new directory.
 
-    `furnish` is called with the directory before it takes its place, to put a ledger there.
+    `furnish` is called with the directory before it takes its place, to put the ledger there whose first entry has
+    the hash `ledger`.
     """
     target, session = Path(to).absolute(), _session(source)
     description = Description(
@@ -68,6 +70,7 @@ def seal(
         sealed_at=now(),
         sources=(Source.of(source).words,),
         joins=joining.words(tables, lookups, person),
+        ledger=ledger,
     )
     check_free(target)
     with (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import sqlglot
@@ -35,7 +36,7 @@ def statement(text: str) -> Expression:
     try:
         statements: list[Any] = [part for part in sqlglot.parse(text, read="duckdb") if part is not None]
     except SqlglotError as wrong:
-        raise QuestionRefused(f"this is no SQL: {_where_wrong(wrong)}") from None
+        raise QuestionRefused(f"this is no SQL: {_where_wrong(wrong)}{_hint(text)}") from None
     except (ValueError, TypeError, AttributeError, KeyError, IndexError) as wrong:  # of the parser, on odd texts
         raise QuestionRefused(f"this is no SQL that can be read ({type(wrong).__name__}).") from None
     statements = [part for part in statements if not isinstance(part, exp.Semicolon)]
@@ -81,6 +82,16 @@ def _where_wrong(wrong: SqlglotError) -> str:
     place = f"line {first.get('line')}, column {first.get('col')}"
     what = re.sub(r"<class '[\w.]*?(\w+)'>", r"\1", str(first.get("description")))
     return f"{what[:160]} At {place}{f', near {near}' if near else ''}."
+
+
+def _hint(text: str) -> str:
+    """What people often mean by what is no SQL."""
+    first = re.match(r"\s*(\w+)", text)
+    if first and first[1].lower() != "select" and get_close_matches(first[1].lower(), ["select"], cutoff=0.7):
+        return f" Did you mean select, not {first[1]}?"
+    if name := re.search(r"`([^`]+)`", text):
+        return f' Names stand in double quotes here, not in backquotes: "{name[1][:40]}".'
+    return ""
 
 
 def _check_depth(select: Expression) -> None:

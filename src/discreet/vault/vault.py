@@ -21,9 +21,10 @@ from discreet.errors import BudgetExceeded, ParameterError
 from discreet.ledger import Budget, Ledger, cost
 from discreet.ledger.costs import described
 from discreet.ledger.ledger import Standing
-from discreet.rational import Rational
+from discreet.rational import Rational, positive, rational
 from discreet.vault import asked, place
 from discreet.vault import within as widths
+from discreet.vault.belonging import belonging
 from discreet.vault.bill import Bill
 from discreet.vault.description import Description
 from discreet.vault.facts import label
@@ -78,7 +79,6 @@ class Vault:
         active one, for rows that are in Spark.
         """
         self._place = at(path, memory=memory, spark=spark)
-        self._place.description()  # refuses in words what is no vault
         self._ledger = self._place.ledger()
         self._analyst, self._purpose = analyst, purpose
         self._engines: dict[str, Engine] = {}
@@ -124,7 +124,12 @@ class Vault:
         return cls(to)
 
     def reseal(self, source: Any, **changes: Any) -> None:
-        """Give the vault a new version of its rows, under the same ledger."""
+        """Give the vault a new version of its rows, under the same ledger.
+
+        The rows of the old version stay, for questions that are on their way and oracles that are open. Nothing
+        that is asked or opened later reads them, so they may then be deleted: the file `rows.duckdb` (then
+        `rows-2.duckdb` …), or their table.
+        """
         self._place.reseal(source, **changes)
 
     # -- asking -----------------------------------------------------------------------------------------------
@@ -141,17 +146,20 @@ class Vault:
         """Answer a question in SQL, or one made with `dp.select`, and charge it.
 
         Say what to spend (`epsilon="0.1"`) or how wide the answer may be: `within=200`, or `within="5%"`, which is
-        found step by step; where the budget ends first, the last step is the answer, and notes how far it came.
+        found step by step, each twice as dear as the one before. They cost no more than `epsilon`, if that is said
+        too. Where it ends first, or the budget, the last step is the answer, and notes how far it came.
 
         The same question is free once its answer is recorded. Two who ask it at the same moment may both pay.
         """
+        epsilon = None if epsilon is None else positive(epsilon, "epsilon")  # here: a float is warned of once,
+        delta = None if delta is None else rational(delta, "delta")  # at the line of whoever asks
         # Read once for the whole question: what is planned for one version must not run on the rows of another.
-        description = self._place.description()
+        description = self.description
         query = asked.parsed(question, description)
         if isinstance(within, str) and within.strip().endswith("%"):
-            if epsilon is not None or delta is not None:
-                raise ParameterError(f'within="{within}" finds its own epsilon: say one or the other.')
-            return self._step_by_step(query, description, within, confidence)
+            if delta is not None:
+                raise ParameterError(f'within="{within}" is for questions without keys, which need no delta.')
+            return self._step_by_step(query, description, within, confidence, epsilon)
         text, standing, made = self._planned(query, description, epsilon, within, confidence, delta)
         return presented(query, self._released(made, description, text, standing))
 
@@ -165,10 +173,12 @@ class Vault:
         delta: Rational | None = None,
     ) -> Preview:
         """Say what a question would cost and how wide its answer would be. Nothing is asked of the rows."""
+        epsilon = None if epsilon is None else positive(epsilon, "epsilon")
+        delta = None if delta is None else rational(delta, "delta")
         from discreet.engines.statement import Rows
         from discreet.vault.execute import prepare
 
-        description = self._place.description()
+        description = self.description
         query = asked.parsed(question, description)
         _, standing, made = self._planned(query, description, epsilon, within, confidence, delta)
         prepare(made, Rows("rows", description.engine, description.limits))  # refuses what ask would refuse
@@ -179,6 +189,7 @@ class Vault:
             cost=cost(made.losses),
             affordable=self._ledger.can_afford(made.losses, analyst=self._analyst, purpose=self._purpose),
             recorded=standing.answer is not None,
+            unit=standing.balances[0].unit,
         )
 
     def _planned(
@@ -209,20 +220,21 @@ class Vault:
         """
         from discreet.vault.builder import name
 
+        epsilon = None if epsilon is None else positive(epsilon, "epsilon")
         described = self.description
         counted = "*" if described.person is None else f"distinct {name(described.person)}"
         text = f"select count({counted}) as over_bound from {name(described.name)} where over_bound()"
         return self.ask(text, epsilon=epsilon, within=within, confidence=confidence)
 
     def _step_by_step(
-        self, query: Question, description: Description, within: str, confidence: Rational
+        self, query: Question, description: Description, within: str, confidence: Rational, most: Rational | None
     ) -> Release:
         """Spend a little, look, and spend twice as much until the answer is good enough or the budget ends."""
         price = asked.price(query, None, within, confidence, None)
         budget = self._budget(self._standing(price))
-        plans = widths.doubling(query, description, within=within, confidence=confidence, budget=budget)
+        plans = widths.doubling(query, description, within=within, confidence=confidence, budget=budget, most=most)
         steps: list[Release] = []
-        why = "no larger epsilon is tried"
+        why = "no larger epsilon is tried" if most is None else "epsilon allows no further step"
         for made in plans:
             text = asked.text(description, f"{price} step {len(steps)}")
             try:
@@ -344,7 +356,7 @@ class Vault:
     @property
     def description(self) -> Description:
         """What is public about the table."""
-        return self._place.description()
+        return belonging(self._place.description(), self._ledger, self.place)
 
     @property
     def ledger(self) -> Ledger:
@@ -376,7 +388,9 @@ class Vault:
         return f"{self.description}\n\n{self._ledger}"
 
     def _repr_html_(self) -> str:
-        return self._ledger._repr_html_()
+        from discreet.vault import overview, show
+
+        return show.framed(overview.page(self.description) + self._ledger._repr_html_())
 
     def _standing(self, text: str) -> Standing:
         return self._ledger.standing(text, analyst=self._analyst, purpose=self._purpose)

@@ -17,8 +17,8 @@ value is within 5 % of the truth.
         if reached(answer, "5%"):
             break
 
-Where the budget ends first, the last answer is worth what it is, and says how far it came (`short`). The bill is
-that of all steps (`billed`).
+Where the budget ends first, or what all steps may cost (`most`), the last answer is worth what it is, and says how
+far it came (`short`). The bill is that of all steps (`billed`).
 
 Tested in tests/vault/test_within.py.
 """
@@ -29,6 +29,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import accumulate
 
 import numpy as np
 
@@ -55,8 +56,12 @@ def doubling(
     confidence: Rational = "0.95",
     budget: Budget,
     start: Rational = "0.001",
+    most: Rational | None = None,
 ) -> Iterator[Plan]:
-    """Return plans of twice the ε each, to be charged and executed one by one until `reached`."""
+    """Return plans of twice the ε each, to be charged and executed one by one until `reached`.
+
+    All together cost no more than one question with the ε `most`, if that is given.
+    """
     share(within)
     if question.keys:
         raise QuestionRefused(
@@ -69,10 +74,19 @@ def doubling(
             f'within="{within}" divides its doubt among steps, and confidence leaves 1e-12 of it at least: '
             f'"0.95", not {confidence!r}.'
         )
+    steps = _STEPS if most is None else _within(positive(most, "epsilon"), first, 1 if budget.pure else 2)
     return (
         plan(question, description, epsilon=first * 2**i, confidence=1 - doubt / 2 ** (i + 1), budget=budget)
-        for i in range(_STEPS)
+        for i in range(steps)
     )
+
+
+def _within(most: Fraction, first: Fraction, power: int) -> int:
+    """Return how many steps there are room for: ε adds up under a pure ledger, and ε² under one with δ."""
+    if most < first:
+        raise ParameterError(f"a relative width takes epsilon={first} at least, its first step, not {most}.")
+    spent = list(accumulate((first * 2**i) ** power for i in range(_STEPS)))
+    return sum(total <= most**power for total in spent)
 
 
 def reached(answer: Estimates, within: str) -> bool:

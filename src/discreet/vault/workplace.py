@@ -33,8 +33,16 @@ _SPILL = "spill"
 def workplace(parent: Path, name: str) -> Iterator[Path]:
     """Make a locked directory, and remove it at the end if it has not been renamed by then."""
     prefix = f".{name}.sealing-"
-    _remove_dead(parent, prefix)
-    place = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    try:
+        _remove_dead(parent, prefix)
+        place = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    except PermissionError:
+        raise ParameterError(
+            f"a vault is made in the directory {parent}, which may not be written by whoever runs this. "
+            f"Its owner can give the right to: chmod u+rwx {parent}. Or seal to a directory of your own."
+        ) from None
+    except OSError as wrong:
+        raise SealingFailed(f"no vault can be made in the directory {parent}: {wrong.strerror}.") from None
     handle = os.open(place, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

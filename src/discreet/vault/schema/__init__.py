@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from discreet.errors import ParameterError
+from discreet.vault.schema.declaring import misfit
 from discreet.vault.schema.labels import Boolean, Category, Text
 from discreet.vault.schema.numbers import Integer, Real
 from discreet.vault.schema.reading import Family
@@ -49,8 +50,11 @@ def from_json(record: Mapping[str, Any]) -> Column:
     kind = rest.pop("type", None)
     if kind not in _KINDS:
         raise ParameterError(f"a column's type is one of {', '.join(_KINDS)}, not {kind!r}.")
+    wrong = misfit(_KINDS[kind], (), rest)
     try:
-        return _KINDS[kind](**rest)
-    except TypeError as wrong:
-        names = ", ".join(inspect.signature(_KINDS[kind]).parameters)
-        raise ParameterError(f"{kind} columns are declared by {names or 'their type alone'}: {wrong}.") from None
+        if not wrong:
+            return _KINDS[kind](**rest)
+    except TypeError as of_values:
+        wrong = str(of_values)
+    names = ", ".join(inspect.signature(_KINDS[kind]).parameters)
+    raise ParameterError(f"{kind} columns are declared by {names or 'their type alone'}: {wrong}.")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.vault.schema import reading
+from discreet.vault.schema import declaring, reading
 from discreet.vault.schema.reading import Family, Step
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Label = int | str
 
 
+@declaring.like('dp.Category(["red", "blue"])')
 @dataclass(frozen=True)
 class Category:
     """One of a list of values, strings or integers.
@@ -157,6 +158,7 @@ def _unwritable(value: str) -> bool:
     return False
 
 
+@declaring.like("dp.Boolean()")
 @dataclass(frozen=True)
 class Boolean:
     """True or false. Texts such as "yes" and "false" are read, and the numbers 0 and 1.
@@ -254,6 +256,7 @@ class Boolean:
         return reading.filled(code, self.filling)
 
 
+@declaring.like("dp.Text()")
 @dataclass(frozen=True)
 class Text:
     """Any text. Its values are not declared: to group by it, keys are found with budget.

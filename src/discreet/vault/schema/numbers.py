@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.vault.schema import reading
+from discreet.vault.schema import declaring, reading
 from discreet.vault.schema.reading import Family, Step
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ _LEVELS = 2**40
 _STEPS_FROM_ZERO = 2**49
 
 
+@declaring.like("dp.Integer(0, 110)")
 @dataclass(frozen=True)
 class Integer:
     """Whole numbers from lo to hi.
@@ -126,6 +127,7 @@ class Integer:
         return reading.filled(code, self.filling)
 
 
+@declaring.like("dp.Real(0, 500_000, step=100)")
 @dataclass(frozen=True)
 class Real:
     """Numbers from lo to hi, rounded to the grid lo, lo + step, lo + 2·step …

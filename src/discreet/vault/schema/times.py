@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.vault.schema import reading
+from discreet.vault.schema import declaring, reading
 from discreet.vault.schema.reading import Family, Step
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ _LEVELS = 2**40
 _UNITS = {"us": 1, "ms": 10**3, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6, "d": _DAY, "w": 7 * _DAY}
 
 
+@declaring.like('dp.Date("2024-01-01", "2024-12-31")')
 @dataclass(frozen=True)
 class Date:
     """Days from lo to hi, both included.
@@ -115,6 +116,7 @@ class Date:
         return reading.filled(days, self.filling)
 
 
+@declaring.like('dp.Datetime("2024-01-01", "2024-12-31", "1h")')
 @dataclass(frozen=True)
 class Datetime:
     """Times from lo to hi, in steps such as "15min", "1h", "1d" or a timedelta, rounded down.
