@@ -120,6 +120,12 @@ def test_an_allotment_has_the_delta_of_the_whole_so_that_it_can_pay_for_the_same
     assert answer.exit_code == 0, answer.output
 
 
+def test_an_allotment_above_the_whole_is_given_with_a_word(here: Path) -> None:
+    shown = run("budget", here, "--allot", "--analyst", "ana", "--epsilon", "9")
+    assert shown.exit_code == 0
+    assert "more than the whole vault has" in shown.stderr
+
+
 def test_a_budget_that_hardly_promises_anything_is_given_with_a_word_on_stderr(here: Path) -> None:
     raised = run("budget", here, "--amend", "--epsilon", "1000", "--delta", "0.1", "--json")
     assert raised.exit_code == 0

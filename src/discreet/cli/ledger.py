@@ -128,6 +128,11 @@ def _grant(
     present = books.balance(**whose).budget or books.balance().budget
     granted = _budget(epsilon, delta, present)
     warn(granted)
+    whole = books.balance().budget
+    if any(whose.values()) and whole is not None and granted.epsilon > whole.epsilon:
+        typer.echo(
+            f"discreet: that is more than the whole vault has ({whole}), whose limit comes first.", err=True
+        )
     if allot:
         books.allot(budget=granted, reason=reason, **whose)
     else:

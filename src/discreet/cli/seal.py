@@ -287,7 +287,12 @@ def _tell(vault: Vault, *, again: bool) -> None:
 
     described = vault.description
     place = shlex.quote(str(vault.place))
-    version = f" Version {described.version}, under the same ledger." if again else ""
+    version = (
+        f" Version {described.version}, under the same ledger. The rows of the version before stay, for questions "
+        "and oracles that are under way; they may be deleted afterwards."
+        if again
+        else ""
+    )
     say(f"Sealed {', '.join(described.sources)} into {vault.place}.{version}", "")
     show(described, vault.ledger.balance().budget)
     small, room = _fitting(vault.ledger.balance())
