@@ -347,7 +347,7 @@ def test_a_commit_whose_answer_is_lost_is_not_taken_for_done_and_stays_spent(
     with postgres.through_a_bad_line(Address.of(place).schema) as line:
         store = PostgresStore(line)
         with pytest.raises(LedgerUnavailable, match="may be there or not, so nothing may be released"):
-            charge_through(store)
+            charge_through(store, ledger)
         store.close()
     assert [entry.content["question"] for entry in ledger.unfinished()] == ["through a bad line"]
     assert ledger.balance().remaining == Fraction(9, 10)
@@ -355,9 +355,10 @@ def test_a_commit_whose_answer_is_lost_is_not_taken_for_done_and_stays_spent(
     ledger.verify()
 
 
-def charge_through(store: PostgresStore) -> None:
-    ledger = object.__new__(Ledger)  # opening it would be a transaction too, whose COMMIT would be the lost one
-    ledger._store, ledger._strict, ledger._clock = store, False, lambda: datetime.now(UTC)
+def charge_through(store: PostgresStore, opened: Ledger) -> None:
+    """Opening a ledger would be a transaction too, whose COMMIT would be the lost one."""
+    ledger = object.__new__(Ledger)
+    vars(ledger).update({**vars(opened), "_store": store})
     ledger.reserve(TENTH, question="through a bad line")
 
 
