@@ -6,9 +6,9 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 UV := $(BIN)/uv
 NAME ?= noise accounting audit query synth oracle local
-# pytest runs one worker per core; statistical tests are independent of each other. Tests that share a server (one
-# PostgreSQL, one Spark) are a group, which one worker runs.
-JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# pytest runs one worker per core and one more, as some wait for servers and processes; statistical tests are
+# independent of each other. Tests that share a server (one PostgreSQL, one Spark) are a group, which one worker runs.
+JOBS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) + 1 )))
 # A worker has one core, so what it calls has one thread: two threads in each cost a third more.
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) --dist loadgroup
 
@@ -30,7 +30,8 @@ $(STAMP): requirements.lock pyproject.toml
 demo: $(STAMP) ## A city sealed and asked, its ledger, and pictures in out/
 	@$(BIN)/python examples/tour.py
 
-test: check java browser ## Format, lint, types, then all tests but the slow ones
+test: $(STAMP) ## Format, lint, types, then all tests but the slow ones
+	@$(MAKE) --no-print-directory -j 2 check browser
 	@$(WITHOUT_JAVA); $(WITHOUT_BROWSER); $(PYTEST) -m "not slow"
 
 test-slow: $(STAMP) java ## The tests that take minutes: hundreds of millions of draws per law
@@ -53,7 +54,7 @@ java:
 # The JavaScript client is tested in Chromium or Chrome: found, installed or done without in the same way.
 FIND_BROWSER = { command -v chromium || command -v google-chrome; } >/dev/null
 WITHOUT_BROWSER = $(FIND_BROWSER) || export DISCREET_WITHOUT_BROWSER="there is no Chromium here, and it could not be installed"
-browser:
+browser: java # one after the other: apt-get works alone
 	@$(FIND_BROWSER) || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -qq && \
 	  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null; \
 	  $(FIND_BROWSER); } || \

@@ -103,7 +103,10 @@ def test_single_releases_and_batches_tell_the_same() -> None:
 # -- false alarms -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("law", "confidence", "audits"), [("equal", "0.8", 150), ("response", "0.9", 200)])
+@pytest.mark.parametrize(
+    ("law", "confidence", "audits"),
+    [pytest.param("equal", "0.8", 150, marks=pytest.mark.slow), ("response", "0.9", 200)],
+)
 def test_no_more_bounds_are_too_high_than_the_confidence_allows(law: str, confidence: str, audits: int) -> None:
     """The test itself errs with probability 1e-7: so rarely are more too high, if each is with 1 − confidence.
 

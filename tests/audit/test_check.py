@@ -174,7 +174,11 @@ class Forgetful(Laplace):
         return added(exact, 7919 * next(_numbers) % 3001 - 1500)
 
 
-@pytest.mark.parametrize("mechanism", [Laplace.for_epsilon(8), Gaussian("1/50"), Exponential(20)], ids=repr)
+@pytest.mark.parametrize(
+    "mechanism",
+    [Laplace.for_epsilon(8), Gaussian("1/50"), pytest.param(Exponential(20), marks=pytest.mark.slow)],
+    ids=repr,
+)
 def test_little_noise_is_not_taken_for_a_generator_that_repeats_itself(mechanism: Any) -> None:
     assert not check_mechanism(mechanism, samples=SAMPLES).caught
 
@@ -189,7 +193,7 @@ def test_little_noise_is_not_taken_for_a_generator_that_repeats_itself(mechanism
         (Fragile(1), "contract"),
         (Boastful(20), "error bar"),
         (Boaster(1), "error bar"),
-        (WrongSide(1), "error bar"),
+        pytest.param(WrongSide(1), "error bar", marks=pytest.mark.slow),
         (Frozen(1000), "exact"),
         (Forgetful(1000), "randomness"),
     ],

@@ -121,17 +121,18 @@ def check(engine: Engine, requests: Iterator[tuple[str, dict[str, Any]]], rows: 
 
 
 def test_every_question_has_the_integers_that_it_has_elsewhere(engine: Engine) -> None:
-    """All sums by all keys. Persons by four of the keys: the slow test takes all."""
+    """All sums, by every other key, and persons by four: the slow test has the rest."""
     questions = gathered([*QUESTIONS, *OF_TEXTS])
+    questions.sums_by_keys = dict(list(questions.sums_by_keys.items())[::2])
     questions.persons_by_keys = dict(list(questions.persons_by_keys.items())[:4])
-    assert check(engine, questions.requests(), HOSTILE) > 40
+    assert check(engine, questions.requests(), HOSTILE) > 20
 
 
 @pytest.mark.slow
-def test_persons_are_counted_by_every_key(engine: Engine) -> None:
+def test_every_question_by_every_other_key_too(engine: Engine) -> None:
     questions = gathered([*QUESTIONS, *OF_TEXTS])
-    questions.sums_by_keys = {}
-    assert check(engine, questions.requests(), HOSTILE) > 20
+    questions.sums_by_keys = dict(list(questions.sums_by_keys.items())[1::2])
+    assert check(engine, questions.requests(), HOSTILE) > 35
 
 
 def test_an_empty_table_has_no_groups_and_sums_of_nothing(empty: Engine) -> None:

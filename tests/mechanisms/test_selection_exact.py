@@ -95,7 +95,7 @@ def test_each_declares_the_loss_that_is_its_own() -> None:
     assert ReportNoisyMax("0.5").loss == losses.Pure("0.5")
 
 
-@pytest.mark.parametrize("monotonic", [False, True])
+@pytest.mark.parametrize("monotonic", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", list(LAWS))
 def test_choices_follow_the_law(kind: type[Any], monotonic: bool) -> None:
     """Fails if ε is used without its 2, the sensitivity is ignored, or ties go to another index."""

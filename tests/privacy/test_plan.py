@@ -75,7 +75,7 @@ def assert_brackets(losses: list[Loss], laws: list[Law], epsilon: float, width: 
 # -- closed forms -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("delta", SMALL_DELTAS)
+@pytest.mark.parametrize("delta", SMALL_DELTAS[::2])
 def test_many_gaussians_are_never_below_the_closed_form(delta: float) -> None:
     # dp-accounting 0.6.0 is below it from 1e-10 on. Sampling at rate 1 forces the lattice instead of the formula.
     by_formula = privacy.epsilon(privacy.Gaussian(sigma=100) * 10_000, delta)
@@ -92,7 +92,7 @@ def test_many_gaussians_are_never_below_the_closed_form(delta: float) -> None:
     assert by_lattice[0] >= by_formula * 0.998
 
 
-@pytest.mark.parametrize("delta", SMALL_DELTAS)
+@pytest.mark.parametrize("delta", SMALL_DELTAS[1::2])
 def test_a_thousand_pure_steps_are_the_optimal_composition(delta: float) -> None:
     epsilon = privacy.epsilon(privacy.Pure("0.05") * 1000, delta)
     assert optimal_composition("0.05", 1000, epsilon) <= delta

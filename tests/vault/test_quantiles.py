@@ -107,7 +107,7 @@ PAIRS = [  # what two groups of three cells hold; the second table has one perso
 
 
 @pytest.mark.parametrize("kind", [Exponential, PermuteAndFlip])
-@pytest.mark.parametrize("p", ["1/2", "9/10"])
+@pytest.mark.parametrize("p", [pytest.param("1/2", marks=pytest.mark.slow), "9/10"])
 def test_all_groups_together_lose_no_more_than_one_choice(kind: Any, p: str) -> None:
     rank = Fraction(p)
     moves = UNIT * max(rank.numerator, rank.denominator - rank.numerator)

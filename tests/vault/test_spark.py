@@ -158,6 +158,7 @@ def test_what_is_no_name_is_refused(name: str) -> None:
         named(name)
 
 
+@pytest.mark.slow
 def test_columns_may_have_any_name_and_be_renamed(spark: SparkSession, tmp_path: Path) -> None:
     frame = spark.createDataFrame([(1, 2, 3)], "`who is it?` INT, `a.b ``c``` INT, `select` INT")
     there = in_spark.seal(
@@ -353,7 +354,7 @@ def test_what_may_be_at_work_elsewhere_is_left_alone(
             spark.sql(f"DROP TABLE {name}")
 
 
-@pytest.mark.parametrize("moment", [0.0, 1.0])
+@pytest.mark.parametrize("moment", [pytest.param(0.0, marks=pytest.mark.slow), 1.0])
 def test_a_table_of_another_sealing_is_neither_taken_nor_dropped(
     moment: float, spark: SparkSession, visits: DataFrame, tmp_path: Path
 ) -> None:
@@ -434,6 +435,7 @@ def test_a_namespace_in_which_texts_stand_for_others_is_refused(spark: SparkSess
         spark.conf.unset(f"spark.sql.collation.{name}.enabled")
 
 
+@pytest.mark.slow
 def test_what_the_session_was_told_stays_and_does_not_matter(
     spark: SparkSession, visits: DataFrame, tmp_path: Path
 ) -> None:
