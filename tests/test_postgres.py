@@ -35,8 +35,6 @@ from .postgres import CAREFUL, Server
 if TYPE_CHECKING:
     from adbc_driver_manager.dbapi import Connection
 
-pytestmark = pytest.mark.xdist_group("postgres")
-
 
 # -- addresses --------------------------------------------------------------------------------------------------
 

@@ -130,8 +130,7 @@ def shown(*arguments: str | Path) -> str:
     return result.output
 
 
-@pytest.mark.xdist_group("postgres")
-def test_from_a_table_of_a_database_to_an_answer_in_it(here: Path, shop: str, postgres: Server) -> None:
+def test_from_a_table_of_postgres_to_an_answer_in_it(here: Path, shop: str, postgres: Server) -> None:
     drafted = shown("propose", shop, "--table", "people", "--out", "drafted.toml")
     assert "discreet seal postgresql://postgres@" in drafted.replace("'", "")
     assert "--table people" in drafted
@@ -161,8 +160,7 @@ def test_from_a_table_of_a_database_to_an_answer_in_it(here: Path, shop: str, po
     assert (refused.exit_code, "--memory 1GB is for vaults in a directory" in refused.stderr) == (2, True)
 
 
-@pytest.mark.xdist_group("postgres")
-def test_from_a_table_of_a_database_to_a_directory(here: Path, shop: str) -> None:
+def test_from_a_table_of_postgres_to_a_directory(here: Path, shop: str) -> None:
     told = shown("seal", f"{shop}#people", *desk.OPTIONS, "--to", "copied.vault", "--name", "people")
     assert "Sealed table people of a PostgreSQL database into copied.vault" in told
     assert "holds these files" in told
@@ -173,7 +171,6 @@ def test_from_a_table_of_a_database_to_a_directory(here: Path, shop: str) -> Non
 
 
 @pytest.mark.slow  # a Spark of its own
-@pytest.mark.xdist_group("spark")
 def test_rows_that_stay_in_spark(here: Path, spark: SparkSession) -> None:
     rows: list[dict[str, Any]] = pyarrow.csv.read_csv("people.csv").to_pylist()
     spark.createDataFrame(rows).createOrReplaceTempView("typed_people")
