@@ -6,11 +6,11 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 UV := $(BIN)/uv
 NAME ?= noise accounting audit query synth oracle local
-# pytest runs one worker per core; statistical tests are independent of each other. Tests that share a server (one
-# PostgreSQL, one Spark) go to one worker: tests/scheduling.py.
-JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# pytest runs one worker per core and one more, as some wait for servers and processes; statistical tests are
+# independent of each other. Tests that share a server (one PostgreSQL, one Spark) are a group, which one worker runs.
+JOBS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) + 1 )))
 # A worker has one core, so what it calls has one thread: two threads in each cost a third more.
-PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS)
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) --dist loadgroup
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-slow search java browser check format bench bench-large mutants pictures lock clean

@@ -11,13 +11,10 @@ import pytest
 from hypothesis import settings
 
 from .postgres import Server
-from .scheduling import ByServer
 from .spark import Cluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from xdist.remote import Producer
-    from xdist.scheduler import Scheduling
 
 mpmath.mp.prec = 320  # whatever another test asked for
 
@@ -28,11 +25,6 @@ settings.register_profile("new", print_blob=True)
 settings.load_profile("same")
 
 _numbers = itertools.count(1)
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:
-    """Let one worker have all tests of one server."""
-    return ByServer(config, log)
 
 
 @pytest.fixture(scope="session")

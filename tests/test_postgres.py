@@ -35,6 +35,8 @@ from .postgres import CAREFUL, Server
 if TYPE_CHECKING:
     from adbc_driver_manager.dbapi import Connection
 
+pytestmark = pytest.mark.xdist_group("postgres")
+
 
 # -- addresses --------------------------------------------------------------------------------------------------
 

@@ -130,7 +130,8 @@ def shown(*arguments: str | Path) -> str:
     return result.output
 
 
-def test_from_a_table_of_postgres_to_an_answer_in_it(here: Path, shop: str, postgres: Server) -> None:
+@pytest.mark.xdist_group("postgres")
+def test_from_a_table_of_a_database_to_an_answer_in_it(here: Path, shop: str, postgres: Server) -> None:
     drafted = shown("propose", shop, "--table", "people", "--out", "drafted.toml")
     assert "discreet seal postgresql://postgres@" in drafted.replace("'", "")
     assert "--table people" in drafted
@@ -160,7 +161,8 @@ def test_from_a_table_of_postgres_to_an_answer_in_it(here: Path, shop: str, post
     assert (refused.exit_code, "--memory 1GB is for vaults in a directory" in refused.stderr) == (2, True)
 
 
-def test_from_a_table_of_postgres_to_a_directory(here: Path, shop: str) -> None:
+@pytest.mark.xdist_group("postgres")
+def test_from_a_table_of_a_database_to_a_directory(here: Path, shop: str) -> None:
     told = shown("seal", f"{shop}#people", *desk.OPTIONS, "--to", "copied.vault", "--name", "people")
     assert "Sealed table people of a PostgreSQL database into copied.vault" in told
     assert "holds these files" in told
@@ -171,6 +173,7 @@ def test_from_a_table_of_postgres_to_a_directory(here: Path, shop: str) -> None:
 
 
 @pytest.mark.slow  # a Spark of its own
+@pytest.mark.xdist_group("spark")
 def test_rows_that_stay_in_spark(here: Path, spark: SparkSession) -> None:
     rows: list[dict[str, Any]] = pyarrow.csv.read_csv("people.csv").to_pylist()
     spark.createDataFrame(rows).createOrReplaceTempView("typed_people")

@@ -179,10 +179,14 @@ ENGINES: dict[str, Callable[[pytest.FixtureRequest], AbstractContextManager[Load
     "postgres": in_postgres,
     "spark": in_spark,
 }
-SLOW = {"spark": [pytest.mark.slow]}  # all at once, in seconds: test_spark.py
+GROUPED = {
+    "postgres": [pytest.mark.xdist_group("postgres")],
+    "spark": [pytest.mark.xdist_group("spark"), pytest.mark.slow],  # all at once, in seconds: test_spark.py
+}
+"""Engines whose tests share a server, and so a process."""
 
 
-@pytest.fixture(scope="module", params=[pytest.param(name, marks=SLOW.get(name, [])) for name in ENGINES])
+@pytest.fixture(scope="module", params=[pytest.param(name, marks=GROUPED.get(name, [])) for name in ENGINES])
 def load(request: pytest.FixtureRequest) -> Iterator[Load]:
     with ENGINES[request.param](request) as loader:
         yield loader

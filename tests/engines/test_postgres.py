@@ -21,6 +21,8 @@ from discreet.errors import DatabaseUnavailable, ParameterError
 from discreet.postgres import Address, close, connected, execute, identifier, run
 from tests.postgres import Server
 
+pytestmark = pytest.mark.xdist_group("postgres")
+
 LIMITS = {"w": 4096, "c0": 127, "c1": 2**31 - 1}
 WEIGHT = {"where": None, "keys": [], "sums": [exp.column("w")]}
 

@@ -45,6 +45,8 @@ from tests.engines.test_engines import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.xdist_group("spark")
+
 TABLE = "spark_catalog.default.people_of_spark"
 
 

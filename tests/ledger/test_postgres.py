@@ -27,6 +27,8 @@ from tests.postgres import CAREFUL, Server
 from .processes import Ended, Tell, TracedPostgresStore, alone, forked
 from .test_crashes import Killer
 
+pytestmark = pytest.mark.xdist_group("postgres")
+
 TENTH = privacy.Pure("0.1")
 
 

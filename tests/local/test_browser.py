@@ -18,6 +18,8 @@ from tests.browser import CLIENT, Browser, Server, Tab
 from . import vectors
 from .collections_of import WINDOW
 
+pytestmark = pytest.mark.xdist_group("browser")
+
 COUNTED = "const counted = (text) => [String(Number(text ?? 0) + 1), Number(text ?? 0) + 1];"
 
 

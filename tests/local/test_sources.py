@@ -123,6 +123,7 @@ def test_another_column_is_refused_in_words(tmp_path: Path) -> None:
         sources.from_parquet(WIDE, tmp_path, "report")
 
 
+@pytest.mark.xdist_group("spark")
 def test_spark_counts_each_partition_where_it_is(
     spark: SparkSession, tmp_path: Path, payloads: Payloads, state: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:

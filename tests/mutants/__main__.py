@@ -99,7 +99,7 @@ def every(mutants: list[Mutant]) -> str:
 def main(chosen: str = "") -> int:
     mutants = [mutant for mutant in MUTANTS if chosen.lower() in f"{mutant.file} {mutant.name}".lower()]
     with copies(PARALLEL) as free, ThreadPoolExecutor(PARALLEL) as pool:
-        if not passes(copy := free.get(), every(mutants), "-n", str(PARALLEL)):
+        if not passes(copy := free.get(), every(mutants), "-n", str(PARALLEL), "--dist", "loadgroup"):
             print("the tests fail without any mutant: mend that first")
             return 1
         free.put(copy)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from discreet.synth import synthesize
 from discreet.vault.vault import Vault
 from tests.postgres import Server
 from tests.synth.tables import people, sealed
 from tests.vault.postgres_vaults import loaded
+
+pytestmark = pytest.mark.xdist_group("postgres")
 
 
 def test_a_vault_in_postgresql_is_synthesized_like_any_other(postgres: Server, postgres_address: str) -> None:

@@ -29,6 +29,8 @@ from tests.postgres import Server
 from tests.vault.postgres_vaults import loaded, numbers, rows_of
 from tests.vault.sealed_tables import by_person, sealed
 
+pytestmark = pytest.mark.xdist_group("postgres")
+
 VISITS = pa.table(
     {
         "who": pa.array([i % 40 for i in range(120)]),

@@ -25,6 +25,8 @@ from tests.postgres import Server
 from tests.vault.postgres_vaults import loaded, numbers, rows_of
 from tests.vault.sealed_tables import Bag, by_person, sealed
 
+pytestmark = pytest.mark.xdist_group("postgres")
+
 NUMBERS: list[Column] = [
     dp.Integer(0, 100),
     dp.Integer(-5, 5, outside="missing", missing=0),

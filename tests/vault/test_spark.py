@@ -32,6 +32,8 @@ from tests.vault.spark_vaults import nothing_left, rows_of, tables_in
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.xdist_group("spark")
+
 VISITS = pa.table(
     {
         "who": pa.array([i % 40 for i in range(120)]),

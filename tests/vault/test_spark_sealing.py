@@ -22,6 +22,8 @@ from tests.vault.test_postgres_sealing import FAMILIES, LABELS, NUMBERS, TIMES
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.xdist_group("spark")
+
 DIFFERENT = {"2024-01-05 24:00:00"}
 """Texts that Spark takes for missing, and DuckDB for a time: see docs/tutorials/spark.md."""
 
