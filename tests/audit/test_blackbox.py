@@ -345,6 +345,7 @@ def test_an_answer_that_the_mechanism_overwrites_later_counts_as_it_was(kept: An
     assert lower_bound(alternating, 0, 1, samples=400).rates == (0.5, 0.0)  # as seen later, all would be alike
 
 
+@pytest.mark.slow
 def test_wide_answers_take_little_memory_and_time() -> None:
     """20,000 doubles in each answer, of which one tells: a leak that is found among them all."""
 

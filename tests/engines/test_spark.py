@@ -228,6 +228,7 @@ HOSTILE_SETTINGS = {
 }
 
 
+@pytest.mark.slow
 def test_what_a_session_was_told_changes_no_answer_and_stays_as_it_was(spark: SparkSession) -> None:
     before = {name: spark.conf.get(name) for name in HOSTILE_SETTINGS}
     texts = {"${spark.app.name}": 1, "tests": 2, "a\\nb": 3, "a\nb": 4, "it's": 5}

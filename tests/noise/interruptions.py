@@ -6,6 +6,7 @@ import ctypes
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, TypeVar
@@ -13,7 +14,24 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 
 python_fork: Callable[[], int] = os.fork
-raw_fork: Callable[[], int] = ctypes.PyDLL(None).fork  # runs none of Python's hooks
+_fork: Callable[[], int] = ctypes.PyDLL(None).fork
+_LONG = 1e6  # seconds: no thread asks for the interpreter's lock while it is this
+
+
+def raw_fork() -> int:
+    """A fork that runs none of Python's hooks.
+
+    If another thread has asked for the interpreter's lock, the child would hand it over to that thread, which it
+    does not have, and wait for ever. So nobody asks meanwhile.
+    """
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(_LONG)
+    try:
+        for _ in range(20):
+            time.sleep(0.001)  # whoever has asked already gets it
+        return _fork()
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def at_every_line(interruption: Callable[[], Any], draw: Callable[[], Result]) -> Result:

@@ -95,6 +95,7 @@ def test_a_workload_of_single_columns_spends_all_on_them() -> None:
     assert spent(released.noises) > rho_of("1", "1e-9") * Fraction(99, 100)
 
 
+@pytest.mark.slow
 def test_of_very_many_columns_triples_are_those_of_the_most_tied_pairs() -> None:
     """215,820 triples of 110 columns are not listed; the ten that are tied are found among them all."""
     rng = np.random.default_rng(0)

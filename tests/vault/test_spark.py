@@ -214,6 +214,7 @@ def test_a_session_alone_is_no_table(spark: SparkSession, tmp_path: Path) -> Non
         in_spark.seal(spark.sql("SELECT 1 AS who"), to=tmp_path / "v", rows="no_table", **DECLARED)
 
 
+@pytest.mark.slow
 def test_without_a_session_a_vault_says_how_to_make_one(
     spark: SparkSession, visits: DataFrame, tmp_path: Path
 ) -> None:
@@ -407,6 +408,7 @@ def test_a_table_that_exists_is_never_overwritten(spark: SparkSession, visits: D
     spark.sql("DROP TABLE somebodys")
 
 
+@pytest.mark.slow
 def test_an_empty_table_is_sealed_and_additions_to_it_are_noticed(spark: SparkSession, tmp_path: Path) -> None:
     frame = spark.createDataFrame([], "who INT, age INT")
     described = in_spark.seal(

@@ -104,6 +104,7 @@ def test_days_and_times_at_the_end_of_all_calendars_are_outside(spark: SparkSess
     )
 
 
+@pytest.mark.slow
 def test_texts_that_are_read_differently_are_missing_and_never_fail(spark: SparkSession, tmp_path: Path) -> None:
     texts = ["2024-01-05 24:00:00", "2024-01-05 10:00 PST", "44-03-15 (BC)", "-0044-03-15", "0x1F", "12d", "12:30"]
     table = pa.table({name: pa.array(texts) for name in ("day", "time", "number", "far")})
@@ -131,6 +132,7 @@ ODD = {
 }
 
 
+@pytest.mark.slow
 def test_types_that_only_spark_has_are_read_as_text(spark: SparkSession, tmp_path: Path) -> None:
     shown = ", ".join(f"CAST({value} AS {kind}) AS `{name}`" for name, (kind, value, _) in ODD.items())
     frame = spark.sql(f"SELECT {shown}, 1 AS who")
