@@ -9,7 +9,8 @@ NAME ?= noise accounting audit query synth oracle local
 # pytest runs one worker per core and one more, as some wait for servers and processes; statistical tests are
 # independent of each other. Tests that share a server (one PostgreSQL, one Spark) are a group, which one worker runs.
 JOBS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) + 1 )))
-# A worker has one core, so what it calls has one thread: two threads in each cost a third more.
+# A worker has one core, so what it calls has one thread: with two each, the first tests of privacy took half as much
+# CPU again.
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) --dist loadgroup
 
 .DEFAULT_GOAL := help

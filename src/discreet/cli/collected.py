@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from discreet.local.aggregator import Aggregator
     from discreet.local.contract import Coded
     from discreet.local.descriptor import Collection
+    from discreet.local.promises import Guarantee
 
 File = Annotated[Path, typer.Argument(metavar="COLLECTION", help="A signed collection, as design wrote it.")]
 Public = Annotated[
@@ -263,3 +264,15 @@ def _keys(option: str, file: Path) -> Iterator[bytes]:
                 f"{option} {file} is no key: one has 64 hexadecimal digits, as discreet local design writes it."
             )
         yield key
+
+
+def guaranteed(promise: Guarantee) -> dict[str, str | int]:
+    """What is promised, as JSON has it."""
+    return {
+        "epsilon": promise.local,
+        "lifetime_epsilon": promise.lifetime,
+        "shuffled_epsilon": promise.shuffled,
+        "shuffled_delta": promise.delta,
+        "shuffled_among": promise.n,
+        "shuffled_noise": promise.noise,
+    }

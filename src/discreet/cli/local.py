@@ -231,7 +231,7 @@ def _show_design(collection: Collection, choice: Choice | None, delta: str, out:
                 "protocol": randomiser.name,
                 "why": why,
                 "payload_bytes": randomiser.payload_bytes,
-                **_promise(promise),
+                **collected.guaranteed(promise),
                 "file": str(out),
                 "public_key": str(out.with_suffix(".pub")),
             }
@@ -245,17 +245,6 @@ def _show_design(collection: Collection, choice: Choice | None, delta: str, out:
         screen.say("")
     screen.say(*promise.sentences, *collection.guarantee().split("\n")[2:], "")
     screen.say(f"Wrote {out}, and the key that devices check it with to {out.with_suffix('.pub')}")
-
-
-def _promise(promise: Any) -> dict[str, Any]:
-    return {
-        "epsilon": promise.local,
-        "lifetime_epsilon": promise.lifetime,
-        "shuffled_epsilon": promise.shuffled,
-        "shuffled_delta": promise.delta,
-        "shuffled_among": promise.n,
-        "shuffled_noise": promise.noise,
-    }
 
 
 # -- rehearsing --------------------------------------------------------------------------------------------------
@@ -325,7 +314,7 @@ def _simulated(found: Simulation, confidence: str, delta: str, liars: str) -> di
         "consistent_error": found.consistent_error,
         "covered": found.covered(confidence),
         "confidence": float(confidence),
-        **_promise(promised(collection, n=estimate.n, delta=delta, liars=liars)),
+        **collected.guaranteed(promised(collection, n=estimate.n, delta=delta, liars=liars)),
         "liars": harm.fraction,
         "liars_shift": harm.shift,
         "values": [dict(zip(("value", "truth", "estimate", "low", "high"), row, strict=True)) for row in rows],
