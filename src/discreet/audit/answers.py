@@ -2,7 +2,7 @@
 
 The kind of an answer is what it is made of (a number, a list of three, an exception of some class); the numbers in
 all answers of a kind are the rows of one array, so that whatever looks at them later looks at columns. What an
-answer counts as does not depend on those beside it. Tested in tests/audit/test_events.py.
+answer counts as does not depend on those beside it.
 """
 
 from __future__ import annotations

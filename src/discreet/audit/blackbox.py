@@ -10,7 +10,6 @@ of that choice. On it, Clopper and Pearson's bounds (`confidence`) give P(E) ≥
 nothing else is tested, so nothing else has to be paid for. `attack` splits the doubt over the pairs it tries.
 
 A black box proves leaks, never their absence: what happens once in a billion answers is not seen in a million.
-Tested in tests/audit/test_blackbox.py, with the rate of false alarms at a low confidence.
 """
 
 from __future__ import annotations

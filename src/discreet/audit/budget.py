@@ -17,7 +17,7 @@ A refusal, whatever exception it is, never leaks. That a session refuses to spen
 refused charge cost something, is said in words, but it is caught for neither.
 
 Whether a sum is the right thing to compare with the budget when the next step depends on the last answer is
-another question: see the exhibit `natural-filter` of the museum. Tested in tests/audit/test_budget.py.
+another question: see the exhibit `natural-filter` of the museum.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Cells of a feature, each with the log-ratio of how often two laws fell into it.
 
 Log-ratios are drawn towards 0 by one standard error: a cell that was seen three times must not come before one
-that was seen a thousand times. Tested in tests/audit/test_events.py.
+that was seen a thousand times.
 """
 
 from __future__ import annotations

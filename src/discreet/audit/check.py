@@ -3,7 +3,7 @@
 A mechanism is attacked by its law (exactly, where its draws can be walked through, and by samples of what it
 really releases), by its error bar, by what it admits, and by its randomness; a `Subject` by its law; a `Filter` by
 overspending. Like a conformance suite for estimators, it is meant for other people's mechanisms as much as for
-ours. Tested in tests/audit/test_check.py.
+ours.
 """
 
 from __future__ import annotations

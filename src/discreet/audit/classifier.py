@@ -1,7 +1,4 @@
-"""A logistic regression that tells the answers of two laws apart by many entries at once.
-
-Tested in tests/audit/test_events.py.
-"""
+"""A logistic regression that tells the answers of two laws apart by many entries at once."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Two runs side by side: which calls were made, how far their values moved, what came out in the end.
 
 All comparisons are symmetric in the two tables, but for the sign of a move. An exception on one side only counts
-before the calls it cut short, and departing calls before the result, which they explain. Tested in
-tests/audit/test_replay.py.
+before the calls it cut short, and departing calls before the result, which they explain.
 """
 
 from __future__ import annotations

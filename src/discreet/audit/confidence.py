@@ -9,8 +9,7 @@ Claim. Let K be the number of n independent trials, each a success with probabil
 hold for rare events too: none of n seen says p ≤ ln(1/doubt)/n and no less.
 
 Assumption: SciPy's inverses of the incomplete beta function are within a relative 1e-9 of the truth. Both bounds
-are moved outwards by that much, which costs an audited ε no more than 2e-9. Tested in
-tests/audit/test_confidence.py against exact rational tails, and against mpmath where counts are large.
+are moved outwards by that much, which costs an audited ε no more than 2e-9.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@
 * It answers at the ends of what an exact value can hold: an exception that only some values make is a leak.
 * Its error bar holds: releases are within `error(confidence)` at least so often, up to a doubt of 10⁻⁷
   (Clopper–Pearson on 2000 releases).
-
-Tested in tests/audit/test_check.py.
 """
 
 from __future__ import annotations

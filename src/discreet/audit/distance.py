@@ -3,7 +3,7 @@
 The distance is computed in whole numbers and fractions, so an excess of one unit in the last place is an excess
 and not a slip of the auditor. Let d = v′ − v. What is compared are the norms of `Sensitivity` (‖d‖₀, ‖d‖∞, ‖d‖₁,
 ‖d‖₂²) with the sign that a direction promises, or one norm of a `Bound`. NaN equals NaN and an infinity equals
-itself; between one of them and anything else the distance is infinite. Tested in tests/audit/test_distance.py.
+itself; between one of them and anything else the distance is infinite.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ Neyman and Pearson the best events are the upper sets {s ≥ t} of the likelihoo
 many *scores* s stand for it, each learned from one part of the samples; another part chooses the score, the
 threshold, the side of it and the direction (P against Q, or Q against P) that promise most. Nothing here needs to
 be right for a bound to hold: a poor event, tested on fresh samples, shows less, and never too much.
-Tested in tests/audit/test_events.py.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ because what is left of Q can hide at most e^ε·τ_Q of the sum. So a claim is 
 doubt, as far as it is wrong by more than that. It holds under two assumptions: all randomness comes from
 `discreet.noise`, in the thread that runs, and the code does nothing else that varies between runs. Both are looked
 after: a run that asks for other draws than an earlier one is refused, and so is code whose likeliest runs,
-repeated, do not all show the same. Tested in tests/audit/test_exact.py.
+repeated, do not all show the same.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 NaN, infinities, the largest and smallest doubles, integers at the edges of 32, 53 and 64 bits, text that is empty,
 long, quoted or unheard of, the first and the last day, and nothing at all: each has broken private code, by an
-exception, a wrapped sum or a clamp that lets it through. Tested in tests/audit/test_neighbours.py.
+exception, a wrapped sum or a clamp that lets it through.
 """
 
 from __future__ import annotations

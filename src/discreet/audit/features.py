@@ -1,7 +1,7 @@
 """What there is to look at in answers of one kind: each of their numbers, its finest bit, the least, the whole.
 
 A feature gives every answer a number that has an order (a rule), or an integer that has none (a code). What
-numbers give away by the way they were rounded shows in their finest set bit. Tested in tests/audit/test_events.py.
+numbers give away by the way they were rounded shows in their finest set bit.
 """
 
 from __future__ import annotations

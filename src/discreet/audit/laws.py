@@ -1,7 +1,7 @@
 """The law of every draw that code can ask of `noise`, as certified probabilities, the likeliest first.
 
 Probabilities are intervals of integers over 2^PRECISION (`noise.certified`), lower ends rounded down, upper ones
-up. A law without end is cut where single values weigh less than 2^−72. Tested in tests/audit/test_exact.py.
+up. A law without end is cut where single values weigh less than 2^−72.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ with that person's id. Ids that Python calls equal (1, 1.0) are one person, as a
 `bases` are tables to start from, for some code goes wrong only on an empty table, at a certain size, or on a table
 that holds extreme values already. The pair (table, neighbour) is tried in one role only. With releases held fixed
 each comparison of the two (calls, distances, results) is symmetric, and the other role would only draw other
-releases, which other bases do as well. Tested in tests/audit/test_neighbours.py.
+releases, which other bases do as well.
 """
 
 from __future__ import annotations

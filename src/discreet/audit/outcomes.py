@@ -7,8 +7,7 @@ although code could tell them apart: True, 1 and 1.0 (unless compared by `tagged
 dictionary and the list of its pairs.
 
 Records, and objects that do not show themselves, are seen as what they hold. What has no visible form, a function
-say or a coroutine, is refused: to compare where two of them lie in memory says nothing. Tested in
-tests/audit/test_outcomes.py.
+say or a coroutine, is refused: to compare where two of them lie in memory says nothing.
 """
 
 from __future__ import annotations

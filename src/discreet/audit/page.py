@@ -2,7 +2,7 @@
 
 Pictures are inline SVG, drawn by `discreet.plots` and turned into SVG by vl-convert (`discreet[plots]`). All that
 comes from outside is escaped, and the page forbids scripts and connections to itself by a content policy, so that
-it may be opened and passed on without a thought. Tested in tests/audit/test_page.py.
+it may be opened and passed on without a thought.
 """
 
 from __future__ import annotations

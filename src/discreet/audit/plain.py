@@ -10,7 +10,6 @@ Verdicts (`broken` and `mended` too) have the fields of `Verdict`, with `attaine
 the trade-off curve of the claim as `{"false_alarms": […], "misses": […]}`. Null says that there is no such number.
 JSON knows no infinity, so an ε without bound is the string "Infinity", which `float` in Python and `Number` in
 JavaScript both read.
-Tested in tests/audit/test_plain.py.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ Three attempts, each of which compares streams of draws:
 Two streams are taken for the same if they agree in their first `count`/4 draws, because a reserve that is shared
 for a while is shared noise. So `draw` is to return something wide: with 64 bits or more in `count`/4 draws, a
 false alarm has probability below 2⁻⁵⁸, and there is no statistics in a verdict. What is not found may still be
-predictable: this attack refutes, and proves nothing. Tested in tests/audit/test_randomness.py.
+predictable: this attack refutes, and proves nothing.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ marked as `primitive`. A call within a call (a mechanism that uses another one) 
 
 A tape belongs to one context: threads that were not given it are not heard and not touched, and a method that was
 bound before the block began (`draw = mechanism.release`) is not heard either. What a computation releases unheard
-is drawn anew, or shows in its result, so that `replay` finds it. Tested in tests/audit/test_recorder.py.
+is drawn anew, or shows in its result, so that `replay` finds it.
 """
 
 from __future__ import annotations

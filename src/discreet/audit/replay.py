@@ -12,7 +12,6 @@ turned them into errors. What is released in another thread is not recorded; it 
 the same table and shows there, as does any other noise that is not recorded. State that outlives a run hides what
 it should show (a cache filled by the first table answers for the neighbour too): make sessions, caches and
 generators inside the computation. What a verdict says may quote the rows: audit with made-up ones, or keep it.
-Tested in tests/audit/test_replay.py.
 """
 
 from __future__ import annotations

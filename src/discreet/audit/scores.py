@@ -10,7 +10,7 @@ What scores look at, for each kind of answer by itself (a number, a list of thre
                                  they were independent; a logistic regression on them and their squares
     answers of several kinds     the ratio of the kinds, alone and together with the ratio within each
 
-Of wide answers the entries are looked at whose laws differ most. Tested in tests/audit/test_events.py.
+Of wide answers the entries are looked at whose laws differ most.
 """
 
 from __future__ import annotations

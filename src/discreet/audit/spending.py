@@ -5,7 +5,7 @@ from disjoint parts of a table cost a person what their own part costs (parallel
 is in several parts. All questions of one run of the sparse vector technique cost once. Losses are composed by
 `privacy.epsilon` at several δ; both sides are rounded up to a lattice, so an excess below one in a hundred is let
 pass, except at δ = 0, where they are sums. A loss that is said to be of a secret sample is compared as if the
-sample were everyone: whether it was secret is not seen here. Tested in tests/audit/test_spending.py.
+sample were everyone: whether it was secret is not seen here.
 """
 
 from __future__ import annotations

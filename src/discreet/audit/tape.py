@@ -8,7 +8,7 @@ compared later.
 Noise comes from bits that follow from the tape's seed. Every call that is made has bits of its own, so that
 whatever else the code draws from `discreet.noise`, a secret sample say, comes out the same when calls are answered
 from the source. Such draws are coupled by their order: where a table with one row more draws one coin more, later
-draws come apart. Tested in tests/audit/test_recorder.py.
+draws come apart.
 """
 
 from __future__ import annotations

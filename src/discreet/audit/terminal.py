@@ -2,7 +2,6 @@
 
 Below 140 columns a subject and its claim are a heading over its rows, from there on they have columns. In a narrow
 terminal the last columns are left out: what is there can be read. Text from outside is never read as markup.
-Tested in tests/audit/test_terminal.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A sample to learn from: as many answers of each kind as fit, evenly taken from all that come by.
 
 Wide answers are never all in memory: whenever there are twice as many as wanted, every second one is dropped, and
-from then on only every second (fourth, eighth, …) is taken. Tested in tests/audit/test_events.py.
+from then on only every second (fourth, eighth, …) is taken.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Runs of a computation under the recorder: what each left behind.
 
 Every run gets rows of its own, so that what a computation does to them stays with it. Warnings are silenced, lest
-a verdict depend on who turned them into errors. Tested in tests/audit/test_replay.py.
+a verdict depend on who turned them into errors.
 """
 
 from __future__ import annotations

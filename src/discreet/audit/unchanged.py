@@ -3,7 +3,7 @@
 A mechanism that pops its rows leaves nothing for the next release: all later answers are of an empty table, on D
 as on D2, and show nothing. To copy data before each of a million releases would cost more than most mechanisms; so
 what is seen of the data is compared before, after the first releases, and at the end. Data that cannot change
-costs nothing. Tested in tests/audit/test_blackbox.py.
+costs nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Watching a mechanism: release after release, in parts that fit into memory whatever an answer holds.
-
-Tested in tests/audit/test_blackbox.py.
-"""
+"""Watching a mechanism: release after release, in parts that fit into memory whatever an answer holds."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@
     targets        module:attribute, as one writes it on the command line
 
 A command is a function in its own module, and is named below. What it needs is imported when it runs, so that
-`discreet --help` answers at once. Tested in tests/cli/ and tests/test_cli.py.
+`discreet --help` answers at once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`discreet ask` and `discreet preview`: a question to a vault, and what it would cost.
 
 Files that an answer is to be written to are checked before it is paid for; and whatever goes wrong afterwards, the
-answer is recorded, and asking again is free. Tested in tests/cli/test_ask.py.
+answer is recorded, and asking again is free.
 """
 
 from __future__ import annotations

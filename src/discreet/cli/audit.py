@@ -1,7 +1,6 @@
 """`discreet audit`: attack what ships, visit the museum, or attack a mechanism of your own.
 
 Whatever prints while the auditor works goes to stderr, so that stdout is the findings and nothing else.
-Tested in tests/test_cli.py.
 """
 
 from __future__ import annotations

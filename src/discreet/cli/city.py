@@ -3,7 +3,6 @@
 Plausible rather than true: ages and incomes depend on the district, a few people travel very much, and there are
 the faults of real tables: missing incomes, an age of 999, a mode of transport nobody declared. Arrays are handed
 to Arrow as they lie in memory: `pyarrow.array` would load pandas first, which takes longer than all the rest.
-Tested in tests/cli/test_demo.py.
 """
 
 from __future__ import annotations

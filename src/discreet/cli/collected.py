@@ -1,7 +1,7 @@
 """What the commands of `discreet local` read alike: signed collections, keys, lists of values, states.
 
 A collection is a file that was signed; the key that it is checked with lies beside it, with the ending .pub, if
---public names no other. Tested in tests/cli/test_local.py.
+--public names no other.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@
 
 Python would end with 1 after a traceback, and a pipeline could not tell a crash from a finding. What the library
 says it says in Python; here it is said in options (translation), and without the passwords of addresses that were
-typed. Tested in tests/test_cli.py, tests/cli/test_conversation.py and tests/cli/test_places.py.
+typed.
 """
 
 from __future__ import annotations

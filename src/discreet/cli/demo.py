@@ -1,7 +1,6 @@
 """`discreet demo`: a city that does not exist, sealed, asked, and its ledger shown, in under a minute.
 
 The commands that are shown are the ones that would do the same; with --keep they can be tried on what was made.
-Tested in tests/cli/test_demo.py.
 """
 
 from __future__ import annotations

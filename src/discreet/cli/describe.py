@@ -1,7 +1,4 @@
-"""`discreet describe`: what is public about a vault, for whoever wants to ask it something.
-
-Tested in tests/cli/test_describe.py.
-"""
+"""`discreet describe`: what is public about a vault, for whoever wants to ask it something."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What `discreet.local` says in Python, in the options of `discreet local`.
 
 Phrases are replaced whole, so that no half of a call is left; then parameters that are options here. What
-other commands say as well is in `translation`, which comes after this. Tested in tests/cli/test_local.py.
+other commands say as well is in `translation`, which comes after this.
 """
 
 from __future__ import annotations

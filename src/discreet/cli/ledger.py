@@ -1,7 +1,4 @@
-"""`discreet ledger` and `discreet budget`: who spent what, whether the books hold, and who may spend how much.
-
-Tested in tests/cli/test_ledger.py.
-"""
+"""`discreet ledger` and `discreet budget`: who spent what, whether the books hold, and who may spend how much."""
 
 from __future__ import annotations
 

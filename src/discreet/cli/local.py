@@ -1,7 +1,6 @@
 """`discreet local design` and `simulate`: a question to devices, and its rehearsal, before anyone is asked.
 
-`encode`, `aggregate` and `estimate` are in `reports`. Files are checked before anything is made. Tested in
-tests/cli/test_local.py.
+`encode`, `aggregate` and `estimate` are in `reports`. Files are checked before anything is made.
 """
 
 from __future__ import annotations

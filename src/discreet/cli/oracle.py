@@ -1,7 +1,7 @@
 """`discreet oracle`: many questions on one charge, most of them free.
 
 Questions come as arguments, from a pipe, or from whoever types them. An answer is shown when it is in the oracle's
-journal, so whatever happens after it, asking again is free. Tested in tests/cli/test_oracle.py.
+journal, so whatever happens after it, asking again is free.
 """
 
 from __future__ import annotations

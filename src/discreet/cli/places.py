@@ -7,7 +7,7 @@
 
 An address stays text, for a path would take its slashes for one. It may hold a password, which is never printed:
 not in what is said, not in an error, not in a traceback, and not in a command that is offered to be copied. It is
-better left out, for PGPASSWORD or ~/.pgpass. Tested in tests/cli/test_places.py.
+better left out, for PGPASSWORD or ~/.pgpass.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Work in pieces, with a bar on stderr if somebody is looking. Tested in tests/test_cli.py and tests/cli/."""
+"""Work in pieces, with a bar on stderr if somebody is looking."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """`discreet local encode` and `aggregate`: from values to reports, and from reports to counts.
 
-What counts say is in `shares`. Tested in tests/cli/test_local.py.
+What counts say is in `shares`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the commands put on stdout: tables and sentences that fit a window, and data that a program reads.
 
 Names and keys come from outside, so nothing is read as markup, and whatever moves the cursor is spelt out. JSON is
-ASCII and CSV is UTF-8, whatever the terminal's language. Tested in tests/cli/.
+ASCII and CSV is UTF-8, whatever the terminal's language.
 """
 
 from __future__ import annotations

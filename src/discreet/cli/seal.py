@@ -1,6 +1,6 @@
 """`discreet propose` and `discreet seal`: from a file of rows to a vault.
 
-Nothing about the rows is printed, not even how many there are. Tested in tests/cli/test_seal.py.
+Nothing about the rows is printed, not even how many there are.
 """
 
 from __future__ import annotations

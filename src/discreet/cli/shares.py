@@ -1,7 +1,4 @@
-"""`discreet local estimate`: from counts to shares, with intervals, liars, and what devices are promised.
-
-Tested in tests/cli/test_local.py.
-"""
+"""`discreet local estimate`: from counts to shares, with intervals, liars, and what devices are promised."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`discreet synthesize`: rows that nobody lived, to hand out, with a report that says where they can be trusted.
 
 Files are checked before anything is paid for; and whatever goes wrong afterwards, the table is in the ledger's
-record, and making it again is free. Tested in tests/cli/test_synthesize.py.
+record, and making it again is free.
 """
 
 from __future__ import annotations

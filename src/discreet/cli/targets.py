@@ -1,8 +1,7 @@
 """From `module:attribute` on the command line to something that can be audited.
 
 A target is a `Subject`, a `Mechanism` or a `Filter`, a function or class without parameters that makes one, or,
-together with a claim and a pair of neighbours, any callable. The current directory is searched first. Tested in
-tests/test_cli.py.
+together with a claim and a pair of neighbours, any callable. The current directory is searched first.
 """
 
 from __future__ import annotations

@@ -6,8 +6,7 @@ sum is 0, and arithmetic is carried out in a type that holds every value its ope
 (`discreet.engines.emit`). An engine may run out of memory, space or time, and whether it does depends on how many
 rows a question meets. It says so in words of ours (`DatabaseUnavailable`), and repeats no more of its own message
 than the code of what went wrong.
-What comes back is private until a mechanism has added noise, so `Groups` shows nothing of itself. Tested in
-tests/engines/test_duckdb.py.
+What comes back is private until a mechanism has added noise, so `Groups` shows nothing of itself.
 """
 
 from __future__ import annotations

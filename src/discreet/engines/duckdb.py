@@ -10,7 +10,7 @@ So a question that fails is told in one sentence, which is the same whatever wen
 
 A sum of BIGINTs is a HUGEINT, which DuckDB hands to numpy as a float. So every sum is cast down, with NULL for
 what does not fit; only if there is such a sum is the question run again for Python integers. Either way the
-integers are exact. Tested in tests/engines/test_duckdb.py.
+integers are exact.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ in parentheses.
 Claim. No sealed row makes the text overflow. Columns hold codes from 0 to a limit known from their type; interval
 arithmetic bounds every intermediate value of a sum or product; and the whole of it is carried out in the narrowest
 integer type that holds them all (where engines differ in how they widen, they do not differ in what they are told
-to). An expression that might not fit 126 bits is refused before it is run. Tested in tests/engines/test_emit.py.
+to). An expression that might not fit 126 bits is refused before it is run.
 
 Reading a source into codes needs a few more words (casts that give NULL instead of failing, a dictionary, days and
 microseconds); they are functions of ours, `function("DICTIONARY", …)`, with a spelling for each dialect.

@@ -3,7 +3,7 @@
 Claim. None of them raises, whatever the value, and each reads what DuckDB's TRY_CAST reads, as the same value. Of
 texts PostgreSQL reads more by itself, and some for something else: hexadecimal numbers, 'today', two digits for a
 year, the sixtieth second. So the shape of a text is looked at first. What differs still is told in
-docs/tutorials/postgres.md. Tested in tests/vault/test_postgres.py, beside DuckDB on hostile texts.
+docs/tutorials/postgres.md.
 
 Whether a text can be read is asked of pg_input_is_valid, which PostgreSQL has from version 16 on.
 """

@@ -3,7 +3,7 @@
 Engines disagree about which letters are one but for their case (ς and σ, ß and ẞ, İ and i, K and the Kelvin sign),
 and a database in addition goes by the locale it was made with. So none of them is asked. Signs are folded here one
 by one, as Unicode's simple case folding has it: what would fold to several signs (ﬁ, İ) stays as it is, and a text
-stays as long as it was. An engine only puts one sign for another. Tested in tests/engines/test_engines.py.
+stays as long as it was. An engine only puts one sign for another.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ which are read as integers and never as floats.
 
 An interrupt (Ctrl-C) cancels the statement in the server. The connection is closed then: a cancellation that
 arrives late must not meet the next transaction. If the server fails, its words are not repeated, since they may
-quote a row. Tested in tests/engines/test_postgres.py, and beside other engines in tests/engines/test_engines.py.
+quote a row.
 """
 
 from __future__ import annotations

@@ -14,8 +14,7 @@ not noticed here. A table that does not list its files, though it did when it wa
 forgets them of a table that it has cached, in which there may be any rows.
 
 An interrupt (Ctrl-C) cancels the jobs of the question. If Spark fails, its words are not repeated, since they may
-quote a row. Sessions do not survive a fork. Tested in tests/engines/test_spark.py, and beside the other engines in
-tests/engines/test_engines.py.
+quote a row. Sessions do not survive a fork.
 """
 
 from __future__ import annotations

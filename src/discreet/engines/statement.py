@@ -1,8 +1,7 @@
 """What an engine is asked: exact sums over sealed rows, by group, written out before anything is charged.
 
 To write a statement touches no row, so a question that no engine can carry out (an expression that may leave 126
-bits, a division that a dialect lacks) is refused here, while refusing is free. Tested in
-tests/engines/test_statement.py, and on every engine in tests/engines/test_engines.py.
+bits, a division that a dialect lacks) is refused here, while refusing is free.
 """
 
 from __future__ import annotations

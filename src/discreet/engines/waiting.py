@@ -2,8 +2,7 @@
 
 Python tells the main thread of a Ctrl-C only between two of its own instructions, so a thread that is inside of an
 engine hears nothing until the engine is done. One that waits for an Event hears it at once, has the engine stop,
-and lets the interrupt go on when the work has ended: nothing runs on behind it. Tested in
-tests/engines/test_duckdb.py and tests/vault/test_sealing.py.
+and lets the interrupt go on when the work has ended: nothing runs on behind it.
 """
 
 from __future__ import annotations

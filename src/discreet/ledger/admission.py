@@ -1,7 +1,6 @@
 """Whether a question may be asked: it must fit every account that it touches.
 
 Each account with a budget is a filter of its own. One without refuses nothing, or in a strict ledger everything.
-Tested in tests/ledger/test_accounts.py and test_spending.py.
 """
 
 from __future__ import annotations

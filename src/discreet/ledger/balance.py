@@ -2,7 +2,7 @@
 
 An account without a budget counts what it spent. Where ρ adds up, a question of ε costs ε²/2 at most, whatever its
 noise: what is left is enough for ε = √(2ρ), rounded down. Balances are written into the entries of the ledger,
-amounts as text "p/q". Tested in tests/ledger/test_accounts.py and test_spending.py.
+amounts as text "p/q".
 """
 
 from __future__ import annotations

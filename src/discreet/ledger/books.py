@@ -7,7 +7,6 @@
     release      belongs to one charge, and no other release does
 
 Verifying is walking from entry 1, believing nothing that does not follow.
-Tested in tests/ledger/test_tampering.py.
 """
 
 from __future__ import annotations

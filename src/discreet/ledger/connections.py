@@ -9,8 +9,6 @@ as they are, locked for ever if another thread held them.
 So all transactions pass a gate. A fork waits there until the transactions of other threads have ended, closes the
 idle connections, and only then happens; parent and child open new ones when they need them. A child for which this
 could not be done (a fork inside a transaction, or by a program that does not tell Python) is refused.
-
-Tested in tests/ledger/test_concurrency.py.
 """
 
 from __future__ import annotations

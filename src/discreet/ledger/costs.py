@@ -12,7 +12,7 @@
 
 All three are kept for every account, so that a budget can be amended from one filter to the other. Sums are exact
 as long as their denominator has at most 2048 bits; beyond, they are rounded up to a multiple of 1e-300, so that
-no sequence of odd denominators makes an entry grow. Tested in tests/ledger/test_costs.py.
+no sequence of odd denominators makes an entry grow.
 """
 
 from __future__ import annotations

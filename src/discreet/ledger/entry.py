@@ -8,7 +8,7 @@ and the text that is hashed is the text that is stored: whoever has sha256 and t
 Kinds: `opening` (the budget of the whole), `allotment` and `amendment` (of an account), `charge`, `release`. Every
 entry but a release carries the balances it leaves behind, so the newest entry of an account knows all there is to
 know. Columns beside the body are there to find entries by; they must say what the body says, and this is checked
-whenever an entry is read. Tested in tests/ledger/test_tampering.py.
+whenever an entry is read.
 """
 
 from __future__ import annotations

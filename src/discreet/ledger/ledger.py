@@ -12,7 +12,7 @@ There is no refund. The answer to a charge without a release may have been drawn
 the memory of a process that then died. Such charges are listed by `unfinished`, and stay spent.
 
 The time of an entry is what the system clock said. Order is by number, whatever clocks do.
-Theory in docs/theory/ledger.md. Tested in tests/ledger/.
+Theory in docs/theory/ledger.md.
 """
 
 from __future__ import annotations

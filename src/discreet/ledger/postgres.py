@@ -14,7 +14,6 @@
 Rights: who makes the ledger owns it, and at first nobody else may even read it. Another role that asks needs USAGE
 on the schema, and SELECT, INSERT and UPDATE on the table: UPDATE for LOCK TABLE alone, since the triggers refuse
 every update.
-Tested in tests/ledger/test_postgres.py.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@
   whether the path still leads to the file that was opened.
 
 WAL needs shared memory: keep the file on a local disk, not on a network share.
-Tested in tests/ledger/test_crashes.py, test_concurrency.py and test_failures.py.
 """
 
 from __future__ import annotations

@@ -18,7 +18,6 @@ collection by itself (`period=`, a day of it) has one report of each device, and
 The bytes of a state are stable: "DLPS", version, id of the collection, numbers of eight bytes (highest first),
 the arrays (lowest first), and the SHA-256 of all before. Ids are there as often as parts have met them. The
 version is 1, or 2 for a state of one period, whose numbers begin with its first day (since 1970-01-01).
-Tested in tests/local/test_aggregator.py.
 """
 
 from __future__ import annotations

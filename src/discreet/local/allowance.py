@@ -10,7 +10,7 @@ Claims, whatever crashes and however many processes of a device report at once:
    again from a new secret under an old allowance. Nobody but the file's owner can read it (0600).
 
 Putting back an old copy of the file makes a device forget what it paid, and no file can tell. Amounts are exact
-fractions. Tested in tests/local/test_device.py.
+fractions.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A frequency is off for two reasons: the noise of honest devices, which the interval covers, and devices that lie.
 A single report, honest or not, moves an estimate by `influence`/n at most, and a fraction γ of liars moves it by
-γ·influence: this is printed beside the interval and is no part of it. Tested in tests/local/test_aggregator.py.
+γ·influence: this is printed beside the interval and is no part of it.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ integer t of 0 … i is drawn, and t is taken, or i if t was taken before; every
 **For life.** `remembered` settles the buckets once for each device, and one answer for each case: the value is in
 the first bucket, … the d-th, or in none of them. A value that stays costs one ε for all its reports, and values
 that are in none of the buckets are never told apart. When a value moves from one case to another, that it moved
-can be seen, and each new case costs another ε, d + 1 of them at most. Tested in tests/local/test_bit_flip.py.
+can be seen, and each new case costs another ε, d + 1 of them at most.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One text for one meaning: JSON, labels and decimals as they are hashed and signed.
 
-JavaScript writes the same. Tested in tests/local/test_descriptor.py.
+JavaScript writes the same.
 """
 
 from __future__ import annotations

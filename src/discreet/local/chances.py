@@ -6,7 +6,6 @@ Both use certified bounds of exp(−x) (`noise.certified`), no floating-point nu
 
 `odds_below(ε, w)` is the largest t with t/(2⁶⁴ − t) ≤ w·e^ε. With w = 1 it is the coin for the truth in a binary
 answer; with other w it chooses between two sets of answers of which the first has w times as many.
-Tested in tests/local/test_chances.py.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Accuracy is the mean over the domain of n·Var, which is the same for every population (`support`). Protocols within
 5 % of the best are taken as equally accurate, and the shortest report wins; then the one whose server works least.
 So randomised response is chosen for small domains (d < 3e^ε + 2 or so), subset selection for a few in between, and
-projective geometry response for all larger ones. Tested in tests/local/test_choose.py.
+projective geometry response for all larger ones.
 """
 
 from __future__ import annotations

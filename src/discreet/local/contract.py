@@ -6,7 +6,7 @@ state, an array of integers that is the sum of the states of any parts, and the 
 
 Claim of each. For all values u, v and every string of bytes y, P[report(u) = y] ≤ e^ε·P[report(v) = y], with the
 ε of `loss`: the worst ratio of the law with the integer probabilities that are really used, rounded up. Nobody but
-the device has to be trusted for this. Tested for all of them in tests/local, by enumeration over bytes.
+the device has to be trusted for this.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Days as numbers: how many after 1970-01-01, in two bytes of a frame.
-
-Tested in tests/local/test_frames.py and test_descriptor.py.
-"""
+"""Days as numbers: how many after 1970-01-01, in two bytes of a frame."""
 
 from __future__ import annotations
 

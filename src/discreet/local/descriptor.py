@@ -12,8 +12,6 @@ a device believes what it can verify with the key that it was shipped with.
 `distinct` values and stays with the last of them afterwards: `distinct` · ε∞. With distinct=1 that holds against
 everybody. With more, it holds against whoever already knows *when* the value changed: equal reports show that it
 did not, and that is no part of what ε bounds. `guarantee()` says all of this in words.
-
-Tested in tests/local/test_descriptor.py, and from JavaScript in clients/js.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ value gives the same answer for ever, without a table of answers, and collection
 other. Protocols with a memory of their own (`remembered`) have few cases, each with one answer, and are counted by
 the case. A device answers for the first `distinct` values (or cases) of a collection, and repeats the last answer
 afterwards; of these it keeps the (already random) answers and a keyed hash of the value, not the value.
-Tested in tests/local/test_device.py; the same in JavaScript is clients/js/device.js.
 """
 
 from __future__ import annotations

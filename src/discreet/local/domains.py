@@ -9,7 +9,7 @@ Texts are counted for those on a list that is given afterwards: nobody has to kn
 
 Every value also has a key, by which it is told from all others of its domain: eight bytes of its place, or the
 SHA-256 of its symbols or of its UTF-8. A device settles permanent answers with it. Text is taken as it is: what
-looks the same and is spelt otherwise is another text. Tested in tests/local/test_domains.py.
+looks the same and is spelt otherwise is another text.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ i = 0, 1, … as four bytes, the highest first. A coin takes one word and shows 
 An integer below b takes one word; while that is 2⁶⁴ − (2⁶⁴ mod b) or more, it takes the next instead; and is the
 word modulo b. Several draws are one after the other. Given a key that nobody else knows, HMAC-SHA256 is
 indistinguishable from fresh bits to everybody: that is an assumption, and the only one here that is no theorem.
-Tested in tests/local/test_draws.py.
 """
 
 from __future__ import annotations

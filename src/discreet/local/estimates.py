@@ -7,7 +7,7 @@ stays above zero. It is closer to the truth for most values and biased for small
 with its name.
 
 Intervals come from the normal law, for one value or for all at once (Bonferroni); with some thousand reports that
-is accurate, and the tests say how accurate. Tested in tests/local/test_estimates.py.
+is accurate, and the tests say how accurate.
 """
 
 from __future__ import annotations

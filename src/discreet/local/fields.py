@@ -6,7 +6,7 @@ so every language makes the same tables. The trace of x is x + x^p + … + x^{p^
 χ(x) = exp(2πi·tr(x)/p) is a character of the additive group: Σ_a χ(a·x) is q for x = 0 and 0 for any other x.
 
 Vectors of k elements are counted as well: Σ xⱼ·q^j. `Chunks` has the tables of their inner products and multiples,
-by which longer vectors are handled k places at a time. Tested in tests/local/test_fields.py.
+by which longer vectors are handled k places at a time.
 """
 
 from __future__ import annotations

@@ -13,8 +13,7 @@ puzzle: their combinations over the positions are candidates, and the sketch of 
 contributed, says which of them are words and how many have them.
 
 Beside a tree of prefixes (`heavy_hitters`) it needs fewer devices for long words, as every position is asked
-about at the same depth, and spends a part of ε on the puzzle. The work is L·symbols^step·256·rows hashes. Tested
-in tests/local/test_fragments.py.
+about at the same depth, and spends a part of ε on the puzzle. The work is L·symbols^step·256·rows hashes.
 """
 
 from __future__ import annotations

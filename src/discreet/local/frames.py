@@ -6,7 +6,7 @@
 Numbers have their highest byte first. The version is 1, in the lower half of its byte; 0x10 says that there is a
 day (days since 1970-01-01), 0x20 that there is a report id: 16 random bytes by which a server counts a report once
 although it was sent twice. All frames of a collection are of one length. There is no device in a frame, nor any
-time but the day. Reading is by numpy on the bytes as they are. Tested in tests/local/test_frames.py.
+time but the day. Reading is by numpy on the bytes as they are.
 """
 
 from __future__ import annotations

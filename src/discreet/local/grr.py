@@ -9,7 +9,7 @@ worse for a large domain. A report is the value, of as many bytes as the domain 
 
 Draws: a coin (keep), then an integer below d − 1, which is the place among the other values. Both are always
 drawn.
-Theory: docs/theory/local.md. Tested in tests/local/test_protocols.py and tests/local/test_grr.py.
+Theory: docs/theory/local.md.
 """
 
 from __future__ import annotations

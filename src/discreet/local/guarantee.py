@@ -1,7 +1,4 @@
-"""What a collection promises to a device, in words. Why it holds is in docs/theory/local-system.md.
-
-Tested in tests/local/test_descriptor.py.
-"""
+"""What a collection promises to a device, in words. Why it holds is in docs/theory/local-system.md."""
 
 from __future__ import annotations
 

@@ -11,8 +11,7 @@ All supports at once are the Walsh–Hadamard transform of the histogram of repo
 for ε below 1, and the shortest code that a device can make with a few instructions.
 
 Draws: a coin (keep), then an integer z below K. If the parity of z and v + 1 is not what the coin says, the lowest
-bit of v + 1 is flipped in z. Theory: docs/theory/local.md. Tested in tests/local/test_protocols.py and
-tests/local/test_hadamard.py.
+bit of v + 1 is flipped in z. Theory: docs/theory/local.md.
 """
 
 from __future__ import annotations

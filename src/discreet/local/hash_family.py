@@ -9,7 +9,7 @@ SHA-256("discreet local row", seed, r), seed and r as eight bytes, the lowest fi
 Over the choice of a, b, c two items with different fingerprints are sent to two independent uniform places below
 P, and to the same one below m with probability at most 1/m + m/P. Fingerprints of two items are the same with
 probability about 2⁻⁶². Sums stay below 2⁶⁴ − 1, so 64-bit integers, or doubles in halves, are enough everywhere.
-Hashes are no secret and protect nobody: that is the noise's part. Tested in tests/local/test_hash_family.py.
+Hashes are no secret and protect nobody: that is the noise's part.
 """
 
 from __future__ import annotations

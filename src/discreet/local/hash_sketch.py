@@ -1,6 +1,6 @@
 """What count-mean sketches have in common: rows of hashed places, and frequencies of any items out of them.
 
-The theory is in `sketches`, which has the two of Apple. Tested in tests/local/test_sketches.py.
+The theory is in `sketches`, which has the two of Apple.
 """
 
 from __future__ import annotations

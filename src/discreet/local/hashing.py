@@ -12,8 +12,7 @@ bucket r: not 1/g, but known, and so is q = c·p + (1 − c)·(1 − p)/(g − 1
 P is 2³¹ − 1 unless told.
 
 Draws: an integer a below P, an integer b below P, a coin (keep), an integer below g − 1, which is the place among
-the other buckets. A report is a and b of four bytes each, then y. Theory: docs/theory/local.md. Tested in
-tests/local/test_protocols.py and tests/local/test_hashing.py.
+the other buckets. A report is a and b of four bytes each, then y. Theory: docs/theory/local.md.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ share f is above its standard error times the quantile z for the number of candi
 
     f ≥ z·√(L/n)·(e^ε + 1)/(e^ε − 1),       with collisions of the sketch included in the error that is used.
 
-With at most M prefixes kept the work is L·M·symbols^step·rows hashes. Tested in tests/local/test_heavy_hitters.py.
+With at most M prefixes kept the work is L·M·symbols^step·rows hashes.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 What one report costs is its `loss`, and what all reports on one value cost together is its `lifetime`: the loss of
 the first step alone, because reports are drawn from its answer. Two of them are in `twostep`, RAPPOR is a third.
-Tested in tests/local/test_twostep.py.
 """
 
 from __future__ import annotations

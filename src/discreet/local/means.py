@@ -12,7 +12,7 @@ where papers state them, n·Var is four times as large.
   loss is the larger of the two.
 
 Standard errors come from the spread of the answers. They are those of devices drawn from a population, which are
-not below those for the very devices that answered. Tested in tests/local/test_means.py.
+not below those for the very devices that answered.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ population. At worst it is ((e^ε + 1)/(e^ε − 1))²/4n.
 **For life.** Fresh bits every day would add up. A device that draws the point of rounding once (α), and the flip
 of either end once, says the same as long as its number stays on the same side of α: one ε for all its reports.
 What is seen in addition is *that* the number crossed α, and then the other end's bit, but never a third.
-Tested in tests/local/test_one_bit.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sets as bytes: a map of bits, bit v in byte v // 8, the lowest first, filled up with zeros.
 
 Canonical: one set has one string of bytes, and whatever else arrives is not valid. A set has no order in which its
-members could be listed, so that no place can give the true one away. Tested in tests/local/test_packing.py.
+members could be listed, so that no place can give the true one away.
 """
 
 from __future__ import annotations

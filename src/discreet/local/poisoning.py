@@ -11,7 +11,7 @@ an honest report, the stronger that of a lie: influence is about 1/ε, for small
 no further than the frequencies do: it grows with each of them, and by t if all grow by t.
 
 `undone` is the fraction of lies that moves a number by as much as its interval reaches; below it, noise is the
-larger worry. Tested in tests/local/test_poisoning.py.
+larger worry.
 """
 
 from __future__ import annotations

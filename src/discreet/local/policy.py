@@ -6,7 +6,6 @@
 
 With a memory, reports on one value cost the same however many there are; `distinct` is for how many values a
 device has permanent answers. Between two reports are `every` days at least. What follows for ε is in `descriptor`.
-Tested in tests/local/test_descriptor.py and test_device.py.
 """
 
 from __future__ import annotations

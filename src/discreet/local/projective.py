@@ -17,7 +17,7 @@ highest coordinate but zero is 1; and points are in the order of these numbers.
 Draws: a coin (keep), an integer a below s, an integer b below q^{t−1}. Let m be the place of the highest
 coordinate of u, which is 1. If the coin shows heads, the a-th point of t − 1 coordinates gives all coordinates of
 y but that of place m, which makes ⟨u, y⟩ zero; else b gives them, and ⟨u, y⟩ is made one. Both are one to one.
-Theory: docs/theory/local.md. Tested in tests/local/test_protocols.py and tests/local/test_projective.py.
+Theory: docs/theory/local.md.
 """
 
 from __future__ import annotations

@@ -17,8 +17,7 @@ the `noise` that is drawn anew in each report:
                   may be the report of one device, so the local ε is stated
 
 With the first two, every report among the n has noise of its own, also if several are of one device. One report of
-a device in each of k batches costs k·ε at k·δ. Derived in docs/theory/local-shuffle.md, and tested in
-tests/local/test_promises.py.
+a device in each of k batches costs k·ε at k·δ. Derived in docs/theory/local-shuffle.md.
 """
 
 from __future__ import annotations

@@ -22,8 +22,7 @@ devices fell into them at random. Standard errors are those of devices drawn fro
     Cov = G⁻¹·Σ_j N_j·H_jᵀ[H_j·diag(f)·H_jᵀ − (H_j f)(H_j f)ᵀ + diag(v_j)]H_j·G⁻¹,
 
 v_j the variance of a told bit over (q* − p*)². `nonnegative` is NNLS on the same equations. Any list of
-candidates can be decoded, not only the domain; what is not on the list disturbs the rest. Tested in
-tests/local/test_rappor.py.
+candidates can be decoded, not only the domain; what is not on the list disturbs the rest.
 """
 
 from __future__ import annotations

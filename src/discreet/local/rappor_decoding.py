@@ -1,7 +1,4 @@
-"""The server's part of RAPPOR: least squares over cohorts. The equations are in `rappor`.
-
-Tested in tests/local/test_rappor.py.
-"""
+"""The server's part of RAPPOR: least squares over cohorts. The equations are in `rappor`."""
 
 from __future__ import annotations
 

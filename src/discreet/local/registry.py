@@ -1,7 +1,6 @@
 """Every protocol by its name: what a descriptor names, and how a server makes it from integers.
 
-Modules are imported when they are asked for, so that a device loads the one it uses. Tested in
-tests/local/test_registry.py.
+Modules are imported when they are asked for, so that a device loads the one it uses.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ the one before it until that holds again, and each id is moved log₂ n times in
 bytes the first eight are kept: an honest report is taken for a repetition with probability n/2⁶⁴.
 
 Sets of parts that were counted apart are put together with every id as often as parts have met it.
-Tested in tests/local/test_seen.py.
 """
 
 from __future__ import annotations

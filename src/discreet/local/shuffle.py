@@ -20,8 +20,7 @@ report, with probability l, and else 0. Here Z is put on a lattice without chang
 convex mean larger; tilted to where its sum is about 0; and convolved n times by one Fourier transform.
 
 Both are upper bounds in real numbers. In floats, binomial tails (of scipy) are taken to be right to 10⁻⁹ of
-themselves and the transform to 10⁻⁶, and each is pushed upwards by as much. Tested in tests/local/test_shuffle.py
-against published figures and, for a few devices, exact enumeration. Theory: docs/theory/local-shuffle.md.
+themselves and the transform to 10⁻⁶, and each is pushed upwards by as much. Theory: docs/theory/local-shuffle.md.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ which there are, and no more than so many crowds and so many frames wait at once
 counted by its reason in `dropped`, and its report id is not remembered, so that it may come again.
 
 The order: every frame is given an integer below 2⁶³ and frames are sorted by them; if two are equal, all are drawn
-again. Given that all differ, each order is as likely as any other, by symmetry. Tested in
-tests/local/test_shuffler.py. What it is worth is accounted for elsewhere: here it only happens.
+again. Given that all differ, each order is as likely as any other, by symmetry. What it is worth is
+accounted for elsewhere: here it only happens.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 The signature is Ed25519 over the letters "discreet-collection/1", a zero byte and the canonical text, so that it
 signs nothing else. The envelope is canonical JSON with the text and the signature in hexadecimal. A device is
 shipped with the public key, 32 bytes. Of these the points of small order are refused, in every spelling: a zero
-key, say, which no private one belongs to and under which anybody can sign. Tested in
-tests/local/test_descriptor.py, and from JavaScript in clients/js.
+key, say, which no private one belongs to and under which anybody can sign.
 """
 
 from __future__ import annotations

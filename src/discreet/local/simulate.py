@@ -4,7 +4,7 @@ A population is a count for every value. Every one of its members makes a real r
 use, the reports are counted by a real server, and the answer is laid beside the truth. A share of members may lie:
 they agree on a value, and send the reports that move its estimate furthest, of some hundred that they drew.
 
-Nothing here needs protection, because nobody lives in a rehearsal. Tested in tests/local/test_simulate.py.
+Nothing here needs protection, because nobody lives in a rehearsal.
 """
 
 from __future__ import annotations

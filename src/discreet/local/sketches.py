@@ -18,8 +18,6 @@ hashes at hand collisions stay, and their variance does not shrink with n. Over 
 N(j, u) being how many in row j hold u; equality would leave out u = x. S is estimated from the sketch itself:
 
     E Σ_y M(j, y)² = (1 − 1/m)·Σ_u N(j, u)² + N_j²/m + the noise of m places.
-
-Tested in tests/local/test_sketches.py.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 Columns hold payloads (without frames), as fixed-size or variable binary. They are looked at as the bytes they are,
 a record batch at a time: nothing is copied where all payloads of a column are of one length and none is missing.
 Spark counts each partition where it lies and sends only states, which are merged on the driver.
-Tested in tests/local/test_sources.py; speed in bench/local.
 
 >>> import pyarrow as pa
 >>> survey = Collection.design(

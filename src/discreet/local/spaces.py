@@ -13,7 +13,6 @@ where E is the transform of h on the points (0, z), spread over all their multip
 Proof: Σ_a χ(a·x) is q or 0. So two Fourier transforms over GF(q)^{t−1} do, each some multiplications by tables of
 characters, a few coordinates at a time. The sum over a is a product by one more table, along the lines through
 zero: for u′ = g^j·r it has χ(g^{k−j})·G(g^k·r). Sums are integers: what floats leave open is rounded away.
-Tested in tests/local/test_spaces.py.
 """
 
 from __future__ import annotations

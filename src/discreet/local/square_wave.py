@@ -12,7 +12,6 @@ On the grid the law is exact, and its loss too; what it costs is that a number i
 multinomial histogram, and wide, because it assumes nothing about the shape. `distribution` looks for what most
 likely gave these reports (expectation and maximisation), smoothed by (1, 2, 1)/4 in every step, which says that
 neighbouring cells are alike: much closer for the distributions of nature, and biased. `quantile` reads it off.
-Tested in tests/local/test_square_wave.py.
 """
 
 from __future__ import annotations

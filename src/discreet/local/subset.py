@@ -12,8 +12,7 @@ gives it away.
 Draws: a coin (keep); then w members among the other d − 1 values by Floyd's method: for j = d − 1 − w … d − 2 an
 integer r below j + 1, and r is taken, or j where r is taken already; then an integer i below w: the member taken
 in step i leaves for the true value, if that is to be in. All of them are always drawn. Every set of w others is as
-likely, and so is each of its members to leave. Theory: docs/theory/local.md. Tested in
-tests/local/test_protocols.py and tests/local/test_subset.py.
+likely, and so is each of its members to leave. Theory: docs/theory/local.md.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ report. (Wang, Blocki, Li and Jha 2017 call such protocols pure.) Summed over th
 (1 − p − q)/(p − q) for every population, so the mean of the variances depends on the protocol alone.
 
 One report adds 1/(p − q) to n·f̂_v if it supports v and did not: no lie moves it further.
-p and q are exact fractions here. Tested for every protocol in tests/local/test_protocols.py, from the laws.
+p and q are exact fractions here.
 """
 
 from __future__ import annotations

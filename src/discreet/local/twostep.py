@@ -18,7 +18,7 @@ q = (1 − p)/(d − 1).
 
 Claims. However many reports are made of one value, and whatever is done with them, they cost ε∞ = `lifetime`, the
 loss of the permanent answer: reports are drawn from it alone. One report costs ε₁ = `loss`, from p and q. Both are
-the worst ratios with the integers in use, rounded up. Tested in tests/local/test_twostep.py by enumeration.
+the worst ratios with the integers in use, rounded up.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Permanent and fresh noise on a row of bits, one for each value: RAPPOR without its Bloom filter.
 
-The theory, of this and of the other alphabet, is in `twostep`. Tested in tests/local/test_twostep.py.
+The theory, of this and of the other alphabet, is in `twostep`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ Two values differ in two bits, so the worst ratio is p(1 − q)/(q(1 − p)).
 
 A report is a map of d bits, so it suits domains of some hundred values. Draws: d coins (zero), one for each place,
 then a coin (one), which takes the place of the value.
-Theory: docs/theory/local.md. Tested in tests/local/test_protocols.py and tests/local/test_unary.py.
+Theory: docs/theory/local.md.
 """
 
 from __future__ import annotations

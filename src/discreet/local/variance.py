@@ -6,7 +6,7 @@ n·Var on average over the domain, from the exact probabilities of each protocol
     min_w (d − 1)²·(w·e^ε + d − w)²/(d·w(d − w)(e^ε − 1)²)/n
 
 for uniform frequencies of a population that is itself drawn, which adds (1 − 1/d)/n; that part is taken off here.
-For a large domain it is d·4e^ε/(e^ε − 1)². Tested in tests/local/test_variance.py.
+For a large domain it is d·4e^ε/(e^ε − 1)².
 """
 
 from __future__ import annotations

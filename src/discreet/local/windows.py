@@ -10,7 +10,7 @@ steps, and nothing is lost on the way but what w must be rounded by. The mean of
 
     E[o | j] = τ·(j + (w − 1)/2) + (1 − τ)·(N(N − 1)/2 − w·(j + (w − 1)/2))/G = a + s·j,   N = G + w,
 
-so (o − a)/s is exactly unbiased for j. Tested in tests/local/test_means.py and test_square_wave.py.
+so (o − a)/s is exactly unbiased for j.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Words as rows of symbols: what protocols over strings count, and what they find.
 
 Symbol 0 is the end of a word, filled up to a fixed length; 1 … are the letters of an alphabet; the last one stands
-for every other letter. A length that is the same for all says nothing about anybody. Tested in
-tests/local/test_heavy_hitters.py.
+for every other letter. A length that is the same for all says nothing about anybody.
 """
 
 from __future__ import annotations

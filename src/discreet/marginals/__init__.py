@@ -5,7 +5,7 @@
     and sizes  by weight    base         ones, pairs of largest entropy
 
 Nothing here sees data: everything is computed from noisy numbers that were released already, so whatever is done
-is post-processing and costs nothing. Theory: docs/theory/synthesis.md. Tested in tests/marginals.
+is post-processing and costs nothing. Theory: docs/theory/synthesis.md.
 """
 
 from discreet.marginals.domain import Domain

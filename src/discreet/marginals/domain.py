@@ -1,7 +1,7 @@
 """Columns and how many values each has: the shape of every marginal.
 
 Columns are known by their place, 0 to d − 1, and a set of them is an ascending tuple of places. Names are for
-people. Tested in tests/marginals/test_domain.py.
+people.
 """
 
 from __future__ import annotations

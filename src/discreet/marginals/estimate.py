@@ -8,7 +8,7 @@
 3. A pair that was not measured is filled in by the same path.
 4. Every pair is raked to the one-way marginals. Cells that are declared impossible are empty throughout.
 
-All of this is post-processing. Theory: docs/theory/synthesis.md. Tested in tests/marginals/test_estimate.py.
+All of this is post-processing. Theory: docs/theory/synthesis.md.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ A marginal over A says, summed, something of each B ⊂ A: a cell of B has the s
 A, which is v·|A∖B| if all have the same v and |A∖B| of them make one of B. Independent measurements of one
 marginal are joined cell by cell with the weight 1/variance, which is what least squares does. Bins of unequal
 width have unequal variances, and one number in place of these would make sums look better known than they are.
-Tested in tests/marginals/test_evidence.py.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ marginals, found by raking from independence: what is not known about the column
 three columns were measured together, that table is the base towards which their measurement is shrunk, and the
 result enters larger marginals as a margin of its own. Answers of overlapping sets agree on one-way and two-way
 marginals, and not further: this is no single distribution over all columns, which for many measured pairs nobody
-can compute. Rows are one (discreet.synth.rows). Tested in tests/marginals/test_model.py.
+can compute. Rows are one (discreet.synth.rows).
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 `rake` multiplies a table by one factor after the other until its margins are the wanted ones. Started from a
 product it tends to the table of largest entropy with those margins, started from any table to the one nearest to
-it in relative entropy (Csiszár 1975). Where wanted margins contradict each other it ends between them. Tested in
-tests/marginals/test_raking.py.
+it in relative entropy (Csiszár 1975). Where wanted margins contradict each other it ends between them.
 """
 
 from __future__ import annotations

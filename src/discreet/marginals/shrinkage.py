@@ -8,8 +8,7 @@ measured. The ratios ρ of all cells of a table are taken for draws from one law
 whose weights are found by maximum likelihood (EM, with a little weight everywhere: Koenker and Mizera 2014;
 Stephens 2017 for the form). The estimate is the posterior mean, and its variance comes beside. Small cells, of
 which most tables are full, go to the base because noise explains them; large ones stay as measured; and where σ
-is small everywhere so does everything. This decides no privacy: it sees noisy numbers only. Tested in
-tests/marginals/test_shrinkage.py.
+is small everywhere so does everything. This decides no privacy: it sees noisy numbers only.
 """
 
 from __future__ import annotations

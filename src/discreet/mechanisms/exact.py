@@ -9,7 +9,7 @@ reporter that saves local variables, at the moment of an interrupt, say, sees wh
 Integers only: sums of integers are exact in any order, so a sensitivity is a theorem and not a hope about
 rounding. Values are clamped to ±(2⁶² − 1). The clamp moves no two values further apart, so the sensitivity
 stands, and no value makes an exception that an onlooker could see. Noise lies within ±2⁶² (`noise.draw`), so that
-every sum of the two is an int64. Tested in tests/mechanisms/test_exact.py.
+every sum of the two is an int64.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Claim. Choosing r with probability ∝ e^{ε·u(r)/(2Δ)} is ε-differentially p
 score u(r) by at most Δ; for monotonic scores ∝ e^{ε·u(r)/Δ} is. In both cases the privacy loss lies in an
 interval of width ε (bounded range), which composes better than ε-DP. The index is drawn exactly, by inversion
 with lazy bits: no softmax in floats, no rejection whose rounds depend on the scores. Theory:
-docs/theory/exponential.md. Tested exactly in tests/mechanisms/test_selection_exact.py.
+docs/theory/exponential.md.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ Claim. Adding to each entry of an integer vector an independent X with P(X = x) 
 where Δ₂ is the l2 sensitivity (Canonne–Kamath–Steinke 2020). Where one person moves at most k entries by at most
 d each, no test tells neighbours apart better than it tells k such X from k copies of X + d, which is what `loss`
 then states. Calibration starts from the analytic Gaussian mechanism (Balle–Wang 2018), valid at every ε, and is
-then certified for the discrete law itself. Theory: docs/theory/gaussian.md. Tested exactly in
-tests/mechanisms/test_additive_exact.py.
+then certified for the discrete law itself. Theory: docs/theory/gaussian.md.
 """
 
 from __future__ import annotations

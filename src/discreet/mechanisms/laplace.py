@@ -3,8 +3,7 @@
 Claim. Adding to each entry of an integer vector an independent Z with P(Z = z) ∝ e^{−|z|/t} is
 Δ/t-differentially private, where Δ is the l1 sensitivity; and no test can tell two neighbours apart better than
 it tells Z from Z + Δ. Neighbours are those that the sensitivity was computed for. Theory: docs/theory/laplace.md
-(the second half of the claim is what `loss` states, and what composes tightly). Tested exactly in
-tests/mechanisms/test_additive_exact.py.
+(the second half of the claim is what `loss` states, and what composes tightly).
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 Claim. With noise of scale 2Δ/ε (Δ/ε for monotonic scores) the index of the largest noisy score, the lowest index
 among equals, is ε-differentially private. Discrete noise makes ties possible, and a fixed rule for them costs
 nothing: with the noise of the others held, "r wins" is still the event Z_r ≥ k for one integer k, and k moves by
-at most 2Δ (or Δ). Theory: docs/theory/report-noisy-max.md. Tested exactly in
-tests/mechanisms/test_selection_exact.py.
+at most 2Δ (or Δ). Theory: docs/theory/report-noisy-max.md.
 """
 
 from __future__ import annotations

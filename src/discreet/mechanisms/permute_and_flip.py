@@ -4,8 +4,7 @@ Claim. With t = 2Δ/ε (Δ/ε for monotonic scores) the first candidate accepted
 never further below the best, in distribution, than the exponential mechanism's. All coins are flipped at once:
 the first success in a random order is uniform among the successes, and the best candidate always succeeds. So
 the work, and the bits it takes, are the same whatever the scores are. Unlike the exponential mechanism it is no
-better than ε-DP when composed. Theory: docs/theory/permute-and-flip.md. Tested exactly in
-tests/mechanisms/test_selection_exact.py.
+better than ε-DP when composed. Theory: docs/theory/permute-and-flip.md.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ A run holds the noise of its threshold and counts its positives. Both are part o
 doubled: a run refuses to be pickled or copied, answers one thread at a time, and refuses to go on in a forked
 process, where parent and child would compare with the same secret line and each give all the positives. A
 monotonic run goes one way: the direction of its first query is that of all, for a mixture would need the noise of
-a general one. It belongs to one table: every exact value it is asked about must come from the same one. Tested in
-tests/mechanisms/test_sparse_vector.py.
+a general one. It belongs to one table: every exact value it is asked about must come from the same one.
 """
 
 from __future__ import annotations

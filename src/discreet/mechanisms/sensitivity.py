@@ -9,8 +9,6 @@ integer entries:
 
 A direction is a statement about the sign of d as well: it is what lets selections and sparse runs take half the
 noise, and only as long as everything that one proof covers moves the same way.
-
-Tested in tests/mechanisms/test_exact.py, against every small integer vector.
 """
 
 from __future__ import annotations

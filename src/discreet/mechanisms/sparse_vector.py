@@ -6,7 +6,7 @@ down), and halt at the c-th "above". The whole run, however many queries, chosen
 (ε₁ + ε₂)-differentially private where one person moves every query by at most Δ. The split ε₁ : ε₂ = 1 :
 (2c)^{2/3} (1 : c^{2/3} for monotonic queries) minimises the noise of the comparison (Lyu–Su–Li 2017).
 `NumericSparse` adds a number to each "above", with fresh noise of scale cΔ/ε₃. Theory:
-docs/theory/sparse-vector.md. Tested exactly in tests/mechanisms/test_sparse_vector_exact.py.
+docs/theory/sparse-vector.md.
 """
 
 from __future__ import annotations

@@ -9,8 +9,7 @@ up to the next integer with a margin of 10⁻⁴⁰. Sums over a law are taken i
 good to a relative 10⁻¹², and the sum is raised by 10⁻⁹ before it is compared.
 
 No law is built that could leave int64: `noise` takes Laplace scales up to 2⁵² and Gaussian variances up to 2¹⁰⁴,
-and what it would not draw is refused when the mechanism is made, before anything is charged for it. Tested in
-tests/mechanisms/test_errors.py.
+and what it would not draw is refused when the mechanism is made, before anything is charged for it.
 """
 
 from __future__ import annotations

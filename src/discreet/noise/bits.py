@@ -14,8 +14,6 @@ begins a new `generation`; the process id is compared as well, for forks made by
 A draw during which a fork happens goes on with the old generator in both processes, so streams compare the
 generation before each step. Generators cannot be copied or pickled, and cannot be seeded: `testing.deterministic`
 has a separate generator, and marks whatever it makes.
-
-Tested in `tests/noise/test_bits.py`.
 """
 
 from __future__ import annotations

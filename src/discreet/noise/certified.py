@@ -8,8 +8,6 @@ small enough to be useful. Arguments are exact fractions, however long.
 lower bound. Terms rounded up, plus the last of them once more, are an upper bound, because each further term is
 at most half the one before. Then e^(−y) = 1/e^y, and k squarings give e^(−x). For x ≥ p, 0 < e^(−x) < 2^(−x) ≤
 2^(−p) needs no sum.
-
-Tested against mpmath in `tests/noise/test_certified.py`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ it survives one coin per digit, each from a table of 256 thresholds. The number 
 and all of them are tossed, so that the time does not tell x. The last digit is not cut off: from 256 on its
 chance is below that of 255, which is below 2^−32, and bounds of its own are computed only with that probability.
 
-No floating point is involved. Tested in `tests/noise/test_coins.py`.
+No floating point is involved.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 No law is accepted whose values could leave int64. With scale at most 2^52, P(|x| ≥ 2^62) < exp(−1000) for
 Laplace noise; with variance at most 2^104 (σ at most 2^52) it is below exp(−500,000) for Gaussian noise. A draw
 beyond is an error.
-
-Tested in `tests/noise/test_draw.py`.
 """
 
 from __future__ import annotations

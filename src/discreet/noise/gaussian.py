@@ -19,8 +19,6 @@ thresholds is a comparison of integers.
 How often proposals are rejected is independent of the value accepted in the end, so the number of rounds tells
 nothing about it. Per batch a fixed quota of proposals is tested for fatal points, whether or not they have any,
 as often as the proposal with the most points needs.
-
-Tested in `tests/noise/test_gaussian.py`.
 """
 
 from __future__ import annotations

@@ -13,8 +13,6 @@ probability 0. Bounds that are loose cost time, never correctness.
 only the other cells (about one in a hundred) need 32 more bits and a binary search, and less than one draw in
 2^34 needs more. Per batch a fixed `quota` of cells is looked up the long way, whether so many need it or not,
 so that the time of a batch does not tell how many of its values are rare.
-
-Tested in `tests/noise/test_inversion.py`, with words as short as 3 bits, where most draws take the last branch.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ geometric with ratio q cut off at m. R splits in the same way. With m = 2^b the 
 The first digit is drawn together with the sign: as rank 2k + s, whose survival function is P(rank > 2k−1) = y^k
 and P(rank > 2k) = y^k·(q+y)/(1+q), with y = q^m. Every digit is drawn by `inversion`.
 
-The same number of table look-ups is made for every sample. Tested in `tests/noise/test_laplace.py`.
+The same number of table look-ups is made for every sample.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ A single draw comes from a reserve of its law that is filled by the batch: it is
 (one call in a few hundred refills) has nothing to do with its value. Every value leaves the reserve once, in a
 step that neither a thread nor a signal can divide. A forked child drops what its parent held, so the two never
 release the same noise.
-
-Tested in `tests/noise/test_draw.py` and `tests/noise/test_bits.py`.
 """
 
 from __future__ import annotations

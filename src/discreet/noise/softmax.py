@@ -12,9 +12,6 @@ the two errors together are at most (2·11.5 + (n − 1) + 2)·2⁻⁵²·C_n, t
 sides that floats tell apart is (n + 32)·2⁻⁵²·C_n. **Else intervals do.** When the first 62 bits of U leave two
 indices possible (a chance below n²·2⁻⁵⁰ for n > 32), more bits of the same U are drawn and all sums bounded more
 tightly by the same digits, until one index is left.
-
-Tested in tests/noise/test_softmax.py, also with so few first bits that most draws take the last
-branch.
 """
 
 from __future__ import annotations

@@ -12,8 +12,6 @@ guards against accidents, not intent. `docs/theory/random-bits.md` lists what ke
 Inside `scripted(choose)` nothing is random at all: whoever wrote the script decides every draw. It is how the
 auditor walks through all that a mechanism might have drawn (`audit.exact`). Results have the types of real draws
 and bear no mark, or what is walked through would be other code: they never leave the auditor.
-
-Tested in `tests/noise/test_testing.py`.
 """
 
 from __future__ import annotations

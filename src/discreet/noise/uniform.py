@@ -8,8 +8,6 @@ multiplied by n, and n·w = x·2^b + y, 0 ≤ y < 2^b, gives x if y ≥ 2^b mod 
 x fill an interval whose length is a multiple of n, and every n-th integer is some n·w, so each x comes from
 ⌊2^b/n⌋ words. With at least 64 bits more than n has, a word is rejected with probability below 2^(−64): every n
 below 2^64 takes the same 128 bits and the same arithmetic. Nothing is kept for an n that was seen before.
-
-Tested in `tests/noise/test_uniform.py`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A column of few levels keeps them all. One of many is cut into bins of equal width, or where its owner says. Bins
 shape the hypothesis and what is measured of it, never the data: a question that cuts through a bin is compared
 with the rows as they are, and the hypothesis takes the bin for level. Missing is a bin of its own, the last.
-Everything here follows from the description. Tested in tests/oracle/test_oracle_selection.py.
+Everything here follows from the description.
 """
 
 from __future__ import annotations

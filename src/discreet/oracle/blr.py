@@ -12,7 +12,7 @@ than a with chance 2|Q|·e^{−2ma²} at most, so some database has an error of 
     √(ln(2|Q|)/(2m)) + 2s·(ln C(N + m − 1, m) + ln(1/β))/(n·ε)
 
 at most, but for a chance of β. It looks at every candidate: where there are too many it is refused, before any
-memory is taken. Theory: docs/theory/blr.md. Tested in tests/oracle/test_blr.py.
+memory is taken. Theory: docs/theory/blr.md.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ any s; (1, 1), where G = e^{−s}·(1 + g); (p, 1 − p), where G ≤ 1 means e^
 where it means e^{−s} ≤ 1 − g/((1 − p)·e^{−x}), the strictest of them. There a run counts lazy rounds until a coin
 fails, and the sum of a geometric series shows that equality holds. ∎
 
-Theory: docs/theory/multiplicative-weights.md. Tested in tests/oracle/test_censored.py.
+Theory: docs/theory/multiplicative-weights.md.
 """
 
 from __future__ import annotations

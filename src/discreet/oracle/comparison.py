@@ -4,7 +4,7 @@ For a number k of queries each mechanism is built for k at the same ε, and aske
 The error is the largest of all k, as a share of the rows; what is spent is what the updates that were made cost.
 Laplace noise on every query, at ε/k each, is what they are compared with; and for the budget, at the ε at which it
 would be as accurate as private multiplicative weights promise to be. All this looks at the truth to say how far
-off an answer is, so it is for public data. Tested in tests/oracle/test_comparison.py.
+off an answer is, so it is for public data.
 """
 
 from __future__ import annotations

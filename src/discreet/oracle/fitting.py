@@ -16,7 +16,7 @@ would drift upwards. Therefore the total and the one-way marginals are estimated
 all that was measured about them weighted by their variances, and are kept as they are.
 
 **Passes.** Steps are taken on projections: measurements whose columns together have few cells share one pass over
-the table. All of this is post-processing of released numbers. Tested in tests/oracle/test_oracle_hypothesis.py.
+the table. All of this is post-processing of released numbers.
 """
 
 from __future__ import annotations

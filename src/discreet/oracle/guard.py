@@ -1,7 +1,7 @@
 """The runs of an oracle's sentry: one for either side, begun when needed, over at their first alarm.
 
 What a run costs is on the disk before anything is compared with its line, and so is the line: a run that was begun
-before a restart goes on with the line that it had. Tested in tests/oracle/test_oracle_crashes.py.
+before a restart goes on with the line that it had.
 """
 
 from __future__ import annotations

@@ -15,8 +15,7 @@ one unit of the grid, and the run does not fail, but for a chance of β, whereve
 30 units or more.
 
 Noise is discrete Laplace of rational scale, rounded up, on integers; the hypothesis is public floats, rounded to
-the grid before it is compared. Theory: docs/theory/multiplicative-weights.md. Tested in
-tests/oracle/test_hardt_rothblum.py.
+the grid before it is compared. Theory: docs/theory/multiplicative-weights.md.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ many answers are free, never whether they are private.
 
 Up to MOST_DENSE cells one table is kept (`Dense`). Beyond, every set of columns that is asked about has a table of
 its own, fitted to whatever was measured about them (`Factored`): a graphical model for each question, over the
-columns that it touches. Tested in tests/oracle/test_oracle_hypothesis.py.
+columns that it touches.
 """
 
 from __future__ import annotations

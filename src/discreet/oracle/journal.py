@@ -9,7 +9,6 @@ lines of the sentry). Every step that touches data is two lines:
 Whatever has begun is spent, ended or not: killed anywhere, an oracle may lose what it paid for, and can never
 spend it twice. A last line that was torn is a line that was not written: nothing had been drawn for a torn
 `begin`, and a torn `end` was seen by nobody. One process holds the file at a time; the lock goes with the process.
-Tested in tests/oracle/test_oracle_crashes.py, killed at every point.
 """
 
 from __future__ import annotations

@@ -7,8 +7,7 @@ what was begun and has no end is spent and lost.
 At the start all pairs of columns are measured, and of three columns those that have few cells together, which then
 stand for their pairs. Numbers with many bins are measured in coarse parts as well, each way with half of the ρ: a
 range of fifty cells has the noise of fifty, and one of four parts and a few cells has less. What is chosen follows
-from the bins, and from the noisy number of rows. Tested in tests/oracle/test_oracle.py and
-tests/oracle/test_oracle_crashes.py.
+from the bins, and from the noisy number of rows.
 """
 
 from __future__ import annotations

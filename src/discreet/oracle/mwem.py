@@ -11,7 +11,7 @@ or ρ-zCDP if each takes ρ/2T, where the exponential mechanism has ε₁ = 2·�
 replays included, is post-processing. Accuracy, if the table has n rows: but for a chance of 2T/|Q|, every query is
 within 2n·√(ln N/T) + 10·T·s·ln|Q|/ε. `error` is the same argument with the laws of the noise themselves.
 
-Theory: docs/theory/multiplicative-weights.md. Tested in tests/oracle/test_mwem.py.
+Theory: docs/theory/multiplicative-weights.md.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ The order is that of every release: a place for the journal is taken, the whole 
 and the ledger records which journal it was charged for. Whoever makes the same oracle again is given the one that
 is there, and is charged nothing; but it draws new noise for whoever asks, so it is for the account that paid for
 it. Killed between charge and record, the charge is wasted and nothing was asked. Two who make the same oracle
-at the same moment may both pay, and one of the two is not found again. Tested in
-tests/oracle/test_oracle_crashes.py.
+at the same moment may both pay, and one of the two is not found again.
 """
 
 from __future__ import annotations

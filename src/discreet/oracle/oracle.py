@@ -13,8 +13,7 @@ Everything else (the hypothesis, whom to trust, what to measure next) is compute
 **What an answer promises.** Whatever the analyst does, each answer is outside its interval with probability at
 most 1 − confidence: the chances that it is free and wrong, that the payment after an alarm misses, or that the gap
 does, add up to no more (`discreet.oracle.terms`). This is said of each answer before it is given: of the answers
-that were free, or of those that were alarms, more may miss. Theory: docs/theory/oracle.md. Tested in
-tests/oracle/test_oracle.py and, against an adversary, in tests/oracle/test_oracle_promise.py.
+that were free, or of those that were alarms, more may miss. Theory: docs/theory/oracle.md.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ all of k answers are within 11α/8 and four units of the grid, which is what rou
 updates are made, but for a chance of β, wherever ε₀ ≤ 1/2. The notes say 5α/4, which their own claim 2 does not
 give: it adds two noises of up to α/4 each to α, or α/4 and α/8 at their scales.
 
-Theory: docs/theory/multiplicative-weights.md. Tested in tests/oracle/test_pmw.py.
+Theory: docs/theory/multiplicative-weights.md.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 A prior decides how many answers are free, and nothing else: it may be wrong, and the sentry finds out. It is mixed
 with the uniform table, so that no cell is impossible. What an oracle learned is made of released numbers, so it is
-public for the next one; it is taken as it is at that moment, and kept in the new oracle's own state. Tested in
-tests/oracle/test_oracle_prior.py.
+public for the next one; it is taken as it is at that moment, and kept in the new oracle's own state.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ in units of 1/grid rows. Whoever is in or out moves the histogram by at most s i
 s·grid, and so the distance of a sum from a public integer, and m times that by m times as much. These are sums of
 integers and exact. A count is clamped into 0 … C first, where C depends on the grid and the number of cells alone
 (10¹¹ rows in each of 10⁷ cells), such that no sum leaves int64, whatever a hostile table holds. The clamp moves no
-two histograms further apart. Tested in tests/oracle/test_queries.py.
+two histograms further apart.
 """
 
 from __future__ import annotations

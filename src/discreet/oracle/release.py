@@ -7,8 +7,7 @@ truth is told, and the hypothesis moves towards it at the rate α/2. However que
 
 mistakes: they add up to T·α at least, and to 2·ln N/α + T·α/2 at most. (The notes conclude T ≤ ln N/α² from
 T·α ≤ 2·√(T·ln N), which loses a factor 4.) This is what the private versions lean on. It is **not private**: it
-tells the truth, for public data and for pictures. Theory: docs/theory/multiplicative-weights.md. Tested in
-tests/oracle/test_release.py.
+tells the truth, for public data and for pictures. Theory: docs/theory/multiplicative-weights.md.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A run answers a query from its hypothesis where that is close to the truth, as far as may be said, and else with
 noise, and then learns. Its budget is a number of updates, so it must not be doubled: it refuses to be pickled or
 copied, answers one thread at a time, and refuses to go on in a forked process. Whether it is over follows from the
-answers that it gave. Tested in tests/oracle/test_runs.py.
+answers that it gave.
 """
 
 from __future__ import annotations

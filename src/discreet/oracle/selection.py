@@ -7,8 +7,7 @@ three-valued, as SQL is. Conditions joined by AND that share no column are evalu
 taken. For the hypothesis a bin has the mean of its levels. For the data nothing is averaged: the engine filters by
 the tree itself, and a column's weights are the integers nearest to GRAIN·weight.
 
-Everything here follows from the text and the description: no row is read. Tested in
-tests/oracle/test_oracle_selection.py, against the engine row by row.
+Everything here follows from the text and the description: no row is read.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ goes to ν + f − f′, which leaves g where it was, and moves ν by at most Δ
 
 **Restarts.** The line is secret and is part of the oracle's durable state. A comparison is announced on the disk
 before it is made; one that was announced and has no outcome may have been an alarm that somebody saw, and the run
-counts as over. Theory: docs/theory/oracle.md. Tested exactly in tests/oracle/test_oracle_sentry.py.
+counts as over. Theory: docs/theory/oracle.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An oracle and its answers to the eye, in terminals and notebooks: the digits that the intervals warrant.
 
-Whoever made them from test bits sees that they did, and no number. Tested in tests/oracle/test_oracle.py.
+Whoever made them from test bits sees that they did, and no number.
 """
 
 from __future__ import annotations

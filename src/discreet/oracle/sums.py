@@ -4,7 +4,7 @@ A sealed row has a weight w ≥ 0, and one person's weights add up to at most K�
 integer g from 0 to GRAIN, and adds up w·g: never less when a person joins, and never more than K·UNIT·GRAIN more.
 A marginal adds up w by cell: its entries never fall, and together rise by K·UNIT at most. Statements are written
 before anything is set aside for them, so what no engine can carry out is refused while that is free. What comes
-back is exact and private: it goes into an `Exact` and nowhere else. Tested in tests/oracle/test_oracle.py.
+back is exact and private: it goes into an `Exact` and nowhere else.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ A marginal is a sum over the columns that are left out. Neighbouring columns wit
 each sum over such an axis is a product with a vector of ones, the last first: the first of them reads the table
 once and the rest is small. A factor over some columns is laid out over enough of the last ones that the inner loop
 is long, and multiplied in place: one read and one write. A query that is a box multiplies its slice alone, and
-what is outside is left to one number, the scale of the whole (a lazy normaliser). Figures: bench/oracle.py. Tested
-in tests/oracle/test_oracle_hypothesis.py.
+what is outside is left to one number, the scale of the whole (a lazy normaliser). Figures: bench/oracle.py.
 """
 
 from __future__ import annotations

@@ -25,8 +25,6 @@ so whoever trusts the hypothesis must have reason to: see discreet.oracle.oracle
 **Never of use.** Prices fall as the width grows, and a share of the rows is at most that of MOST_ROWS. So what
 could answer nothing about that many rows never can, which is known before anything is charged. Whether the rows
 that there are suffice is not: their number is private until it is measured.
-
-Tested in tests/oracle/test_oracle_terms.py.
 """
 
 from __future__ import annotations

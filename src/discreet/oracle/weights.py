@@ -12,7 +12,6 @@ the right sign have errors e₁ … e_T with
     Σ e_t ≤ ln N/η + η·T,   which is 2·√(T·ln N) at η = √(ln N/T).
 
 Everything here is public: it sees released numbers, and no data. Theory: docs/theory/multiplicative-weights.md.
-Tested in tests/oracle/test_weights.py.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ What is shown of an address (`words`, and what it prints) never holds a password
 through, by name, and nothing else is. An address in which a password could be taken for something else, because
 it holds a sign that should have been written as %40, is refused, and nothing of it is quoted: libpq itself would
 look for a host called "rest-of-the-password@host", and say so.
-
-Tested in tests/test_postgres.py.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ while it was idle is replaced before the block begins.
 No connection crosses a fork. Idle ones are closed before it. One in use stays with the parent: whoever closed it
 in the child would end the session of the parent, and whoever spoke through it would mix up two conversations, so
 the child does neither.
-
-Tested in tests/test_postgres.py, and with processes that die in tests/ledger/test_postgres.py.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 They stop mistakes, and everybody whom the server's rights let no further. The owner of a table can take them away.
 They are statements of their own to `pg_dump`, which writes them after the rows, so that a dump can be restored.
-Tested in tests/ledger/test_postgres.py and tests/vault/test_postgres.py.
 """
 
 from __future__ import annotations

@@ -18,7 +18,6 @@ Where the errors come from, each as tilted mass:
 
 The lower bound: the lattice sum exceeds the true one by more than s with probability η at most, by Bennett's
 inequality for independent terms of variance spread·step² and size step; so δ(ε) ≥ δ_lattice(ε + s) − η.
-Tested in tests/privacy/test_compose.py.
 """
 
 from __future__ import annotations

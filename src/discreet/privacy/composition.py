@@ -14,7 +14,6 @@ dominates all such mechanisms has, with p = e^ε₀/(1 + e^ε₀), i ~ Binomial(
     δ(ε) = 1 − (1 − δ₀)^k·(1 − E[(1 − e^(ε − L_i))₊]),
 
 inverted here at any δ, not only where ε is a multiple of ε₀. Results are rounded up.
-Tested against enumeration of all outcomes in tests/privacy/test_composition.py.
 """
 
 from __future__ import annotations

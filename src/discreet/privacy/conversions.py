@@ -13,7 +13,6 @@
 Any α gives a valid bound, so the search for the best one cannot break the guarantee; the bound at the α found is
 rounded up. For zCDP the best α is unique: ε(α) has the derivative ρ − (ln(1/δ) − ln α)/(α−1)².
 All functions are monotone up to their last digits, never negative, and say inf where nothing finite holds.
-Tested against 50-digit arithmetic in tests/privacy/test_conversions.py.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ Su 2022)
 
 Any set of ε gives a lower bound of f, and everything is rounded down: no test does better than the curve shown.
 Closed forms: ε-DP has max(0, 1 − e^ε·α, e^(−ε)·(1 − α)), and μ-GDP has Φ(Φ⁻¹(1 − α) − μ).
-Tested in tests/privacy/test_curves.py; theory in docs/theory/hypothesis-testing.md.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ long as the pairs are fixed in advance (Zhu, Dong and Wang 2022). The pairs used
   (e^(ε/2) − e^(s/2))²/(e^ε − 1) (Dong, Durfee and Rogers 2020): that of Laplace's density without its atoms.
 - Poisson sampling at rate γ: ((1−γ)Q + γP, Q) for removing a person, (Q, (1−γ)Q + γP) for adding one.
 
-`cut` returns P- and Q-masses with relative error below `ACCURACY`. Tested in tests/privacy/test_dominating.py.
+`cut` returns P- and Q-masses with relative error below `ACCURACY`.
 """
 
 from __future__ import annotations

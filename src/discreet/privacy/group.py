@@ -8,8 +8,6 @@ A path of `size` neighbours leads from one table to the other, and the laws move
 * GDP μ             → size·μ   (Dong, Roth, Su 2022, Theorem 2.14);
 * Rényi (α, D_α)    → (α/2^c, 3^c·D_α) for 2^c people and α ≥ 2^(c+1) (Mironov 2017, Proposition 2);
 * a mechanism that adds noise → the same noise at size times the sensitivity, exactly.
-
-Tested against randomised response on groups in tests/privacy/test_group.py.
 """
 
 from __future__ import annotations

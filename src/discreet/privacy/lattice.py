@@ -10,7 +10,6 @@ lattice pair dominates (the "connect the dots" of Doroshenko et al. 2022; exact 
 `spread`·step² to L and moves it by less than one step, which is what the lower bound of `compose` needs.
 
 Round-off goes against us: masses are right to ACCURACY, and `up` is raised by what that can do to it.
-Tested in tests/privacy/test_lattice.py.
 """
 
 from __future__ import annotations

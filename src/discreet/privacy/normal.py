@@ -10,7 +10,6 @@ Telling N(0, 1) from N(μ, 1) has the profile (Balle and Wang 2018), with a = ε
 
 where e^ε·φ(b) = φ(a) has removed the overflow. |∂δ/∂a| ≤ 2φ(a) and |∂δ/∂b| ≤ φ(a), which bounds what rounding a
 and b can do. Every function here returns a pair (lower, upper) that holds the true value.
-Tested against 60-digit arithmetic in tests/privacy/test_normal.py.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 If a release is ε-DP, Bayes' rule multiplies the odds of any statement about one person by at most e^ε, whatever
 else the attacker knows: prior p becomes at most e^ε·p/(1 − p + e^ε·p). An (ε, δ)-DP release behaves like an ε-DP
 one except with probability δ, when no promise is made. Percentages are rounded up.
-Tested in tests/privacy/test_odds.py; theory in docs/theory/hypothesis-testing.md.
 """
 
 from __future__ import annotations

@@ -14,8 +14,6 @@ Neighbours: the losses are stated for the relation named. Only Poisson sampling 
 stated for adding or removing a person; both directions are composed and the worse counts. For "replace" the way
 leads over the table without the person: δ(ε) ≤ δ_remove(ε/2) + e^(ε/2)·δ_add(ε/2), where releases without sampling
 may move in either leg, and are counted in both.
-
-Tested in tests/privacy/test_plan.py, against closed forms down to δ = 1e-30.
 """
 
 from __future__ import annotations

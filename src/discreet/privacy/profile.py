@@ -2,7 +2,7 @@
 
 With S(x) = P(L > x) the profile of a law on a lattice is δ(x_j) = (1 − e^−step)·Σ_{i ≥ j} e^(x_j − x_i)·S(x_i):
 sums of positive terms only, so nothing cancels. Between nodes it is linear in e^ε. `compose` says what the error
-terms are. Tested in tests/privacy/test_plan.py.
+terms are.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@
 * (α − 1)·D_α is convex in α and 0 at 1, and D_α grows in α: other orders follow from known ones.
 * Poisson sample at rate q, whole n: E_P[(1 − q + q·Q/P)^n] = Σ_k C(n, k)·(1 − q)^(n−k)·q^k·e^((k−1)·D_k(Q, P)).
   If an involution of the outputs swaps P and Q, this direction is the larger (docs/theory/subsampling.md).
-
-Tested against 40-digit arithmetic and quadrature in tests/privacy/test_views.py.
 """
 
 from __future__ import annotations

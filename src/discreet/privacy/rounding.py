@@ -8,8 +8,6 @@ the C library and of numpy are within 4 ulp, and + − × ÷ √ are rounded to 
 at most 2⁻⁵²·|x| (or the least positive float), so allowances are relative: a result made of elementary functions f
 at arguments that are themselves off by some ulps is off by 4 ulp plus those ulps times the condition number of f.
 Each caller counts its own.
-
-Tested in tests/privacy/test_rounding.py.
 """
 
 from __future__ import annotations

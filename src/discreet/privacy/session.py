@@ -16,7 +16,6 @@ mechanism by what the last answer revealed can leave more than the budget behind
 
 The guarantee is that of the budget, not of what happens to be spent at some moment that depended on the answers.
 Amounts are exact fractions, spending the budget exactly is allowed, and a step takes constant time.
-Tested in tests/privacy/test_session.py; theory in docs/theory/session.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Two simple bounds of a whole plan: basic composition, and Rényi divergences that add up. Both are rounded up.
-
-Tested in tests/privacy/test_plan.py.
-"""
+"""Two simple bounds of a whole plan: basic composition, and Rényi divergences that add up. Both are rounded up."""
 
 from __future__ import annotations
 

@@ -14,7 +14,6 @@ The kinks of its trade-off curve lie on αβ = p², p = e^(−a/2)/(2·cosh(h/2)
     μ = −2·Φ⁻¹(p)                              (for randomised response p = 1/(1 + e^a)).
 
 All three grow in a and in h, so rounding those up is safe. Proofs: docs/theory/conversions.md.
-Tested against 40-digit arithmetic and enumerated laws in tests/privacy/test_views.py.
 """
 
 from __future__ import annotations

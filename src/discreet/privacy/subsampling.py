@@ -14,7 +14,6 @@ Theorem (Balle, Barthe, Gaboardi 2018), for both: if δ(ε) is the mechanism's p
 so (ε, δ) becomes (log(1 + q·(e^ε − 1)), q·δ). The sample is drawn afresh for every release and never shown.
 For Gaussian noise on a Poisson sample the profile is exact, and the whole pair of laws is known: compose
 `PoissonSubsampled(Gaussian(…), rate)` in a plan.
-Tested against the enumeration of all samples in tests/privacy/test_subsampling.py.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@
 | on a Poisson sample | amplified | the better of unsampled and amplified ε | likewise | binomial sum |
 
 Each row is the pair of laws of that mechanism, for values (vectors too) of the stated sensitivity.
-Proofs: docs/theory/conversions.md and subsampling.md. Tested in tests/privacy/test_views.py.
+Proofs: docs/theory/conversions.md and subsampling.md.
 """
 
 from __future__ import annotations

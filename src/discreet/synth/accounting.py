@@ -10,8 +10,6 @@ discrete Gaussian of variance v is, but for a factor within 1 ± 10⁻⁷⁰, wh
 9 when it is rounded at random (docs/theory/synthesis.md), so the whole is μ-Gaussian DP with μ² = Σ Δᵢ²/(vᵢ −
 9), chosen adaptively or not (Dong, Roth, Su 2022, Smith and Thakurta 2022). A part ρᵢ buys the variance Δᵢ²/2ρᵢ
 + 9, rounded up, so that both sums hold exactly: Σ Δᵢ²/2vᵢ ≤ ρ and μ² ≤ 2ρ.
-
-Tested in tests/synth/test_accounting.py.
 """
 
 from __future__ import annotations

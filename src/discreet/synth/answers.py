@@ -18,8 +18,7 @@ Three things can be further off than allowed for, the number of rows, the noisy 
 third of the doubt.
 
 A bin that the question cuts through may hold anything from none of it to all; the interval allows for both.
-`typical` is how far off the value is if the columns behave as shrinkage believes: it is no bound. Tested in
-tests/synth/test_answers.py.
+`typical` is how far off the value is if the columns behave as shrinkage believes: it is no bound.
 """
 
 from __future__ import annotations

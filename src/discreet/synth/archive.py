@@ -4,7 +4,7 @@
 
 Noisy values are integers, packed as base64 of compressed int64. Reading runs no code, believes no length, and
 either returns a table or raises ParameterError. A saved table is a directory of that JSON and of rows in
-Parquet. Tested in tests/synth/test_synthetic.py.
+Parquet.
 """
 
 from __future__ import annotations

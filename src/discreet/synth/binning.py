@@ -4,8 +4,7 @@ A column of more than FEW numbers, or MANY labels, is cut into at most FINE cell
 marginal is measured over these: one person moves it no further than a coarser one, so fineness costs nothing. From
 the noisy marginal, shrunk, come bins of about equal mass, at most 32: a value that many share has a bin of its
 own. Everything after the measurement is post-processing. Pairs are measured over bins. Inside of a bin a row
-takes one of its cells by their noisy mass, and inside of a cell any value. Tested in
-tests/synth/test_binning.py.
+takes one of its cells by their noisy mass, and inside of a cell any value.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ remains on average is about 0.35 of that on every table tried (figures in docs/t
 below.
 
 What was measured before counts: precision is filled up to κ·y_r like water. All of this is done to noisy numbers.
-Tested in tests/synth/test_choosing.py.
 """
 
 from __future__ import annotations

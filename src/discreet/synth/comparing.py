@@ -9,8 +9,6 @@ has no interval of its own, and is said to be one.
 **Beside a public table**: the distances themselves, which are exact.
 **For a price**: half of ρ for the distances of the final model from the vault, all at once, half for a fresh
 look at a few marginals. This is a release of its own, charged before it is made and recorded like any other.
-
-Tested in tests/synth/test_comparing.py.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A condition is written as in SQL, "age < 15 and married", and evaluated on the levels of the columns that it
 reads. A cell is impossible if all of it is; bins that are cut through are left alone. It is the curator's
 knowledge, not the data's: nobody looks whether a row contradicts it, and if one does, it is the model that is
-wrong there. Tested in tests/synth/test_synthesize.py.
+wrong there.
 """
 
 from __future__ import annotations

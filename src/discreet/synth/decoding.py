@@ -2,7 +2,7 @@
 
 Numbers are on their grid, dates within their range, categories by name, and what was missing is null. A bin of
 many values gives each row one of its cells by their noisy mass, and one of the cell's values by chance. All of
-it is post-processing. Tested in tests/synth/test_synthesize.py.
+it is post-processing.
 """
 
 from __future__ import annotations

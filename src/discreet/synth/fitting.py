@@ -7,8 +7,7 @@ A score is ‖M − E‖₁, the distance of the exact marginal from what the mo
 Everything that touches data is here and goes through three calls of a Gaussian mechanism, whose budgets are
 fixed in advance; which marginals they are about, and how a round divides its budget among them, follows from
 what was released before. Nothing else of the data is seen: the estimates between the rounds are post-processing.
-Theory: docs/theory/synthesis.md. Tested in tests/synth/test_fitting.py and, by replay on hostile tables, in
-tests/synth/test_replay.py.
+Theory: docs/theory/synthesis.md.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Measured is the number of persons with 1, 2 … K rows, those with more among th
 K rows as well). A person is in exactly one of these cells, so adding or removing one moves the vector by 1, in l1
 and l2, whoever it is; rows without a person are one person together. The ids are post-processing: rows are given
 out at random until the sizes are as measured. **What the rows of one person have in common is not kept**: two rows
-of one id are drawn like rows of two. Tested in tests/synth/test_persons.py.
+of one id are drawn like rows of two.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ Draws are systematic: rows that agree in the columns most tied to this one stand
 from the golden-ratio sequence, so that among each few of them every value occurs as often as it should.
 
 All of this is post-processing, so its random numbers keep no secret: they come from a counter and a seed
-(SplitMix64: Steele, Lea, Flood 2014), and the same seed gives the same rows. Tested in tests/synth/test_rows.py.
+(SplitMix64: Steele, Lea, Flood 2014), and the same seed gives the same rows.
 """
 
 from __future__ import annotations

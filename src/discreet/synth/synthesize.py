@@ -6,7 +6,7 @@
 The order is that of every release: whatever can be refused is refused by public facts before the charge, the
 charge is on the disk before the engine is asked, and the noisy numbers are recorded before anyone sees them. The
 same call again is answered from the record and costs nothing. What the engine returns goes into an `Exact` and
-nowhere else (discreet.synth.fitting). Tested in tests/synth/test_synthesize.py and tests/synth/test_replay.py.
+nowhere else (discreet.synth.fitting).
 """
 
 from __future__ import annotations

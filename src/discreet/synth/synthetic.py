@@ -7,8 +7,7 @@
     table.save("people.synthetic"), Synthetic.load(…)
 
 Everything in it was released: whoever has it may do with it as they like, and nothing done to it costs budget.
-**Except if it was made from test bits**: then it refuses to become a table or a file. Tested in
-tests/synth/test_synthetic.py.
+**Except if it was made from test bits**: then it refuses to become a table or a file.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 Without a workload every set of three columns matters as much as any other: of d columns these are d³/6, which
 nobody writes down for some hundreds. A pair then weighs d − 2, and triples are looked for only among the columns
-of the pairs that were found to be tied most. All of it follows from what is public or was released. Tested in
-tests/synth/test_fitting.py.
+of the pairs that were found to be tied most. All of it follows from what is public or was released.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Claim. These read released numbers and public keys, nothing else, so they are po
 the same reason they are no part of a question's canonical text: one release serves every order and every limit.
 Comparisons know three truth values as SQL's do, and NULL sorts last unless told otherwise. What divides by zero or
 leaves the floats is NULL. Nothing here raises on what discreet.vault.outputs lets pass: it is run when a question
-has been paid for. Tested in tests/vault/test_after.py.
+has been paid for.
 """
 
 from __future__ import annotations

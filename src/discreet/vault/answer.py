@@ -1,8 +1,7 @@
 """One aggregate of a release: a number per group, and the ends of its interval.
 
 Numbers become Python's floats here, and lose the mark of test bits; the answer keeps it for them. An answer made
-inside `noise.deterministic` is marked whatever its numbers are, unless it is told otherwise. Tested in
-tests/vault/test_release.py.
+inside `noise.deterministic` is marked whatever its numbers are, unless it is told otherwise.
 """
 
 from __future__ import annotations

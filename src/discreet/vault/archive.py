@@ -5,7 +5,7 @@
 
 Reading runs no code, believes no length or type, and either returns a release equal to the one that was written
 or raises ParameterError. Amounts are exact fractions, "p/q"; numbers are doubles in the shortest form that reads
-back to the same bits; infinite ends are the texts "inf" and "-inf". Tested in tests/vault/test_release.py.
+back to the same bits; infinite ends are the texts "inf" and "-inf".
 """
 
 from __future__ import annotations

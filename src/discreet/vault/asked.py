@@ -4,7 +4,6 @@ The ledger answers a text that it has seen before from its record. So two questi
 if the same answer serves both: names of outputs, order and limits are left out of it, and the price, the
 confidence and the rows are part of it. Rows are known by the mark of their sealing: a vault that was put back from
 a copy, and sealed anew, gives one version number to two tables, and its ledger may remember answers about both.
-Tested in tests/vault/test_vault.py.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A ledger without δ adds up ε, and a release of ε is ε-DP. A ledger with δ a
 the keys it selected, is δ₀-approximately ρ-zCDP, hence (ε, δ)-DP with ε the conversion of ρ at δ − δ₀, where δ is
 that of the ledger. `promise` is the smaller of this ε and a pure one, where there is one. A question asked with
 epsilon=e costs e, or ρ = e²/2, at most, so what is left is enough for one more with e = √(2ρ). What was spent is
-rounded up and what is left is rounded down. Tested in tests/vault/test_label.py.
+rounded up and what is left is rounded down.
 """
 
 from __future__ import annotations

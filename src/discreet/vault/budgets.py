@@ -8,8 +8,6 @@ reaches it is known before any data is seen: for each number by itself, to three
 several numbers need gets the largest of theirs. The half-width of an average or a quantile depends on how many
 rows there are, which is private, so such a question is refused: ask with epsilon=…, or for a relative width, which
 is found by `discreet.vault.within.doubling`, and paid for step by step.
-
-Tested in tests/vault/test_plan.py.
 """
 
 from __future__ import annotations

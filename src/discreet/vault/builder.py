@@ -4,7 +4,7 @@
     where(age=(30, 40), city="Oslo")                  how many
 
 Conditions are texts, or columns by keyword: a value for equality, a pair for a range with both ends included (None
-leaves an end open), a list for any of its values, None for missing. Tested in tests/vault/test_builder.py.
+leaves an end open), a list for any of its values, None for missing.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ none is dropped, that carries another: two who seal at once fail rather than mix
 
 The sealed table gets its mark last, when it is whole. Before that the bound is looked at in the table itself: no
 person weighs more than rows_per_person there, and none has more spots. A commit that Spark or a store of files did
-twice would be found here. Tested in tests/vault/test_spark.py.
+twice would be found here.
 """
 
 from __future__ import annotations

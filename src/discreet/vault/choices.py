@@ -2,8 +2,7 @@
 
 Claim. The outcomes are brought to one step and one offset, and the bounds are the hull of the outcomes' own, each
 cut to what its condition leaves of it: in least(a, b) the a that is taken is at most b's bound. As everywhere, a
-theorem for any rows. NULL is SQL's: least and greatest pass over it, as DuckDB and PostgreSQL do. Tested in
-tests/vault/test_terms.py.
+theorem for any rows. NULL is SQL's: least and greatest pass over it, as DuckDB and PostgreSQL do.
 """
 
 from __future__ import annotations

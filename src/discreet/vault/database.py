@@ -3,7 +3,7 @@
 What is kept on the way are temporary tables, gone when the transaction ends. Private tables are the owner's alone:
 rights that others have by default, through PUBLIC or ALTER DEFAULT PRIVILEGES, are taken from them. If the server
 fails, its words are not repeated, since they may quote a row; its log has them. An interrupt (Ctrl-C) stops the
-server, and its transaction leaves nothing. Tested in tests/vault/test_postgres.py.
+server, and its transaction leaves nothing.
 """
 
 from __future__ import annotations

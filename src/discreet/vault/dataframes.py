@@ -6,7 +6,7 @@
 What a DataFrame declares is its schema: no row is read to know it. A DataFrame is a plan, and another run of it
 may have other rows, so whoever seals it reads it once and stores what came. Types that have no kin here are read
 as text. Bytes are taken for the text that they are if all of them are plain ASCII, and written in hexadecimal if
-not, so that no two become the same. Tested in tests/vault/test_spark.py.
+not, so that no two become the same.
 """
 
 from __future__ import annotations

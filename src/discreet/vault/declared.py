@@ -1,4 +1,4 @@
-"""What a curator declared about columns, in words. Tested in tests/vault/test_label.py."""
+"""What a curator declared about columns, in words."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 The registry (opendp/deployments-registry-data, the schema of 2026) asks in three tiers: what was published, with
 which guarantee, and how. Everything of the second and third tier that is a fact of the label is filled in; what
 the product is for, who publishes it, and why these choices were made are parameters. Without a justification the
-entry is of tier 2. Tested in tests/vault/test_label.py.
+entry is of tier 2.
 """
 
 from __future__ import annotations

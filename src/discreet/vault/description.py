@@ -3,7 +3,7 @@
 A description is the first thing an analyst sees, and everything in it was declared by the curator: names, kinds,
 bounds, the privacy unit, how much one person contributes. It holds no count, no minimum, no list of keys. It is
 the file `description.json` of a vault. A new version of the rows under the same ledger is a new description with a
-higher version, put in place by one rename. Tested in tests/vault/test_description.py.
+higher version, put in place by one rename.
 """
 
 from __future__ import annotations

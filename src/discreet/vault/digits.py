@@ -2,7 +2,7 @@
 
 A half-width is shown with two significant digits, rounded up, and its value to the same place; the ends of an
 interval that is not even about its value are rounded outwards. This is for the eye only: the numbers themselves
-keep all their digits. Days and microseconds since 1970 are shown as dates. Tested in tests/vault/test_show.py.
+keep all their digits. Days and microseconds since 1970 are shown as dates.
 """
 
 from __future__ import annotations

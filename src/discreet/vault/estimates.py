@@ -14,7 +14,7 @@ for each number by itself. Let the noises of one number stay within their radii,
   and the plan says so.
 
 If the noises are within their radii, none of the intervals is empty; should one be, everything possible is given.
-All is vectorised over groups. Tested in tests/vault/test_estimates.py.
+All is vectorised over groups.
 """
 
 from __future__ import annotations

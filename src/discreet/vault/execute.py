@@ -4,7 +4,6 @@ What the engine will be asked is written out before the charge (`prepare`), and 
 the engine, become `Exact` with the sensitivity that their measure proves, and are opened by the plan's own
 mechanisms; everything afterwards is computed from what those returned. If a plan needs texts, they are selected
 first, and then stand for declared groups. Groups that do not occur are in the answer, with noise, like all others.
-Tested in tests/vault/test_execute.py.
 """
 
 from __future__ import annotations

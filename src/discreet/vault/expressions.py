@@ -1,8 +1,7 @@
 """An analyst's expression, read node by node against the allow-list of discreet.vault.functions.
 
 Every argument that a node carries has to be one that its reader knows, so what a parser may add tomorrow is
-refused today. What is read becomes a term or a condition of our own; the analyst's tree goes no further. Tested in
-tests/vault/test_sql.py.
+refused today. What is read becomes a term or a condition of our own; the analyst's tree goes no further.
 """
 
 from __future__ import annotations

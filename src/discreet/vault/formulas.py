@@ -18,7 +18,7 @@ smaller total is taken.
 
 What is divided well depends on a guess of the answers, and a wrong guess costs accuracy, never privacy: an
 average is taken to lie half-way between the middle and the end of its bounds, and a mean square in the middle.
-Theory: docs/theory/queries.md. Tested in tests/vault/test_plan.py.
+Theory: docs/theory/queries.md.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """A release as a table of Arrow, pandas or polars: keys, and x, x_low, x_high for every aggregate x.
 
 Numbers are doubles whatever they happen to be; averages and quantiles of dates are timestamps. Keys have the type
-of their values. The label goes along in Arrow's metadata, and in pandas' `attrs`. Tested in
-tests/vault/test_release.py.
+of their values. The label goes along in Arrow's metadata, and in pandas' `attrs`.
 """
 
 from __future__ import annotations

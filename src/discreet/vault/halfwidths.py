@@ -10,7 +10,6 @@ and
     P(|Σ c_j·Z_j| > s) ≤ 2·e^{−s²/(2·Σ c_j²·v_j)}.
 
 The smaller of the two is taken. Intervals are per number: of a hundred at 95 %, about five may be wrong.
-Tested in tests/vault/test_estimates.py.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 Every operation returns a superset of what is possible: if x lies in X and y in Y, then x ∘ y lies in X ∘ Y, and so
 in its float ends, which are moved outwards by a relative 2⁻⁵⁰ wherever floats may have rounded (each operation
 here rounds at most three times, by 2⁻⁵³ each). So a statement "with probability 0.95 all parts lie in their
-intervals" carries over to the result, without an independence or an approximation. Tested in
-tests/vault/test_intervals.py.
+intervals" carries over to the result, without an independence or an approximation.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 Rows are those of the first source, all of them. A further table of the same persons adds columns: of its rows
 about a person the least is taken, in the order of their codes, which depends on that person's rows alone; persons
 whom only a further table knows have no rows. A lookup is a public table that adds columns by the value of one; a
-value that it does not list leaves them missing. So adding a person still changes nobody else's rows. Tested in
-tests/vault/test_joining.py.
+value that it does not list leaves them missing. So adding a person still changes nobody else's rows.
 """
 
 from __future__ import annotations

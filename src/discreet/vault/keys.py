@@ -21,8 +21,7 @@ that a person alone with a text can never pass. T is an integer such that P(Z > 
 itself, rounded up (`tails.gaussian_bound`, where P(|Z| > m) = 2·P(Z > m)).
 
 What is named is then a list like any declared one, and the numbers are measured afresh on all rows: the presence
-was used to choose, so by itself it would overstate. Theory: docs/theory/keys.md. Tested in
-tests/vault/test_keys.py by enumeration of the noise.
+was used to choose, so by itself it would overstate. Theory: docs/theory/keys.md.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Everything here was declared by the curator, fixed by the plan, or charged to th
 without a look at the rows, and is as public as the release that it is attached to. What cannot be known to
 software, such as why this ε was chosen, is said to be the curator's to answer, and not made up. The facts are
 those that reviewers ask for: the tiers of the public registry of deployments (discreet.vault.deployment), and the
-questions of NIST SP 800-226 (discreet.vault.checklist). Tested in tests/vault/test_label.py.
+questions of NIST SP 800-226 (discreet.vault.checklist).
 """
 
 from __future__ import annotations

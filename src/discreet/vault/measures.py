@@ -21,7 +21,7 @@ with K·U·m, and so that it stays within int64, a factor with K·U·m > 2³⁶ 
 power of two: ⌊f/2^s + ½⌋. This moves no row by more than 2^{s−1}, or by about K·2⁻²⁵ of the range, and leans
 neither way. `slack` says by how much.
 
-Theory: docs/theory/queries.md. Tested in tests/vault/test_measures.py, person by person.
+Theory: docs/theory/queries.md.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 They may name what is selected, by alias, by position or by writing it again, and nothing else: an aggregate that
 is not selected would have to be bought. Every column of an answer is a number, a text, a truth value, a date or a
 time before anyone has seen it, so what compares one with another is refused here, and not after it was paid for.
-Dates and times are compared in microseconds since 1970, as released medians of dates are numbers already. Tested
-in tests/vault/test_after.py.
+Dates and times are compared in microseconds since 1970, as released medians of dates are numbers already.
 """
 
 from __future__ import annotations

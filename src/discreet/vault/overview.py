@@ -1,7 +1,7 @@
 """A vault to the eye: what its columns may hold and whom it protects. All of it was declared, and is public.
 
 Names and labels come from outside: in a terminal whatever moves the cursor is spelt out, and in a page everything
-is escaped. Tested in tests/vault/test_show.py.
+is escaped.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
     "postgresql://host/database#people"       a schema of a PostgreSQL database, with all three as tables
 
 Rows are used with the description that they were sealed with, and with no other: they carry its mark, and it is
-compared before anything is asked of them. Tested in tests/vault/test_vault.py.
+compared before anything is asked of them.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 No tags, no anchors, no folded text. A text stands bare only if no reader takes it for anything else; a text of
 several lines is a literal block where it can be, and everything else is in double quotes with what is not
 printable escaped. Numbers with an exponent have a point and a sign, without which YAML 1.1 reads them as texts.
-Tested in tests/vault/test_label.py.
 """
 
 from __future__ import annotations

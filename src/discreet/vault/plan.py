@@ -15,7 +15,7 @@ What is charged is what the mechanisms themselves declare, once each:
   the later measures depend on which texts were named is what an adaptive filter allows.
 
 Measures beside each other compose: under a pure ledger their ε add up to that of the question exactly, under one
-with δ their ρ to ε²/2 at most. Theory: docs/theory/queries.md. Tested in tests/vault/test_plan.py.
+with δ their ρ to ε²/2 at most. Theory: docs/theory/queries.md.
 """
 
 from __future__ import annotations

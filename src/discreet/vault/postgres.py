@@ -8,7 +8,7 @@ Claims. Rows never leave the database: sealing is SQL that runs in it (`discreet
 transaction with the making of the description and the ledger, so that there is a whole vault or nothing, whatever
 fails. All sources are read in the state of one moment (REPEATABLE READ). A new version becomes visible, whole,
 when its transaction commits; only one is made at a time, and whoever asks meanwhile has the old one. Who may read
-the rows of one version may read those of the next. Tested in tests/vault/test_postgres.py.
+the rows of one version may read those of the next.
 """
 
 from __future__ import annotations

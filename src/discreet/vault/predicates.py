@@ -4,8 +4,7 @@ Claim. On every row the condition is true, false or NULL exactly as SQL's compar
 What a question compares with is put on the axis of codes beforehand, as an exact fraction: `age >= 64.5` is
 `c0 >= 65`. Past a column's bounds a comparison is always true, or always false, which is a public fact; on a
 missing value it is NULL all the same. Lists of categories are public too, so `<` and LIKE on them are looked up in
-the list, and a value that is not in it is an error and no guess. Tested against DuckDB on the original values in
-tests/vault/test_sql.py.
+the list, and a value that is not in it is an error and no guess.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """A release as it was asked for: columns renamed, rows ordered and cut. It is post-processing, and costs nothing.
 
-One release serves every order, limit and name of the same question (`discreet.vault.after`). Tested in
-tests/vault/test_vault.py.
+One release serves every order, limit and name of the same question (`discreet.vault.after`).
 """
 
 from __future__ import annotations

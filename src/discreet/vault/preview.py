@@ -1,7 +1,4 @@
-"""What a question would cost, and how wide its answer would be.
-
-Tested in tests/vault/test_vault.py and, to the eye, in tests/vault/test_show.py.
-"""
+"""What a question would cost, and how wide its answer would be."""
 
 from __future__ import annotations
 

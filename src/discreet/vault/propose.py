@@ -8,8 +8,6 @@ a fact about the person who set it. The file is TOML, one table for each column:
     type = "integer"
     lo = 0
     hi = 110
-
-Tested in tests/vault/test_propose.py.
 """
 
 from __future__ import annotations

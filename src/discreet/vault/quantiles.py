@@ -25,7 +25,7 @@ quantiles, whatever the definition takes from a gap, with probability 1 − 2β:
 where it is the whole range.
 
 More than 10⁶ codes, or too many in all groups, are taken a power of two at a time: the ends are those of the
-cells, so the interval holds as before. Theory: docs/theory/quantiles.md. Tested in tests/vault/test_quantiles.py.
+cells, so the interval holds as before. Theory: docs/theory/quantiles.md.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A question is made of integer expressions over the sealed columns and of public 
 theorem: whatever the rows hold, its code is NULL or an integer from `low` to `high`, and it stands for the value
 offset + scale·code. Noise is scaled by these bounds, so they are derived (discreet.vault.terms), never read off
 the data. Expressions are trees of sqlglot built by `discreet.vault.trees` from a short list of nodes; no node of
-the analyst's own tree is among them. Tested in tests/vault/test_terms.py and tests/vault/test_sql.py.
+the analyst's own tree is among them.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ number, date or truth value; texts without the padding of CHAR(n), citext in sma
 NUMERIC without NaN, and without trailing zeros where no scale is declared; infinite dates as very late ones.
 
 Rows that a policy would hide are no rows to seal without: where row-level security applies, reading fails.
-Tested in tests/vault/test_postgres.py.
 """
 
 from __future__ import annotations

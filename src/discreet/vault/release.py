@@ -10,7 +10,7 @@
 A release is a record of public things: whoever has one may do with it as they like, and nothing done to it costs
 budget. **Except if it was made from test bits**: then it can be looked at, and says so wherever it is shown, but
 it refuses to become a table, a file or a pickle (NotForRelease), and the mark stays on what the ledger writes
-down. Tested in tests/vault/test_release.py.
+down.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ are (`discreet.vault.workshop`): in a DuckDB that spills into the directory wher
 database that has them. Nothing about the rows is returned or printed.
 
 What is on disk. A vault is built beside its place and renamed into it whole (`discreet.vault.workplace`). `reseal`
-adds `rows-2.duckdb` and then replaces the description, by rename. Tested in tests/vault/test_sealing.py.
+adds `rows-2.duckdb` and then replaces the description, by rename.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 A number is written with its half-width, or with the ends of its interval where that is not even about it, to as
 many digits as the noise warrants (discreet.vault.digits). Of many groups the first twenty are shown, and how many
 more there are. What does not fit beside each other is put below, under the same keys. Keys and questions come
-from outside: in a terminal whatever moves the cursor is spelt out, and in a page everything is escaped. Tested in
-tests/vault/test_show.py.
+from outside: in a terminal whatever moves the cursor is spelt out, and in a page everything is escaped.
 """
 
 from __future__ import annotations

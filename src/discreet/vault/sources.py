@@ -11,7 +11,7 @@ and so is a pandas column of objects. Of a CSV file the header alone decides the
 are filled up with missing values, what is too long is cut, and a row of more than 2 MB is left out. Two
 neighbouring tables are two tables of rows as they were read, so a file in which the text of one row may have
 swallowed others is refused (`discreet.vault.quoting`). Every source is read once, from beginning to end; a CSV
-file is gone through before. Tested in tests/vault/test_sealing.py.
+file is gone through before.
 
 To add a kind of source: return a `Reading` from one more branch of `opened`.
 """

@@ -7,7 +7,7 @@
 Rows never leave the cluster: sealing is SQL that runs in it (`discreet.vault.catalogue`). The directory appears
 last, by one rename, so there is a whole vault or none; if sealing fails, the table goes too. A new version is a
 new table, and then a new description in place of the old one. Who may read the tables is for the catalogue to
-say. Tested in tests/vault/test_spark.py.
+say.
 """
 
 from __future__ import annotations

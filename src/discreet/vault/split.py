@@ -8,7 +8,7 @@ all answers of the question matter alike. The sum of the squared errors is least
 
 The least values are (Σ (c_j²)^{1/3})³/ε² and (Σ (c_j²)^{1/2})²/ρ. Shares are rounded to exact fractions that add
 up to 1, so that no budget is lost or spent twice: whatever the rounding, privacy does not depend on the shares
-being the best ones, only on their sum. Tested against brute force in tests/vault/test_split.py.
+being the best ones, only on their sum.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 One select over the vault's table is understood: aggregates and group keys, where, group by, and on the answer
 having, order by, limit, offset. It is read into records of our own; whatever is not on the list is refused, with
 the reason and the nearest thing that works. Refusals depend on the text and the public description alone. The
-text and its depth are bounded, so that no question exhausts the reader. Meaning is DuckDB's. Tested in
-tests/vault/test_sql.py.
+text and its depth are bounded, so that no question exhausts the reader. Meaning is DuckDB's.
 """
 
 from __future__ import annotations

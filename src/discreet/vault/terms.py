@@ -7,8 +7,7 @@ always the tightest (x − x is taken to range from −width to width). They are
 `sum(least(income, 100000))` buys a smaller error with a tighter bound.
 
 The meaning is DuckDB's: `/` divides exactly, least and greatest pass over NULL, `//` and `%` are given for values
-that are never negative, where all engines agree. Tested against Python fractions and against DuckDB, on every
-combination of small domains, in tests/vault/test_terms.py.
+that are never negative, where all engines agree.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ The order is the argument. A question is parsed and planned from public facts al
 about the rows and costs nothing. The charge is on the disk before the engine is asked, and the answer is recorded
 before anyone sees it: a crash in between wastes budget and leaks none, and an answer that was seen is never drawn
 again. The same question, at the same price, is answered from the record and is free. Ordering, having and limits
-are done afterwards, on what was released. Tested in tests/vault/test_vault.py.
+are done afterwards, on what was released.
 """
 
 from __future__ import annotations

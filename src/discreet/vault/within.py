@@ -19,8 +19,6 @@ value is within 5 % of the truth.
 
 Where the budget ends first, or what all steps may cost (`most`), the last answer is worth what it is, and says how
 far it came (`short`). The bill is that of all steps (`billed`).
-
-Tested in tests/vault/test_within.py.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Claims. Whatever stops the work (an exception, an interrupt) leaves nothing behind. A killed process leaves its
 directory, and only that; the directory is locked for as long as its process lives, so the next one can tell that
 it is dead and removes it. Directories are for the owner alone (0700), and so are files (0600). If DuckDB fails,
-its words are repeated only where they cannot quote a row. Tested in tests/vault/test_sealing.py.
+its words are repeated only where they cannot quote a row.
 """
 
 from __future__ import annotations

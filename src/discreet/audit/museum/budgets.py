@@ -9,8 +9,6 @@ composed curves, both ways through the day are within the budget, exactly:
     δ of R(2) and B at ε*:  2/3·1/150 + 1/3·1/150                                 = 1/150.
 
 But the adaptive analyst takes A where A is dangerous, and B where B is: 2/3·1/100 + 1/3·1/150 = 2/225 > 1/150.
-
-Tested in tests/audit/museum/test_budgets.py.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Each pair here is a value of 0 against a value of 1, or a count of 41 against 42, and the claim is that of the
 Laplace mechanism on real numbers. What refutes it is an event that one of the two can never make: then no ε holds.
 The same question is put to noise on integers of a grid that was fixed before the value was looked at, whose law is
-exact. Tested in tests/audit/museum/test_floats.py.
+exact.
 """
 
 from __future__ import annotations

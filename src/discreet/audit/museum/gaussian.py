@@ -2,7 +2,7 @@
 
 Where a value has a scale of its own, one person moves it by `STEP`, a grid so fine against the noise that the
 discrete laws tell the story of the continuous ones. A single wide draw is cheap to walk through, down to the far
-tail, which is where these claims fail. Tested in tests/audit/museum/test_gaussian.py.
+tail, which is where these claims fail.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Generators that somebody else holds as well, and noise that is drawn once too often.
-
-Tested in tests/audit/museum/test_generators.py.
-"""
+"""Generators that somebody else holds as well, and noise that is drawn once too often."""
 
 from __future__ import annotations
 

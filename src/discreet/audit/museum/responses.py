@@ -3,7 +3,6 @@
 In the local model every report is seen, so there is no crowd to hide in: what one report tells of one person is
 the whole loss. All probabilities here are simple fractions, and so are their ratios: a claim of ε = ln 3 is
 written as the next decimal above it. Reports have few outcomes, and the exact attack knows the chance of each.
-Tested in tests/audit/museum/test_responses.py.
 """
 
 from __future__ import annotations

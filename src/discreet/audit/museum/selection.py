@@ -1,7 +1,7 @@
 """Choosing the best candidate, three times wrong: the factor ½, the accounting, and no noise at all.
 
 One person moves every score by at most 1. Each choice has few outcomes and few draws, so the exact attack walks
-through all of them and leaves nothing out. Tested in tests/audit/museum/test_selection.py.
+through all of them and leaves nothing out.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The idea: draw noise for a threshold once, compare each query with it, with nois
 queries above only. All that is subtle is in the numbers: which noise has which scale, when to stop, what to show.
 Lyu, Su and Li (2017) lined up six published versions, of which four are wrong; a library added the fifth fault.
 Thresholds are 0 here, one person moves every query by at most 1, and all claim ε = 4: noise that narrow can be
-walked through to the end. Tested in tests/audit/museum/test_sparse_vector.py.
+walked through to the end.
 """
 
 from __future__ import annotations

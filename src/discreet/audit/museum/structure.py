@@ -3,8 +3,7 @@
 The noise here is sound and stands where it should. What gives a person away is around it: how many numbers there
 are, what they stand for, whether there is an answer at all, what was done with it afterwards. Record and replay
 sees this, because it runs the code on a neighbour with the noisy answers of the first run: whatever differs then
-was not hidden by noise. Where there is an answer on one side only, all draws are walked through instead. Tested in
-tests/audit/museum/test_structure.py.
+was not hidden by noise. Where there is an answer on one side only, all draws are walked through instead.
 """
 
 from __future__ import annotations

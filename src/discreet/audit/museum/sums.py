@@ -3,8 +3,7 @@
 Noise hides a person if the sum before the noise moves by no more than the declared sensitivity, whichever person
 comes or goes. That is a statement about the code that adds up, and about every table it may meet: so the code is
 run on a small table and on its neighbours (record and replay), and how far the sum moved is compared with what was
-declared. In each pair both versions read the table with the same care, except for the one thing on show. Tested in
-tests/audit/museum/test_sums.py.
+declared. In each pair both versions read the table with the same care, except for the one thing on show.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Which keys occur is itself a secret: a key that one person alone holds must hardly ever appear. With integer noise
 Z of P(Z = z) ∝ e^{−|z|} and a threshold T, the key appears with probability P(1 + Z ≥ T) or P(1 + Z > T), as the
 code is written, and that is the δ of the release; counts that appear either way cost ε = 1. The noise is walked
-through exactly, so that one integer more or less is seen. Tested in tests/audit/museum/test_thresholds.py.
+through exactly, so that one integer more or less is seen.
 """
 
 from __future__ import annotations

@@ -10,8 +10,7 @@
 
 Claims. A column maps every source value to a code from 0 to levels − 1, or to missing; the map looks at that value
 alone, is fixed before any row is read, and is total: no value of any type makes it raise. A number's value is
-offset + scale·code exactly. Tested in tests/vault/test_schema.py and, on hostile rows of every source, in
-tests/vault/test_sealing.py.
+offset + scale·code exactly.
 """
 
 from __future__ import annotations
