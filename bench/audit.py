@@ -18,7 +18,7 @@ from scipy import stats
 
 from bench.figures import figure
 from discreet import noise
-from discreet.audit.blackbox import LowerBound, lower_bound
+from discreet.audit.blackbox.blackbox import LowerBound, lower_bound
 from discreet.mechanisms import Exact, Gaussian, Laplace
 
 DELTA = "1e-5"

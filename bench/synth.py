@@ -27,13 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.figures import ROOT, figure
-from discreet.marginals import Domain
-from discreet.marginals.domain import Columns
-from discreet.synth import accounting
-from discreet.synth.fitting import fit
-from discreet.synth.rows import sample
+from discreet.schema.metadata import UNIT
+from discreet.synth import budget
+from discreet.synth.marginals import Domain
+from discreet.synth.marginals.domain import Columns
+from discreet.synth.measure import fit
+from discreet.synth.sample import sample
 from discreet.synth.synthesize import counts
-from discreet.vault.description import UNIT
 
 DELTA = "1e-9"
 RUNS = 5
@@ -137,13 +137,13 @@ def run(table: Table, epsilon: str, *, rows: bool) -> Run:
     model, released = fit(
         counts(table.codes, table.domain),
         table.domain,
-        rho=accounting.rho_of(epsilon, DELTA),
+        rho=budget.rho_of(epsilon, DELTA),
         moves=UNIT,
         scale=float(UNIT),
     )
     answers, worst = table.errors(model.marginal)
     seconds = time.process_time() - start
-    assert accounting.spent(released.noises) <= accounting.rho_of(epsilon, DELTA)
+    assert budget.spent(released.noises) <= budget.rho_of(epsilon, DELTA)
     if not rows:
         return Run(answers, worst, seconds)
     start = time.process_time()

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.oracle import OnlineRelease, Queries
-from discreet.oracle.comparison import compared
-from discreet.oracle.plots import comparison, mistakes
+from discreet.oracle.textbook.comparison import compared
+from discreet.oracle.textbook.plots import comparison, mistakes
 
 ROWS, COLUMNS = 10**9, 6
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import altair
 
 from discreet import plots, privacy
-from discreet.cli.demo import demo
+from discreet.cli.commands.demo import demo
 from discreet.errors import SensitivityExceeded
 from discreet.mechanisms import Exact, Laplace, PermuteAndFlip, Sensitivity
 

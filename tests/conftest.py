@@ -10,8 +10,8 @@ import mpmath
 import pytest
 from hypothesis import settings
 
-from .postgres import Server
-from .spark import Cluster
+from tests.servers.postgres import Server
+from tests.servers.spark import Cluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

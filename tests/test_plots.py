@@ -13,8 +13,8 @@ import pytest
 
 from discreet import plots
 from discreet.errors import DiscreetError, ParameterError
-from discreet.privacy.composition import basic, optimal
-from discreet.privacy.curves import gaussian, pure
+from discreet.privacy.theorems.composition import basic, optimal
+from discreet.privacy.tradeoff_curve import gaussian, pure
 
 
 def rows(chart: Any, layer: int) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 // A device: it answers for its owner, remembers what that cost, and stops in time.
 //
-// The same rules as in Python's discreet.local.device. A report is paid for in storage before it is drawn; whether
+// The same rules as in Python's discreet.local.device.device. A report is paid for in storage before it is drawn; whether
 // it is allowed never depends on a value; policies with a memory are paid for whole with the first report; a device
 // answers for its first `distinct` values (or cases, of protocols with a memory of their own) and repeats its last
 // answer afterwards. No value is stored: only random answers, and keyed hashes of values.

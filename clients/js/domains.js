@@ -1,4 +1,4 @@
-// What a question is about: labels or numbers, words of an alphabet, or any texts. As in Python's discreet.local.domains.
+// What a question is about: labels or numbers, words of an alphabet, or any texts. As in Python's discreet.local.collection.domains.
 
 import { bigEndian } from "./draws.js";
 import { sha256 } from "./sha256.js";

@@ -1,7 +1,7 @@
 // Where a device's chances come from: fresh bits, or bits that a secret key settles for ever.
 //
 // Every probability is a whole number over 2^64 and every choice is a coin or an integer below a bound, exactly as in
-// Python's discreet.local.draws. `Fresh` takes WebCrypto's bits; its laws are exact. `keyed` takes the words of
+// Python's discreet.local.primitives.randomness. `Fresh` takes WebCrypto's bits; its laws are exact. `keyed` takes the words of
 // HMAC-SHA256(key, context || i), i = 0, 1, … as four bytes, highest first; four little-endian words of each.
 
 const TWO32 = 4294967296;

@@ -1,4 +1,4 @@
-// What travels: frames and batches, byte for byte as in Python's discreet.local.frames.
+// What travels: frames and batches, byte for byte as in Python's discreet.local.device.wire.
 
 import { bigEndian, joined } from "./draws.js";
 

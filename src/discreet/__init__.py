@@ -31,10 +31,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from discreet import audit, errors, local, mechanisms, noise, oracle, plots, privacy, synth
     from discreet.ledger import Budget, Ledger
-    from discreet.vault.builder import select, where
-    from discreet.vault.release import Release
-    from discreet.vault.schema import Boolean, Category, Date, Datetime, Integer, Real, Text
-    from discreet.vault.sources import Source
+    from discreet.query.builder import select, where
+    from discreet.release.release import Release
+    from discreet.schema import Boolean, Category, Date, Datetime, Integer, Real, Text
+    from discreet.sealing.sources import Source
     from discreet.vault.vault import Vault
 
 __version__ = "0.1.0"
@@ -43,12 +43,12 @@ _SCHEMA = ("Boolean", "Category", "Date", "Datetime", "Integer", "Real", "Text")
 _HOMES = {
     "Budget": "ledger",
     "Ledger": "ledger",
-    "Release": "vault.release",
-    "Source": "vault.sources",
+    "Release": "release.release",
+    "Source": "sealing.sources",
     "Vault": "vault.vault",
-    "select": "vault.builder",
-    "where": "vault.builder",
-    **dict.fromkeys(_SCHEMA, "vault.schema"),
+    "select": "query.builder",
+    "where": "query.builder",
+    **dict.fromkeys(_SCHEMA, "schema"),
 }
 
 __all__ = [

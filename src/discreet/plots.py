@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from discreet.errors import DiscreetError, ParameterError
-from discreet.privacy.composition import basic, drv_advanced, notes_advanced, optimal, zcdp
-from discreet.privacy.conversions import pure_to_zcdp
-from discreet.privacy.curves import TradeOff
+from discreet.privacy.theorems.composition import basic, drv_advanced, notes_advanced, optimal, zcdp
+from discreet.privacy.theorems.conversions import pure_to_zcdp
+from discreet.privacy.tradeoff_curve import TradeOff
 from discreet.rational import Rational
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def tradeoff(curves: Mapping[str, TradeOff], attained: Mapping[str, Points] | No
     `attained` has what tests reached, (false alarms, misses) each, drawn as points: one below the curve that was
     promised breaks the promise.
 
-    >>> from discreet.privacy.curves import pure
+    >>> from discreet.privacy.tradeoff_curve import pure
     >>> tradeoff({"ε = 1": pure(1)}).to_dict()["layer"][0]["mark"]["type"]
     'line'
     >>> tradeoff({"declared": pure(1)}, {"found": [(0.1, 0.6)]}).to_dict()["layer"][-1]["mark"]["type"]

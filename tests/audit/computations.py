@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.audit.recorder import primitive
-from discreet.audit.replay import replay
-from discreet.audit.verdict import Verdict
+from discreet.audit.replay.recorder import primitive
+from discreet.audit.replay.replay import replay
+from discreet.audit.report.verdict import Verdict
 from discreet.mechanisms import (
     AboveThreshold,
     Exact,

@@ -24,8 +24,8 @@ from hypothesis import strategies as st
 from sqlglot import exp, parse_one
 from sqlglot.expressions import Expression
 
-from discreet.engines.contract import Groups
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Groups
 from discreet.engines.statement import Statement
 from discreet.errors import DatabaseUnavailable, ParameterError
 

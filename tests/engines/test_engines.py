@@ -20,8 +20,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from discreet.engines.contract import Engine, Groups
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Engine, Groups
 from discreet.engines.postgres import Postgres
 from discreet.engines.spark import Spark
 from discreet.engines.statement import Rows
@@ -29,11 +29,11 @@ from discreet.errors import QuestionRefused
 from discreet.ledger import Budget
 from discreet.postgres import Address, connected, identifier
 from discreet.postgres import run as run_script
-from discreet.vault.description import UNIT, Description
-from discreet.vault.execute import prepare
-from discreet.vault.plan import Plan, plan
-from discreet.vault.schema import Boolean, Category, Date, Datetime, Integer, Real, Text
-from discreet.vault.sql import parse
+from discreet.query.answer.execute import prepare
+from discreet.query.parse.select import parse
+from discreet.query.plan.plan import Plan, plan
+from discreet.schema import Boolean, Category, Date, Datetime, Integer, Real, Text
+from discreet.schema.metadata import UNIT, Description
 from tests.engines.python_rows import PythonRows, Totals
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 import pytest
 from sqlglot import exp
 
-from discreet.engines import letters
-from discreet.engines.contract import Groups
+from discreet.engines import case_folding
+from discreet.engines.engine import Groups
 from discreet.engines.postgres import Postgres, guarded
 from discreet.engines.statement import Statement
 from discreet.errors import DatabaseUnavailable, ParameterError
 from discreet.postgres import Address, close, connected, execute, identifier, run
-from tests.postgres import Server
+from tests.servers.postgres import Server
 
 pytestmark = pytest.mark.xdist_group("postgres")
 
@@ -315,8 +315,8 @@ def test_an_engine_shows_no_password(address: Address, postgres: Server) -> None
 
 def test_no_letter_is_left_out_of_the_table_of_letters() -> None:
     """It ends before the last sign of Unicode, so that it is made quickly."""
-    beyond = (chr(code) for code in range(letters._LAST, 0x110000) if not 0xD800 <= code < 0xE000)
-    assert all(letters.folded(sign) == sign for sign in beyond)
+    beyond = (chr(code) for code in range(case_folding._LAST, 0x110000) if not 0xD800 <= code < 0xE000)
+    assert all(case_folding.folded(sign) == sign for sign in beyond)
 
 
 def test_groups_of_no_rows_have_the_right_shape(engine: Postgres) -> None:

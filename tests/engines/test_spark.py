@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 from sqlglot.expressions import Expression
 
-from discreet.engines.contract import Engine
+from discreet.engines.engine import Engine
 from discreet.engines.spark import FILES, MARK, SETTINGS, Spark, files, ours, told
 from discreet.engines.statement import Rows, Statement
 from discreet.errors import DatabaseUnavailable, ParameterError, QuestionRefused

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.ledger.connections import Connection
-from discreet.ledger.postgres import PostgresStore
-from discreet.ledger.sqlite import SQLiteStore
 from discreet.ledger.store import Rows
+from discreet.ledger.store.postgres import PostgresStore
+from discreet.ledger.store.sqlite import SQLiteStore
+from discreet.ledger.store.sqlite_connections import Connection
 from discreet.postgres import execute
 
 Tell = Callable[[str], None]

@@ -18,8 +18,7 @@ import pytest
 from discreet import privacy
 from discreet.errors import BudgetExceeded, LedgerUnavailable
 from discreet.ledger import Budget, Ledger
-
-from .processes import Ended, Tell, alone, forked
+from tests.ledger.processes import Ended, Tell, alone, forked
 
 TENTH = privacy.Pure("0.1")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from discreet import privacy
 from discreet.errors import NotComposable, ParameterError
 from discreet.ledger import Cost, cost
-from discreet.privacy.views import pure_epsilon, zcdp_rho
+from discreet.privacy.loss_measures import pure_epsilon, zcdp_rho
 
 EPSILONS = st.fractions(Fraction(1, 1000), 3, max_denominator=1000)
 LOSSES = st.one_of(

@@ -12,9 +12,8 @@ from discreet import privacy
 from discreet.errors import LedgerUnavailable
 from discreet.ledger import Budget, Ledger
 from discreet.ledger.entry import sealed
-from discreet.ledger.sqlite import SQLiteStore
-
-from .processes import Tell, TracedStore, alone
+from discreet.ledger.store.sqlite import SQLiteStore
+from tests.ledger.processes import Tell, TracedStore, alone
 
 TENTH = privacy.Pure("0.1")
 

@@ -15,10 +15,9 @@ import pytest
 from discreet import privacy
 from discreet.errors import LedgerTampered, LedgerUnavailable
 from discreet.ledger import Budget, Ledger
-from discreet.ledger.connections import Connection
-from discreet.ledger.sqlite import SQLiteStore
-
-from .processes import Tell, alone
+from discreet.ledger.store.sqlite import SQLiteStore
+from discreet.ledger.store.sqlite_connections import Connection
+from tests.ledger.processes import Tell, alone
 
 TENTH = privacy.Pure("0.1")
 

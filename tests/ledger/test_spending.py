@@ -14,9 +14,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from discreet import privacy
 from discreet.errors import BudgetExceeded, NotComposable, ParameterError
 from discreet.ledger import Account, Balance, Budget, Charge, Cost, Ledger, cost
-from discreet.ledger.connections import Connection
-from discreet.ledger.sqlite import SQLiteStore
-from discreet.ledger.words import decimal
+from discreet.ledger.store.sqlite import SQLiteStore
+from discreet.ledger.store.sqlite_connections import Connection
+from discreet.render.amounts import decimal
 
 NAMES = st.sampled_from([None, "ana", "Ренé 李", "x'; DROP TABLE entries; --"])
 SIZES = st.fractions(Fraction(1, 60), Fraction(1, 2), max_denominator=60)

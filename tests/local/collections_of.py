@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from discreet.local.descriptor import Collection
+from discreet.local.collection.collection import Collection
 
 WINDOW = ("2026-01-01", "2026-12-31")
 MAY = date(2026, 5, 1)

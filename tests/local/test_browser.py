@@ -8,15 +8,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from discreet.local import signing
-from discreet.local.aggregator import Aggregator
-from discreet.local.descriptor import Collection
-from discreet.local.device import settled
-from discreet.local.frames import unpacked
-from tests.browser import CLIENT, Browser, Server, Tab
-
-from . import vectors
-from .collections_of import WINDOW
+from discreet.local.collection import signing
+from discreet.local.collection.collection import Collection
+from discreet.local.device.device import settled
+from discreet.local.device.wire import unpacked
+from discreet.local.server.aggregator import Aggregator
+from tests.local import vectors
+from tests.local.collections_of import WINDOW
+from tests.servers.browser import CLIENT, Browser, Server, Tab
 
 pytestmark = pytest.mark.xdist_group("browser")
 

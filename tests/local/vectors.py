@@ -15,24 +15,23 @@ import json
 from pathlib import Path
 from typing import Any
 
-from discreet.local.bit_flip import BitFlip
-from discreet.local.canonical import canonical
-from discreet.local.contract import Randomiser
-from discreet.local.descriptor import Collection
-from discreet.local.device import settled
-from discreet.local.domains import WORDS, Domain, Labels, Texts, Words
-from discreet.local.draws import SCALE, Keyed
-from discreet.local.frames import batch, frame
-from discreet.local.heavy_hitters import PrefixTree
-from discreet.local.one_bit import OneBitMean
-from discreet.local.policy import Policy
-from discreet.local.rappor import Rappor
-from discreet.local.registry import kind
-from discreet.local.signing import opened, signed
-from discreet.local.twostep import TwoStepGRR, TwoStepUnary
-from discreet.local.words import Alphabet
-
-from .collections_of import COLOURS, MAY, WINDOW
+from discreet.local.collection.canonical_json import canonical
+from discreet.local.collection.collection import Collection
+from discreet.local.collection.domains import WORDS, Domain, Labels, Texts, Words
+from discreet.local.collection.policy import Policy
+from discreet.local.collection.signing import opened, signed
+from discreet.local.device.device import settled
+from discreet.local.device.wire import batch, frame
+from discreet.local.primitives.randomness import SCALE, Keyed
+from discreet.local.protocols.frequency.two_step_grr import TwoStepGRR, TwoStepUnary
+from discreet.local.protocols.numeric.dbitflip import BitFlip
+from discreet.local.protocols.numeric.one_bit_mean import OneBitMean
+from discreet.local.protocols.protocol import Randomiser
+from discreet.local.protocols.registry import kind
+from discreet.local.protocols.strings.prefix_tree import PrefixTree
+from discreet.local.protocols.strings.rappor import Rappor
+from discreet.local.protocols.strings.strings import Alphabet
+from tests.local.collections_of import COLOURS, MAY, WINDOW
 
 PATH = Path(__file__).with_name("vectors.json")
 _KEY = bytes(range(32))

@@ -4,43 +4,43 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-EMIT = "tests/engines/test_emit.py"
+EMIT = "tests/engines/test_sql_writer.py"
 DUCKDB = "tests/engines/test_duckdb.py"
 STATEMENT = "tests/engines/test_statement.py"
-SIZES = "tests/synth/test_persons.py::test_persons_have_as_many_rows_as_they_had"
+SIZES = "tests/synth/test_person_ids.py::test_persons_have_as_many_rows_as_they_had"
 
 ENGINES = [
     Mutant(
         "emit: 32 bits for what needs 64",
-        "engines/emit.py",
+        "engines/sql_writer.py",
         'return "INTEGER" if size < 2**31 else',
         'return "INTEGER" if size < 2**33 else',
         EMIT,
     ),
     Mutant(
         "emit: operands left in the type of their column",
-        "engines/emit.py",
+        "engines/sql_writer.py",
         'return f"CAST({self.of(tree)} AS {self.dialect.types[kind]})"',
         "return self.of(tree)",
         EMIT,
     ),
     Mutant(
         "emit: the bound of a difference forgets what is taken away",
-        "engines/emit.py",
+        "engines/sql_writer.py",
         "return left[0] - right[1], left[1] - right[0]",
         "return left[0], left[1]",
         EMIT,
     ),
     Mutant(
         "emit: the bound of a product by two of its corners",
-        "engines/emit.py",
+        "engines/sql_writer.py",
         "corners = [a * b for a in left for b in right]",
         "corners = [left[0] * right[0], left[1] * right[1]]",
         EMIT,
     ),
     Mutant(
         "emit: what is on the way may be larger than the end",
-        "engines/emit.py",
+        "engines/sql_writer.py",
         "return low, high, max(abs(low), abs(high), left[2], right[2])",
         "return low, high, max(abs(low), abs(high))",
         EMIT,
@@ -54,7 +54,7 @@ ENGINES = [
     ),
     Mutant(
         "emit: a sum that may leave 126 bits is asked",
-        "engines/emit.py",
+        "engines/sql_writer.py",
         "if furthest > WIDEST >> 40:",
         "if furthest > WIDEST:",
         f"{EMIT} {STATEMENT}",
@@ -68,7 +68,7 @@ ENGINES = [
     ),
     Mutant(
         "emit: a quote ends its text",
-        "engines/emit.py",
+        "engines/sql_writer.py",
         """text.replace("'", "''")""",
         "text",
         EMIT,

@@ -8,7 +8,7 @@ ACCOUNTS = "tests/ledger/test_accounts.py"
 SPENDING = "tests/ledger/test_spending.py"
 TAMPERING = "tests/ledger/test_tampering.py"
 RELEASES = "tests/ledger/test_releases.py"
-POSTGRES = "tests/ledger/test_postgres.py"
+POSTGRES = "tests/ledger/store/test_postgres.py"
 
 LEDGER = [
     Mutant(
@@ -48,7 +48,7 @@ LEDGER = [
     ),
     Mutant(
         "accounts: a purpose is not touched",
-        "ledger/books.py",
+        "ledger/transitions.py",
         "return [Account(), *named]",
         "return [Account(), *named[:1]]",
         ACCOUNTS,
@@ -62,7 +62,7 @@ LEDGER = [
     ),
     Mutant(
         "accounts: a budget falls below what was spent",
-        "ledger/books.py",
+        "ledger/transitions.py",
         "    if after.fits(NOTHING):\n        return after\n",
         "    if after:\n        return after\n",
         ACCOUNTS,
@@ -125,21 +125,21 @@ LEDGER = [
     ),
     Mutant(
         "books: sums are taken as they are written",
-        "ledger/books.py",
+        "ledger/transitions.py",
         'if {balance.account.role: written(balance) for balance in after} != content["after"]:',
         "if False:",
         TAMPERING,
     ),
     Mutant(
         "books: a charge that nobody could pay is believed",
-        "ledger/books.py",
+        "ledger/transitions.py",
         "        admit(before, cost, strict)\n",
         "",
         TAMPERING,
     ),
     Mutant(
         "books: a tail cut off is not seen",
-        "ledger/books.py",
+        "ledger/transitions.py",
         "if since is not None and head.number < since.number:",
         "if False:",
         TAMPERING,
@@ -168,35 +168,35 @@ LEDGER = [
     ),
     Mutant(
         "SQLite: a writer does not keep others out",
-        "ledger/sqlite.py",
+        "ledger/store/sqlite.py",
         '        with self._ledger("BEGIN IMMEDIATE") as connection:',
         '        with self._ledger("BEGIN") as connection:',
         "tests/ledger/test_concurrency.py",
     ),
     Mutant(
         "SQLite: an interrupted transaction is kept",
-        "ledger/sqlite.py",
+        "ledger/store/sqlite.py",
         "            finally:\n                _roll_back(connection)\n",
         "            finally:\n                connection.rows('COMMIT') if connection.in_transaction else None\n",
         "tests/ledger/test_crashes.py",
     ),
     Mutant(
         "SQLite: a file that took its place gets the charge",
-        "ledger/sqlite.py",
+        "ledger/store/sqlite.py",
         "if not self._connections.same_file():",
         "if False:",
         "tests/ledger/test_failures.py",
     ),
     Mutant(
         "PostgreSQL: no lock",
-        "ledger/postgres.py",
+        "ledger/store/postgres.py",
         'with self._ledger(f"LOCK TABLE {self._table} IN EXCLUSIVE MODE") as connection:',
         'with self._ledger("SET TRANSACTION READ WRITE") as connection:',
         POSTGRES,
     ),
     Mutant(
         "PostgreSQL: the snapshot is taken before the lock",
-        "ledger/postgres.py",
+        "ledger/store/postgres.py",
         '{self._settings}; {first}"',
         '{self._settings}; SELECT count(*) FROM pg_catalog.pg_class; {first}"',
         POSTGRES,

@@ -4,71 +4,71 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-CHANCES = "tests/local/test_chances.py"
-PROTOCOLS = "tests/local/test_protocols.py"
-DEVICE = "tests/local/test_device.py"
-AGGREGATOR = "tests/local/test_aggregator.py"
+CHANCES = "tests/local/primitives/test_fixed_point.py"
+PROTOCOLS = "tests/local/protocols/test_protocols.py"
+DEVICE = "tests/local/device/test_device.py"
+AGGREGATOR = "tests/local/server/test_aggregator.py"
 
 LOCAL = [
     Mutant(
         "chances: rounded to the nearest, above what was promised",
-        "local/chances.py",
+        "local/primitives/fixed_point.py",
         "return math.floor(SCALE * weight / (shrunk + weight))",
         "return math.ceil(SCALE * weight / (shrunk + weight))",
         CHANCES,
     ),
     Mutant(
         "chances: a logarithm rounded down",
-        "local/chances.py",
+        "local/primitives/fixed_point.py",
         "[1] * short > 1 << _PRECISION:\n        units += 1\n    return Fraction(units, _PLACES)",
         "[1] * short > 1 << _PRECISION:\n        units += 1\n    return Fraction(units - 1, _PLACES)",
         CHANCES,
     ),
     Mutant(
         "draws: keyed integers by their remainder",
-        "local/draws.py",
+        "local/primitives/randomness.py",
         "end = SCALE - SCALE % bound",
         "end = SCALE",
-        "tests/local/test_draws.py",
+        "tests/local/primitives/test_randomness.py",
     ),
     Mutant(
         "GRR: a lie may be the truth",
-        "local/grr.py",
+        "local/protocols/frequency/grr.py",
         "other + (other >= truth)",
         "other",
         PROTOCOLS,
     ),
     Mutant(
         "unary: the loss of one bit",
-        "local/unary.py",
+        "local/protocols/frequency/unary.py",
         "return p * (1 - q) / (q * (1 - p))",
         "return p / q",
         PROTOCOLS,
     ),
     Mutant(
         "SUE: ε for each of two bits",
-        "local/unary.py",
+        "local/protocols/frequency/unary.py",
         "return cls(domain, odds_below(budget(epsilon) / 2))",
         "return cls(domain, odds_below(budget(epsilon)))",
         PROTOCOLS,
     ),
     Mutant(
         "subset: who is in loses a member that is always the same",
-        "local/subset.py",
+        "local/protocols/frequency/subset_selection.py",
         "leaving = members[draws.below(self.size, count), np.arange(count)]",
         "leaving = members[0]",
         PROTOCOLS,
     ),
     Mutant(
         "two steps: a life for what one report costs",
-        "local/twostep.py",
+        "local/protocols/frequency/two_step_grr.py",
         "return Pure(epsilon_above(a * (self.domain - 1) / (1 - a)))",
         "return self.loss",
-        "tests/local/test_twostep.py",
+        "tests/local/protocols/frequency/test_two_step_grr.py",
     ),
     Mutant(
         "device: drawn first, paid for afterwards",
-        "local/device.py",
+        "local/device/device.py",
         "        self._allowance.pay(collection, today)\n"
         "        return frame(collection, self._answer(collection, held), day=today if dated else None)",
         "        made = frame(collection, self._answer(collection, held), day=today if dated else None)\n"
@@ -77,100 +77,100 @@ LOCAL = [
     ),
     Mutant(
         "device: permanent answers shared by all collections",
-        "local/device.py",
+        "local/device/device.py",
         "collection.id + held.key",
         "held.key",
         DEVICE,
     ),
     Mutant(
         "device: permanent answers drawn anew",
-        "local/device.py",
+        "local/device/device.py",
         "randomiser.encode(held.row, Keyed(secret, context))",
         "randomiser.encode(held.row)",
         DEVICE,
     ),
     Mutant(
         "device: answers told apart, not values",
-        "local/device.py",
+        "local/device/device.py",
         'tag = hmac.new(secret, b"admitted" + context, hashlib.sha256)',
         'tag = hmac.new(secret, b"admitted" + answer, hashlib.sha256)',
         DEVICE,
     ),
     Mutant(
         "allowance: one value paid for, several told",
-        "local/allowance.py",
+        "local/device/device_ledger.py",
         '(1 if policy.policy == "none" else policy.distinct or 1)',
         "1",
         DEVICE,
     ),
     Mutant(
         "allowance: a life without an end",
-        "local/allowance.py",
+        "local/device/device_ledger.py",
         "if used + price > most:",
         "if price > most:",
         DEVICE,
     ),
     Mutant(
         "allowance: a clock set back opens a new period",
-        "local/allowance.py",
+        "local/device/device_ledger.py",
         "if abs(day - then) < self.days)",
         "if 0 <= day - then < self.days)",
         DEVICE,
     ),
     Mutant(
         "aggregator: a report is counted as often as it arrives",
-        "local/seen.py",
+        "local/server/deduplicate.py",
         "            fresh &= ~_among(ids, row)\n",
         "            pass\n",
-        f"tests/local/test_seen.py {AGGREGATOR}",
+        f"tests/local/server/test_deduplicate.py {AGGREGATOR}",
     ),
     Mutant(
         "aggregator: payloads that nobody could have sent",
-        "local/aggregator.py",
+        "local/server/aggregator.py",
         '        rows = self._kept(rows, valid, "invalid payload")\n',
         "",
         AGGREGATOR,
     ),
     Mutant(
         "aggregator: reports of other collections",
-        "local/aggregator.py",
+        "local/server/aggregator.py",
         '        rows = self._kept(rows, (rows[:, 1:9] == self._prefix).all(axis=1), "other collection")\n',
         "",
         AGGREGATOR,
     ),
     Mutant(
         "aggregator: reports of other days",
-        "local/aggregator.py",
+        "local/server/aggregator.py",
         "(days >= self._days[0]) & (days <= self._days[1])",
         "(days >= self._days[0]) | (days <= self._days[1])",
         AGGREGATOR,
     ),
     Mutant(
         "aggregator: an answer before its cohort is there",
-        "local/aggregator.py",
+        "local/server/aggregator.py",
         "if devices < wanted:",
         "if devices < 1:",
         AGGREGATOR,
     ),
     Mutant(
         "aggregator: reports that two parts have met count as two",
-        "local/aggregator.py",
+        "local/server/aggregator.py",
         "return self._alike * (1 + float(np.sum(times * (times - 1))) / self.n)",
         "return self._alike + 0 * times.sum()",
         AGGREGATOR,
     ),
     Mutant(
         "promises: a crowd whose reports are the same in every batch",
-        "local/promises.py",
+        "local/collection/promises.py",
         'if policy == "none" or collection.reports_of_a_device == 1:',
         "if True:",
-        "tests/local/test_promises.py",
+        "tests/local/collection/test_promises.py",
     ),
     Mutant(
         "shuffler: in the order of arrival",
-        "local/shuffler.py",
+        "local/server/shuffler.py",
         "return batch(rows[permutation(len(rows))])",
         "return batch(rows)",
-        "tests/local/test_shuffler.py",
+        "tests/local/server/test_shuffler.py",
     ),
 ]

@@ -8,7 +8,7 @@ ADDITIVE = "tests/mechanisms/test_additive_exact.py"
 SELECTION = "tests/mechanisms/test_selection_exact.py"
 SPARSE = "tests/mechanisms/test_sparse_vector_exact.py tests/mechanisms/test_sparse_vector.py"
 SEALED = "tests/mechanisms/test_exact.py"
-CONTRACT = "tests/mechanisms/test_contract.py"
+CONTRACT = "tests/mechanisms/test_mechanism.py"
 
 
 def scale(mechanism: str, file: str, before: str, after: str, tests: str) -> Mutant:
@@ -76,14 +76,14 @@ MECHANISMS = [
     ),
     scale(
         "ReportNoisyMax",
-        "noisy_max",
+        "report_noisy_max",
         LAPLACE_DRAW,
         LAPLACE_DRAW.replace("self.scale", "self.scale / 2"),
         SELECTION,
     ),
     numpy(
         "ReportNoisyMax",
-        "noisy_max",
+        "report_noisy_max",
         LAPLACE_DRAW,
         "laplace(0, float(self.scale), exact.size).round().astype(int)",
         f"{SELECTION} {CONTRACT}",

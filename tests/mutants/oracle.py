@@ -4,38 +4,38 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-CRASHES = "tests/oracle/test_oracle_crashes.py"
+CRASHES = "tests/oracle/test_crashes.py"
 ORACLE_TESTS = "tests/oracle/test_oracle.py"
-SUMS = "tests/oracle/test_oracle_sums.py"
-GUARD = "tests/oracle/test_oracle_guard.py"
-SENTRY = "tests/oracle/test_oracle_sentry.py"
-TERMS = "tests/oracle/test_oracle_terms.py"
+SUMS = "tests/oracle/test_exact_sums.py"
+GUARD = "tests/oracle/test_guard.py"
+SENTRY = "tests/oracle/test_threshold_test.py"
+TERMS = "tests/oracle/test_pricing.py"
 
 PRACTICAL = [
     Mutant(
         "sums: a marginal that a person moves twice as far as is said",
-        "oracle/sums.py",
+        "oracle/exact_sums.py",
         'moved = Sensitivity(l1=self.moves, each=self.moves, monotonic="up")',
         'moved = Sensitivity(l1=self.moves // 2, each=self.moves // 2, monotonic="up")',
         SUMS,
     ),
     Mutant(
         "sums: a query that a person moves by less than its grain",
-        "oracle/sums.py",
+        "oracle/exact_sums.py",
         "moved = self.moves * GRAIN",
         "moved = self.moves",
         SUMS,
     ),
     Mutant(
         "sums: every row is counted twice",
-        "oracle/sums.py",
+        "oracle/exact_sums.py",
         "return GRAIN * sum(int(weight) for weight in found.sums[:, 0])",
         "return 2 * GRAIN * sum(int(weight) for weight in found.sums[:, 0])",
         SUMS,
     ),
     Mutant(
         "measuring: drawn before it is set aside",
-        "oracle/measuring.py",
+        "oracle/marginals.py",
         "        step = self._journal.begin(kind, rho, columns=list(columns), coarse=coarse)\n"
         "        noisy: Any = mechanism.release(self._sums.marginal(counted, statement))\n",
         "        noisy: Any = mechanism.release(self._sums.marginal(counted, statement))\n"
@@ -104,56 +104,56 @@ PRACTICAL = [
     ),
     Mutant(
         "sentry: one line for queries that go either way",
-        "oracle/sentry.py",
+        "oracle/threshold_test.py",
         "if exact.sensitivity.monotonic != self.side:",
         "if False:",
         SENTRY,
     ),
     Mutant(
         "sentry: a run never ends",
-        "oracle/sentry.py",
+        "oracle/threshold_test.py",
         "self.over = gap is not None",
         "self.over = False",
         SENTRY,
     ),
     Mutant(
         "sentry: comparisons without noise",
-        "oracle/sentry.py",
+        "oracle/threshold_test.py",
         "added(exact, one_sided(self.mechanism.query_scale)) - self.height",
         "added(exact, 0) - self.height",
         SENTRY,
     ),
     Mutant(
         "sentry: four thirds of ε",
-        "oracle/sentry.py",
+        "oracle/threshold_test.py",
         "return epsilon * Fraction(9, 20), epsilon * Fraction(11, 20)",
         "return 2 * epsilon / 3, 2 * epsilon / 3",
-        f"{SENTRY} src/discreet/oracle/sentry.py",
+        f"{SENTRY} src/discreet/oracle/threshold_test.py",
     ),
     Mutant(
         "terms: widths of answers without the slack of the sentry",
-        "oracle/terms.py",
+        "oracle/pricing.py",
         "threshold = width - slack(trial, FREE * agreed.doubt / runs)",
         "threshold = width",
         TERMS,
     ),
     Mutant(
         "terms: every line as doubtful as the whole",
-        "oracle/terms.py",
+        "oracle/pricing.py",
         "threshold = width - slack(trial, FREE * agreed.doubt / runs)",
         "threshold = width - slack(trial, agreed.doubt)",
         TERMS,
     ),
     Mutant(
         "terms: a payment for half of what it costs",
-        "oracle/terms.py",
+        "oracle/pricing.py",
         "rho = Fraction(moves**2) / (2 * variance)",
         "rho = Fraction(moves**2) / (4 * variance)",
         TERMS,
     ),
     Mutant(
         "opening: half of its ρ is charged",
-        "oracle/opening.py",
+        "oracle/open.py",
         "ZeroConcentrated(agreed.rho), question",
         "ZeroConcentrated(agreed.rho / 2), question",
         f"{ORACLE_TESTS}::test_an_oracle_that_costs_more_than_is_left_is_refused_before_anything_is_made",
@@ -163,101 +163,101 @@ PRACTICAL = [
 TEXTBOOK = [
     Mutant(
         "textbook, weights: a step in the wrong direction",
-        "oracle/weights.py",
+        "oracle/textbook/multiplicative_weights.py",
         "self.logs + step *",
         "self.logs - step *",
-        "tests/oracle/test_weights.py",
+        "tests/oracle/textbook/test_multiplicative_weights.py",
     ),
     Mutant(
         "textbook, weights: a quarter of the mistakes",
-        "oracle/weights.py",
+        "oracle/textbook/multiplicative_weights.py",
         "math.floor(4 * log_of(cells)",
         "math.floor(1 * log_of(cells)",
-        "tests/oracle/test_weights.py tests/oracle/test_release.py",
+        "tests/oracle/textbook/test_multiplicative_weights.py tests/oracle/textbook/test_online_release.py",
     ),
     Mutant(
         "textbook, queries: sums that may overflow",
-        "oracle/queries.py",
+        "oracle/textbook/queries.py",
         "return np.clip(counts, 0, LIMIT // 4 // (max(weight, 1) * counts.size))",
         "return counts",
-        "tests/oracle/test_queries.py tests/oracle/test_runs.py",
+        "tests/oracle/textbook/test_queries.py tests/oracle/textbook/test_interaction.py",
     ),
     Mutant(
         "textbook, queries: twice the sensitivity let in",
-        "oracle/queries.py",
+        "oracle/textbook/queries.py",
         "admit(histogram, vector=True, l1=sensitivity)",
         "admit(histogram, vector=True, l1=2 * sensitivity)",
-        "tests/oracle/test_queries.py",
+        "tests/oracle/textbook/test_queries.py",
     ),
     Mutant(
         "textbook, private multiplicative weights: numbers are free",
-        "oracle/pmw.py",
+        "oracle/textbook/pmw.py",
         "return self.line.loss * self.most_updates, self.number.loss * self.most_updates",
         "return self.line.loss * self.most_updates, self.number.loss * 0",
-        "tests/oracle/test_pmw.py",
+        "tests/oracle/textbook/test_pmw.py",
     ),
     Mutant(
         "textbook, private multiplicative weights: one line for all",
-        "oracle/pmw.py",
+        "oracle/textbook/pmw.py",
         "            self._line = self._mechanism.line.start()\n",
         "            self._line._left = 1\n",
-        "tests/oracle/test_pmw.py",
+        "tests/oracle/textbook/test_pmw.py",
     ),
     Mutant(
         "textbook, private multiplicative weights: never over",
-        "oracle/pmw.py",
+        "oracle/textbook/pmw.py",
         "if self._updates >= self._mechanism.most_updates:",
         "if self._updates > self._mechanism.most_updates + 10:",
-        "tests/oracle/test_pmw.py",
+        "tests/oracle/textbook/test_pmw.py",
     ),
     Mutant(
         "textbook, MWEM: one measurement charged",
-        "oracle/mwem.py",
+        "oracle/textbook/mwem.py",
         "self.measuring.loss * self.rounds",
         "self.measuring.loss",
-        "tests/oracle/test_mwem.py",
+        "tests/oracle/textbook/test_mwem.py",
     ),
     Mutant(
         "textbook, MWEM: choices with a quarter of the noise",
-        "oracle/mwem.py",
+        "oracle/textbook/mwem.py",
         "choosing=Exponential(share, moves)",
         "choosing=Exponential(4 * share, moves)",
-        "tests/oracle/test_mwem.py",
+        "tests/oracle/textbook/test_mwem.py",
     ),
     Mutant(
         "textbook, BLR: sensitivity without the size",
-        "oracle/blr.py",
+        "oracle/textbook/blr.py",
         "self.size * self.sensitivity * self.queries.grid)",
         "self.sensitivity * self.queries.grid)",
-        "tests/oracle/test_blr.py",
+        "tests/oracle/textbook/test_blr.py",
     ),
     Mutant(
         "textbook, Hardt and Rothblum: half of the noise",
-        "oracle/hardt_rothblum.py",
+        "oracle/textbook/hardt_rothblum.py",
         "sigma = 10 *",
         "sigma = 5 *",
-        "tests/oracle/test_hardt_rothblum.py",
+        "tests/oracle/textbook/test_hardt_rothblum.py",
     ),
     Mutant(
         "textbook, Hardt and Rothblum: never fails",
-        "oracle/hardt_rothblum.py",
+        "oracle/textbook/hardt_rothblum.py",
         "        self._updates += 1\n        self._refuse_if_over()\n",
         "        self._updates += 1\n",
-        "tests/oracle/test_hardt_rothblum.py",
+        "tests/oracle/textbook/test_hardt_rothblum.py",
     ),
     Mutant(
         "textbook, censored: one round for all",
-        "oracle/censored.py",
+        "oracle/textbook/censored.py",
         "count * divergence",
         "divergence",
-        "tests/oracle/test_censored.py",
+        "tests/oracle/textbook/test_censored.py",
     ),
     Mutant(
         "textbook, runs: go on in a child",
-        "oracle/runs.py",
+        "oracle/textbook/interaction.py",
         "if generation() != self._generation:",
         "if False:",
-        "tests/oracle/test_runs.py",
+        "tests/oracle/textbook/test_interaction.py",
     ),
 ]
 

@@ -4,80 +4,80 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-ACCOUNTING = "tests/synth/test_accounting.py"
-FITTING = "tests/synth/test_fitting.py"
+ACCOUNTING = "tests/synth/test_budget.py"
+FITTING = "tests/synth/test_measure.py"
 SYNTHESIZE = "tests/synth/test_synthesize.py"
-PERSONS = "tests/synth/test_persons.py"
-BINNING = "tests/synth/test_binning.py"
+PERSONS = "tests/synth/test_person_ids.py"
+BINNING = "tests/synth/test_adaptive_bins.py"
 REPLAY = "tests/synth/test_replay.py"
 
 SYNTH = [
     Mutant(
         "accounting: a share of ε, squared",
-        "synth/accounting.py",
+        "synth/budget.py",
         "return exact**2 / 2\n    small",
         "return exact**2\n    small",
         ACCOUNTING,
     ),
     Mutant(
         "accounting: δ of the estimate, not of its bound",
-        "synth/accounting.py",
+        "synth/budget.py",
         "return Fraction(math.floor(low * digits), digits) ** 2 / 2",
         "return Fraction(math.ceil(1.001 * low * digits), digits) ** 2 / 2",
         ACCOUNTING,
     ),
     Mutant(
         "accounting: parts rounded up",
-        "synth/accounting.py",
+        "synth/budget.py",
         "math.floor(_GRID * share / whole)",
         "math.ceil(_GRID * share / whole)",
         ACCOUNTING,
     ),
     Mutant(
         "accounting: many scores with the noise of one",
-        "synth/accounting.py",
+        "synth/budget.py",
         "return Gaussian(self._variance(rho, count), self.score_sensitivity(count))",
         "return Gaussian(self._variance(rho, 1), self.score_sensitivity(count))",
         ACCOUNTING,
     ),
     Mutant(
         "accounting: many scores that a person moves as one",
-        "synth/accounting.py",
+        "synth/budget.py",
         "return Sensitivity(entries=count, each=self.moves)",
         "return Sensitivity(entries=count, each=self.moves, l2_squared=self.moves**2)",
         ACCOUNTING,
     ),
     Mutant(
         "accounting: nothing for rounding at random",
-        "synth/accounting.py",
+        "synth/budget.py",
         "math.ceil(entries * self.moves**2 / (2 * rho)) + SMOOTHED",
         "math.ceil(entries * self.moves**2 / (2 * rho))",
         ACCOUNTING,
     ),
     Mutant(
         "fitting: distances that may overflow",
-        "synth/fitting.py",
+        "synth/measure.py",
         "most = LIMIT // (4 * exact.size)",
         "most = LIMIT",
         FITTING,
     ),
     Mutant(
         "fitting: squared distances, which a person moves without bound",
-        "synth/fitting.py",
+        "synth/measure.py",
         "return int(np.abs(np.minimum(exact, most) - public).sum())",
         "return int(((np.minimum(exact, most) - public) ** 2).sum())",
         FITTING,
     ),
     Mutant(
         "fitting: the first round spends what is for all",
-        "synth/fitting.py",
+        "synth/measure.py",
         '_affordable(released, parts(budget["first"], shares))',
         "_affordable(released, parts(rho, shares))",
         FITTING,
     ),
     Mutant(
         "fitting: the noise of scores is not told",
-        "synth/fitting.py",
+        "synth/measure.py",
         "    released.noises.append(mechanism)\n\n\ndef _distance",
         "\n\ndef _distance",
         FITTING,
@@ -105,44 +105,44 @@ SYNTH = [
     ),
     Mutant(
         "binning: the variance of a bin is that of a cell",
-        "synth/binning.py",
+        "synth/adaptive_bins.py",
         "each = counts * measured.variance",
         "each = np.ones(len(counts)) * measured.variance",
         BINNING,
     ),
     Mutant(
         "binning: what is missing counts among the last bin",
-        "synth/binning.py",
+        "synth/adaptive_bins.py",
         "edges = [*starts, *([len(fine.starts)] if fine.nullable else [])]",
         "edges = [*starts]",
         BINNING,
     ),
     Mutant(
         "evidence: sums of cells as precise as one cell",
-        "marginals/evidence.py",
+        "synth/marginals/measurements.py",
         "return sums, self.variance * (self.values.size // sums.size)",
         "return sums, self.variance",
-        "tests/marginals/test_evidence.py",
+        "tests/synth/marginals/test_measurements.py",
     ),
     Mutant(
         "evidence: cells of unlike noise as one",
-        "marginals/evidence.py",
+        "synth/marginals/measurements.py",
         "return sums, onto(self.each, self.columns, kept)",
         "return sums, self.variance * (self.values.size // sums.size)",
-        "tests/marginals/test_evidence.py",
+        "tests/synth/marginals/test_measurements.py",
     ),
     Mutant(
         "estimate: cells that nobody can be in",
-        "marginals/estimate.py",
+        "synth/marginals/estimate.py",
         "return table if mask is None else np.where(mask, 0.0, table)",
         "return table",
-        "tests/marginals/test_estimate.py",
+        "tests/synth/marginals/test_estimate.py",
     ),
     Mutant(
         "raking: projected onto another total",
-        "marginals/raking.py",
+        "synth/marginals/ipf.py",
         "excess = np.cumsum(ordered) - total",
         "excess = np.cumsum(ordered) - ordered.sum()",
-        "tests/marginals/test_raking.py",
+        "tests/synth/marginals/test_ipf.py",
     ),
 ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise.bits import system_bits
+from discreet.noise.random_bits import system_bits
 
 
 class Scripted:

@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 from discreet.errors import LawTooWide
-from discreet.noise.gaussian import Blocks, Centred, pairs
+from discreet.noise.gaussian_sampler import Blocks, Centred, pairs
 from discreet.noise.inversion import Inversion, Law
-from discreet.noise.laplace import CutGeometric, SignedGeometric
-
-from .goodness import real
-from .scripted import Scripted
+from discreet.noise.laplace_sampler import CutGeometric, SignedGeometric
+from tests.noise.goodness import real
+from tests.noise.scripted import Scripted
 
 ROUNDING = mpmath.mpf(2) ** -100  # of the witness, at 300 bits
 

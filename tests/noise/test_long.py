@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from discreet import noise
-
-from .goodness import chi_square, gaussian_pmf, laplace_pmf
+from tests.noise.goodness import chi_square, gaussian_pmf, laplace_pmf
 
 MANY, BATCH = 300_000_000, 10_000_000
 

@@ -14,7 +14,7 @@ import pytest
 from discreet import noise
 from discreet.errors import ParameterError
 from discreet.mechanisms import Exponential
-from discreet.noise.bits import system_bits
+from discreet.noise.random_bits import system_bits
 from discreet.noise.softmax import pick, weights
 from tests.mechanisms.output_laws import FALSE_ALARM, exponential, p_value_of
 

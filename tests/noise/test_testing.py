@@ -14,9 +14,8 @@ import pytest
 
 from discreet import noise
 from discreet.errors import NotForRelease
-from discreet.noise.bits import system_bits
-
-from .interruptions import at_every_line, in_child
+from discreet.noise.random_bits import system_bits
+from tests.noise.interruptions import at_every_line, in_child
 
 DRAWS: dict[str, Callable[[], Any]] = {
     "laplace": lambda: noise.discrete_laplace(10, 50),

@@ -9,10 +9,9 @@ from scipy import stats
 from discreet import noise
 from discreet.errors import ParameterError
 from discreet.noise.uniform import integer_below
-
-from .goodness import FALSE_ALARM
-from .interruptions import lines_of
-from .scripted import Scripted
+from tests.noise.goodness import FALSE_ALARM
+from tests.noise.interruptions import lines_of
+from tests.noise.scripted import Scripted
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 255, 256, 257, 1000])

@@ -10,7 +10,7 @@ import pyarrow
 
 from discreet.ledger import Budget
 from discreet.oracle import Oracle
-from discreet.vault.schema import Category, Column, Integer, Real
+from discreet.schema import Category, Column, Integer, Real
 from discreet.vault.vault import Vault
 
 CITIES = ["Bergen", "Hamar", "Oslo", "Tromsø"]

@@ -16,7 +16,7 @@ import pytest
 from discreet.errors import BudgetExceeded, DiscreetError, NotForRelease, ParameterError, QuestionRefused
 from discreet.ledger import Budget
 from discreet.oracle.oracle import Oracle
-from discreet.vault.builder import avg, select, total, where
+from discreet.query.builder import avg, select, total, where
 from discreet.vault.vault import Vault
 from tests.ledger.processes import alone
 from tests.oracle.people import CITIES, made, rows, town, true_count

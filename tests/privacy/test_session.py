@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mypy import api as mypy
 
 from discreet.errors import BudgetExceeded, NotComposable
-from discreet.privacy.conversions import gdp_to_approximate, pure_to_approximate, zcdp_to_approximate
+from discreet.privacy.loss_measures import gdp_mu_squared, pure_epsilon, zcdp_rho
 from discreet.privacy.losses import (
     Approximate,
     DiscreteGaussian,
@@ -32,7 +32,11 @@ from discreet.privacy.losses import (
     ZeroConcentrated,
 )
 from discreet.privacy.session import AdaptiveLoss, Budget, Session
-from discreet.privacy.views import gdp_mu_squared, pure_epsilon, zcdp_rho
+from discreet.privacy.theorems.conversions import (
+    gdp_to_approximate,
+    pure_to_approximate,
+    zcdp_to_approximate,
+)
 
 SIZES = st.fractions(min_value=Fraction(1, 1000), max_value=2, max_denominator=1000)
 STEPS = st.one_of(
@@ -187,7 +191,7 @@ def test_type_checkers_refuse_curves_and_epsilon_delta(tmp_path: Path) -> None:
     snippet = tmp_path / "snippet.py"
     lines = [
         "from discreet.privacy.losses import Approximate, Gaussian, Pure, Renyi, ZeroConcentrated",
-        "from discreet.privacy.profile import Profile",
+        "from discreet.privacy.pld.profile import Profile",
         "from discreet.privacy.session import Session",
         "session = Session(ZeroConcentrated(1))",
         "session.charge(Gaussian(sigma=1))",

@@ -9,8 +9,8 @@ import pyarrow
 from numpy.typing import NDArray
 
 from discreet.ledger import Budget
-from discreet.marginals import Domain
-from discreet.vault.schema import Boolean, Category, Column, Date, Integer, Real
+from discreet.schema import Boolean, Category, Column, Date, Integer, Real
+from discreet.synth.marginals import Domain
 from discreet.vault.vault import Vault
 
 CITIES = ["Oslo", "Bergen", "Rome"]

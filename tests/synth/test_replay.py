@@ -10,11 +10,12 @@ import pyarrow
 import pytest
 
 from discreet.audit import replay
-from discreet.audit.replay import findings
+from discreet.audit.replay.replay import findings
 from discreet.ledger import Budget
-from discreet.synth import fitting, synthesize
-from discreet.synth.fitting import Source
-from discreet.vault.schema import Boolean, Category, Column, Integer
+from discreet.schema import Boolean, Category, Column, Integer
+from discreet.synth import measure as fitting
+from discreet.synth import synthesize
+from discreet.synth.measure import Source
 from discreet.vault.vault import Vault
 
 ROWS: list[dict[str, Any]] = [

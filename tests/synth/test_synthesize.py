@@ -14,9 +14,9 @@ import pytest
 from discreet import noise
 from discreet.errors import BudgetExceeded, DiscreetError, NotForRelease, ParameterError, QuestionRefused
 from discreet.ledger import Budget
+from discreet.schema import Category, Integer, Text
 from discreet.synth import Synthetic, synthesize
-from discreet.synth.accounting import rho_of
-from discreet.vault.schema import Category, Integer, Text
+from discreet.synth.budget import rho_of
 from discreet.vault.vault import Vault
 from tests.synth.tables import COLUMNS, people, sealed
 
@@ -140,7 +140,7 @@ def test_more_rows_than_a_machine_holds_are_not_drawn(
     few, many = (
         synthesize(vault, epsilon=8, delta="1e-9", impossible=table.impossible, rows=n) for n in (9, None)
     )
-    monkeypatch.setattr("discreet.synth.rows.MOST_CODES", 100)
+    monkeypatch.setattr("discreet.synth.sample.MOST_CODES", 100)
     assert len(few.to_arrow()) == 9
     with pytest.raises(ParameterError, match="more than the 20 that are drawn"):
         many.to_arrow()

@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 from discreet.errors import ParameterError
 from discreet.synth import Synthetic, synthesize
-from discreet.synth.archive import read, written
+from discreet.synth.serialize import read, written
 from tests.synth.tables import people, sealed
 
 

@@ -11,9 +11,9 @@ import duckdb
 import pyarrow
 from sqlglot.expressions import Expression
 
-from discreet.engines import emit
-from discreet.vault.description import Description
-from discreet.vault.schema import Boolean, Category, Column, Date, Datetime, Integer, Real, Text
+from discreet.engines import sql_writer
+from discreet.schema import Boolean, Category, Column, Date, Datetime, Integer, Real, Text
+from discreet.schema.metadata import Description
 
 COLUMNS: dict[str, Column] = {
     "a": Integer(-3, 4),
@@ -72,7 +72,7 @@ def _value(column: Any, code: Any) -> Any:
 
 def on_sealed(*trees: Expression, rows: str = "true") -> list[tuple[Any, ...]]:
     """What trees of ours come to on every sealed row, or on some."""
-    texts = ", ".join(emit.sql(tree, limits=_LIMITS) for tree in trees)
+    texts = ", ".join(sql_writer.sql(tree, limits=_LIMITS) for tree in trees)
     return connection().execute(f"select {texts} from sealed where {rows} order by i").fetchall()
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.postgres import Address, connected, execute, identifier
-from discreet.vault.description import Description
-from discreet.vault.sources import Source
-from tests.postgres import Server
+from discreet.schema.metadata import Description
+from discreet.sealing.sources import Source
+from tests.servers.postgres import Server
 
 numbers = itertools.count(1)
 """To give every table a name of its own."""

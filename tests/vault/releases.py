@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from discreet.ledger import Account, Balance, Budget, Cost
-from discreet.vault.answer import Answer
-from discreet.vault.bill import Bill
-from discreet.vault.label import Label, Noise
-from discreet.vault.release import Release
-from discreet.vault.schema import Category, Integer
+from discreet.release.estimate import Answer
+from discreet.release.label import Label, Noise
+from discreet.release.receipt import Bill
+from discreet.release.release import Release
+from discreet.schema import Category, Integer
 
 AT = "2026-01-02T03:04:05.000000Z"
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from discreet.engines.duckdb import DuckDB
-from discreet.vault import trees
-from discreet.vault.after import After
-from discreet.vault.description import UNIT
-from discreet.vault.question import Aggregate, Key, Question, Term
+from discreet.query import ir
+from discreet.query.answer.postprocess import After
+from discreet.query.question import Aggregate, Key, Question, Term
+from discreet.schema.metadata import UNIT
 
 Row = Mapping[str, Any]
 
@@ -68,15 +68,15 @@ def engine_with(rows: Sequence[Row], rows_per_person: int = 1, **types: str) -> 
 
 
 def term(column: str = "c0", low: int = 0, high: int = 10, scale: Any = 1, offset: Any = 0, **rest: Any) -> Term:
-    return Term(trees.sealed(column), low, high, Fraction(scale), Fraction(offset), **rest)
+    return Term(ir.sealed(column), low, high, Fraction(scale), Fraction(offset), **rest)
 
 
 def key(column: str = "c1", groups: int = 3, *, missing: bool = False) -> Key:
-    return Key(column, trees.sealed(column), tuple(range(groups)), missing)
+    return Key(column, ir.sealed(column), tuple(range(groups)), missing)
 
 
 def text_key(column: str = "c2") -> Key:
-    return Key(column, trees.sealed(column), None, missing=True)
+    return Key(column, ir.sealed(column), None, missing=True)
 
 
 def aggregate(kind: str, over: Term | None = None, probability: Any = None, name: str | None = None) -> Aggregate:

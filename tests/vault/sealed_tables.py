@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 
-from discreet.vault.description import Description
-from discreet.vault.sources import Source
+from discreet.schema.metadata import Description
+from discreet.sealing.sources import Source
 
 Bag = frozenset[tuple[Any, int]]
 """The rows of one person, with how often each occurs."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.vault.description import Description
+from discreet.schema.metadata import Description
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

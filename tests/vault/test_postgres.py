@@ -19,13 +19,17 @@ from discreet.engines.postgres import Postgres
 from discreet.errors import DiscreetError, LedgerMissing, LedgerTampered, ParameterError, SealingFailed
 from discreet.ledger import Ledger
 from discreet.postgres import Address, connected, execute, identifier, run
-from discreet.vault import database, joining, relations, sealing, trees
-from discreet.vault import postgres as in_postgres
-from discreet.vault.description import Description
-from discreet.vault.place import at
-from discreet.vault.propose import propose
-from discreet.vault.sources import Source
-from tests.postgres import Server
+from discreet.query import ir
+from discreet.schema.metadata import Description
+from discreet.sealing import joins
+from discreet.sealing import seal as sealing
+from discreet.sealing.backends import postgres as database
+from discreet.sealing.draft import propose
+from discreet.sealing.sources import Source
+from discreet.sealing.sources import postgres as relations
+from discreet.vault.storage import at
+from discreet.vault.storage import postgres as in_postgres
+from tests.servers.postgres import Server
 from tests.vault.postgres_vaults import loaded, numbers, rows_of
 from tests.vault.sealed_tables import by_person, sealed
 
@@ -124,7 +128,7 @@ def test_a_further_table_is_not_compared_row_by_row(postgres: Server, postgres_a
     with connected(where, relations.SETTINGS) as connection:
         workshop = database.Database(connection, where, "rows")
         sources = (Source(postgres.address(), table=name) for name in (ages, heights))
-        query = joining.coded(workshop, described, next(sources), list(sources))
+        query = joins.coded(workshop, described, next(sources), list(sources))
         plan = "\n".join(line for (line,) in execute(connection, f"EXPLAIN {query}"))
         # Nobody is one person in both; the fifth has no age of their own, and the seventh no height.
         text = f"SELECT count(*), count(c1), count(key) FROM ({query}) AS coded"
@@ -316,7 +320,7 @@ def test_a_row_that_stops_the_source_leaves_nothing_and_is_not_quoted(
 SEALING = """
 import sys
 import discreet as dp
-from discreet.vault.sources import Source
+from discreet.sealing.sources import Source
 try:
     dp.Vault.seal(
         Source(sys.argv[1], table=sys.argv[2]), to=sys.argv[3], budget=dp.Budget(1), person="who",
@@ -431,7 +435,7 @@ def test_a_vault_that_took_the_place_of_another_is_not_asked_in_its_name(
     vault_at(postgres_address, visits).close()
     place = at(postgres_address)
     engine = place.engine(place.description())
-    count = engine.rows.sums(where=None, keys=[], sums=[trees.sealed("w")])
+    count = engine.rows.sums(where=None, keys=[], sums=[ir.sealed("w")])
     assert engine.run(count).sums.tolist() == [[120 * 4096]]
     asked(postgres_address, f"DROP SCHEMA {identifier(Address.of(postgres_address).schema)} CASCADE")
     vault_at(postgres_address, visits).close()  # of the same bounds, at another moment
@@ -522,8 +526,8 @@ def test_functions_and_operators_of_others_are_never_called(
     address = postgres.address(Address.of(postgres_address).schema, user="victim")
     with vault_at(address, Source(postgres.address(user="victim"), table=visits.table)) as vault:
         engine = Postgres(Address.of(address), limits=vault.description.limits)
-        oslo = trees.compared("=", trees.sealed("c1"), trees.number(0))
-        found = engine.run(engine.rows.sums(where=oslo, keys=[], sums=[trees.sealed("w")]))
+        oslo = ir.compared("=", ir.sealed("c1"), ir.number(0))
+        found = engine.run(engine.rows.sums(where=oslo, keys=[], sums=[ir.sealed("w")]))
         assert found.sums.tolist() == [[40 * 4096]]
 
 

@@ -10,9 +10,9 @@ import pyarrow
 import pytest
 
 from discreet.audit import replay
-from discreet.audit.replay import findings
+from discreet.audit.replay.replay import findings
 from discreet.ledger import Budget
-from discreet.vault.schema import Boolean, Category, Column, Date, Integer, Real, Text
+from discreet.schema import Boolean, Category, Column, Date, Integer, Real, Text
 from discreet.vault.vault import Vault
 
 ROWS: list[dict[str, Any]] = [

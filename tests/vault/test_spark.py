@@ -20,12 +20,12 @@ import pytest
 import discreet as dp
 from discreet.engines.spark import FILES, MARK
 from discreet.errors import DiscreetError, ParameterError, SealingFailed
-from discreet.vault import sealing
-from discreet.vault import spark as in_spark
-from discreet.vault.catalogue import SEALING, Catalogue, full_name, named
-from discreet.vault.description import Description
-from discreet.vault.propose import propose
-from discreet.vault.sources import Source
+from discreet.schema.metadata import Description
+from discreet.sealing import seal as sealing
+from discreet.sealing.backends.spark import SEALING, Catalogue, full_name, named
+from discreet.sealing.draft import propose
+from discreet.sealing.sources import Source
+from discreet.vault.storage import spark as in_spark
 from tests.vault.sealed_tables import by_person, sealed
 from tests.vault.spark_vaults import nothing_left, rows_of, tables_in
 
@@ -114,7 +114,7 @@ def test_rows_of_another_description_are_not_asked(spark: SparkSession, visits: 
     in_spark.seal(visits, to=tmp_path / "v", rows="another_description", **DECLARED)
     text = (tmp_path / "v" / "description.json").read_text()
     (tmp_path / "v" / "description.json").write_text(text.replace('"rows_per_person": 3', '"rows_per_person": 2'))
-    from discreet.vault.place import Directory, marked
+    from discreet.vault.storage import Directory, marked
 
     place = Directory(tmp_path / "v")
     with pytest.raises(ParameterError, match="is not the one that its rows were sealed with"):
@@ -219,7 +219,7 @@ def test_without_a_session_a_vault_says_how_to_make_one(
     spark: SparkSession, visits: DataFrame, tmp_path: Path
 ) -> None:
     in_spark.seal(visits, to=tmp_path / "v", rows="no_session", **DECLARED)
-    code = "import sys; from discreet.vault import place; p = place.at(sys.argv[1]); p.engine(p.description())"
+    code = "import sys; from discreet.vault import storage as place; p = place.at(sys.argv[1]); p.engine(p.description())"
     run = subprocess.run([sys.executable, "-c", code, tmp_path / "v"], capture_output=True, text=True)
     assert (
         'Make one first: spark = SparkSession.builder.getOrCreate(), or give it: Vault("people.vault"'

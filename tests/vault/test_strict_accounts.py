@@ -10,7 +10,7 @@ import pytest
 
 from discreet.errors import BudgetExceeded, QuestionRefused
 from discreet.ledger import Budget
-from discreet.vault.schema import Integer, Text
+from discreet.schema import Integer, Text
 from discreet.vault.vault import Vault
 
 COUNT = "select count(*) from people"

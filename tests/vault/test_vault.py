@@ -22,8 +22,8 @@ import pytest
 
 from discreet.errors import BudgetExceeded, DatabaseUnavailable, DiscreetError, ParameterError, QuestionRefused
 from discreet.ledger import Budget
-from discreet.vault.schema import Category, Column, Integer, Real, Text
-from discreet.vault.sources import Source
+from discreet.schema import Category, Column, Integer, Real, Text
+from discreet.sealing.sources import Source
 from discreet.vault.vault import Vault
 
 ROWS: dict[str, list[Any]] = {
@@ -282,7 +282,7 @@ def test_rows_that_cannot_be_asked_say_so_before_they_cost(vault: Vault, monkeyp
 KILLED = """
 import os, signal, sys
 from discreet.vault.vault import Vault
-import discreet.vault.execute as execute, discreet.ledger.ledger as ledger
+import discreet.query.answer.execute as execute, discreet.ledger.ledger as ledger
 vault = Vault(sys.argv[1])
 def die(*_, **__): os.kill(os.getpid(), signal.SIGKILL)
 if sys.argv[2] == "before the engine": execute._measured = die

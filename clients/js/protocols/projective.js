@@ -1,5 +1,5 @@
 // Projective geometry response: a point of a finite geometry that likely lies on the hyperplane of the value.
-// The same points, fields and draws as in Python's discreet.local.projective, whose docstring has the mathematics.
+// The same points, fields and draws as in Python's discreet.local.protocols.frequency.projective_geometry, whose docstring has the mathematics.
 
 /** The tables of the field of q elements: the same in every language, by the smallest irreducible polynomial. */
 export function field(q) {

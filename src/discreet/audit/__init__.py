@@ -15,15 +15,15 @@ True
 True
 """
 
-from discreet.audit.blackbox import LowerBound, lower_bound
-from discreet.audit.check import Filter, check_mechanism
-from discreet.audit.exact import Law, hockey_stick, law
-from discreet.audit.neighbours import Neighbour, neighbours
-from discreet.audit.recorder import primitive
-from discreet.audit.replay import replay
+from discreet.audit.attacks.exact import Law, hockey_stick, law
+from discreet.audit.battery import Filter, check_mechanism
+from discreet.audit.blackbox.blackbox import LowerBound, lower_bound
+from discreet.audit.inputs.neighbours import Neighbour, neighbours
+from discreet.audit.inputs.subject import Subject
+from discreet.audit.replay.recorder import primitive
+from discreet.audit.replay.replay import replay
+from discreet.audit.report.verdict import Report, Verdict
 from discreet.audit.shipped import shipped
-from discreet.audit.subject import Subject
-from discreet.audit.verdict import Report, Verdict
 
 __all__ = [
     "Filter",

@@ -34,19 +34,19 @@ from typing import Annotated
 import typer
 
 import discreet
-from discreet.cli.ask import ask, preview
-from discreet.cli.audit import audit
-from discreet.cli.conversation import Careful, Commands, conversing
-from discreet.cli.demo import demo
-from discreet.cli.describe import describe
+from discreet.cli.commands.ask import ask, preview
+from discreet.cli.commands.audit import audit
+from discreet.cli.commands.demo import demo
+from discreet.cli.commands.describe import describe
+from discreet.cli.commands.ledger import budget, ledger
+from discreet.cli.commands.local_design import design, simulate
+from discreet.cli.commands.local_estimate import estimate
+from discreet.cli.commands.local_reports import aggregate, encode
+from discreet.cli.commands.oracle import oracle
+from discreet.cli.commands.seal import propose, seal
+from discreet.cli.commands.synthesize import synthesize
 from discreet.cli.dialect import speaking
-from discreet.cli.ledger import budget, ledger
-from discreet.cli.local import design, simulate
-from discreet.cli.oracle import oracle
-from discreet.cli.reports import aggregate, encode
-from discreet.cli.seal import propose, seal
-from discreet.cli.shares import estimate
-from discreet.cli.synthesize import synthesize
+from discreet.cli.exit_codes import Careful, Commands, conversing
 
 app = typer.Typer(cls=Commands, rich_markup_mode="rich", pretty_exceptions_enable=False)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from discreet.cli import screen
+from discreet.cli import output
 from discreet.errors import DiscreetError
 
 _DRAWN = {".svg": "", ".png": "", ".html": "", ".pdf": ""}
@@ -16,7 +16,7 @@ _DRAWN = {".svg": "", ".png": "", ".html": "", ".pdf": ""}
 
 def expect_picture(option: str, file: Path) -> None:
     """Refuse to promise a picture where it cannot be written, or where nothing can draw it."""
-    screen.expect_writable(option, file, _DRAWN)
+    output.expect_writable(option, file, _DRAWN)
     expect_pictures()
 
 

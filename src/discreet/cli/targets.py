@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.audit.check import Filter
-from discreet.audit.outcomes import Raised, outcome, tagged
-from discreet.audit.subject import Subject
+from discreet.audit.attacks.outcomes import Raised, outcome, tagged
+from discreet.audit.battery import Filter
+from discreet.audit.inputs.subject import Subject
 from discreet.errors import DiscreetError
-from discreet.mechanisms.contract import Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.privacy import Approximate, Pure
 
 _TRIALS = 8  # an honest mechanism may refuse to answer now and then, but hardly this often in a row
@@ -30,7 +30,7 @@ _EXAMPLE = """\
 A target is a discreet.audit Subject, a mechanism, or a function without parameters that returns one:
 
     from discreet import noise, privacy
-    from discreet.audit.subject import Subject
+    from discreet.audit.inputs.subject import Subject
 
     def coin():
         return Subject(name="coin", release=lambda bit: bit ^ noise.bernoulli("1/4"),

@@ -1,7 +1,7 @@
 """Where engines differ, and nothing else: one entry for each dialect.
 
-Our names of types and functions on the left, theirs on the right. `discreet.engines.emit` writes trees with them,
-and tests/engines/test_engines.py asserts that all of them mean the same, to the last digit.
+Our names of types and functions on the left, theirs on the right. `discreet.engines.sql_writer` writes trees with
+them, and tests/engines/test_engines.py asserts that all of them mean the same, to the last digit.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from discreet.engines import gently
+from discreet.engines import try_cast
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ DIALECTS = {
         row_number="(row_number() OVER () - 1)",
         fence=" OFFSET 0",
         functions={
-            **gently.READ_BY_POSTGRES,
+            **try_cast.READ_BY_POSTGRES,
             "IS_NAN": "({0} = 'NaN')",
             "BINARY": '({0} COLLATE "C")',
             "DICTIONARY": "CAST(CAST({numbered} AS JSONB) ->> {0} AS INTEGER)",  # looked up, not gone through
@@ -116,7 +116,7 @@ DIALECTS = {
         row_number="monotonically_increasing_id()",  # a window would gather all rows in one place
         fence="",
         functions={
-            **gently.READ_BY_SPARK,
+            **try_cast.READ_BY_SPARK,
             # FLOOR is a BIGINT, and fails where it does not fit. What is so large is whole already.
             "FLOOR": "COALESCE(CAST(FLOOR(CASE WHEN ABS({0}) < 9007199254740992e0 THEN {0} END) AS DOUBLE), {0})",
             "IS_NAN": "ISNAN({0})",

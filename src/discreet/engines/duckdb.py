@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.engines.contract import Groups, joined, wide
+from discreet.engines.engine import Groups, joined, wide
+from discreet.engines.interruptible import waited_for
 from discreet.engines.statement import Rows, Statement
-from discreet.engines.waiting import waited_for
 from discreet.errors import DatabaseUnavailable, ParameterError
 
 if TYPE_CHECKING:
@@ -170,10 +170,10 @@ class DuckDB:
         )
 
     def _attach(self, instance: DuckDBPyConnection) -> None:
-        from discreet.engines import emit
+        from discreet.engines import sql_writer
 
-        path = emit.sql(emit.text(str(self._path)))
-        instance.execute(f"SET temp_directory = {emit.sql(emit.text(f'{self._path}.tmp'))}")
+        path = sql_writer.sql(sql_writer.text(str(self._path)))
+        instance.execute(f"SET temp_directory = {sql_writer.sql(sql_writer.text(f'{self._path}.tmp'))}")
         instance.execute(f"ATTACH {path} AS sealed (READ_ONLY)")
         if self._threads is None and _fits_one_thread(instance):
             instance.execute("SET threads = 1")  # to wake others takes longer than to do it

@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from discreet.engines.contract import Groups, joined
+from discreet.engines.engine import Groups, joined
+from discreet.engines.interruptible import waited_for
 from discreet.engines.statement import Rows, Statement
-from discreet.engines.waiting import waited_for
 from discreet.errors import DatabaseUnavailable, ParameterError
 from discreet.postgres import Address, close, connected, guard, identifier, sqlstate
 

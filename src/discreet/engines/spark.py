@@ -30,9 +30,9 @@ from uuid import uuid4
 
 import numpy as np
 
-from discreet.engines.contract import Groups, joined
+from discreet.engines.engine import Groups, joined
+from discreet.engines.interruptible import waited_for
 from discreet.engines.statement import Rows, Statement
-from discreet.engines.waiting import waited_for
 from discreet.errors import DatabaseUnavailable, DiscreetError, ParameterError
 
 if TYPE_CHECKING:

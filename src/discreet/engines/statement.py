@@ -60,9 +60,9 @@ class Rows:
 
         Without keys there is exactly one group, (), even if no row takes part.
         """
-        from discreet.engines import emit
+        from discreet.engines import sql_writer
 
-        totals = tuple(emit.total(tree, self.dialect, limits=self.limits) for tree in sums)
+        totals = tuple(sql_writer.total(tree, self.dialect, limits=self.limits) for tree in sums)
         return Statement(f"{self.name}{self._where(where, spot)}", self._written(keys), totals)
 
     def persons(self, *, where: Expression | None, keys: Sequence[Expression], cap: int) -> Statement:
@@ -81,13 +81,13 @@ class Rows:
         return Statement(each, ("n",), ("COUNT(*)",))
 
     def _written(self, keys: Sequence[Expression]) -> tuple[str, ...]:
-        from discreet.engines import emit
+        from discreet.engines import sql_writer
 
-        return tuple(emit.sql(key, self.dialect, limits=self.limits) for key in keys)
+        return tuple(sql_writer.sql(key, self.dialect, limits=self.limits) for key in keys)
 
     def _where(self, where: Expression | None, spot: bool = False) -> str:
-        from discreet.engines import emit
+        from discreet.engines import sql_writer
 
-        written = [] if where is None else [emit.sql(where, self.dialect, limits=self.limits)]
+        written = [] if where is None else [sql_writer.sql(where, self.dialect, limits=self.limits)]
         conditions = [*written, *(["spot"] if spot else [])]
         return f" WHERE {' AND '.join(conditions)}" if conditions else ""

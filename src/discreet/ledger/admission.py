@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from discreet.errors import BudgetExceeded, NotComposable
-from discreet.ledger import words
 from discreet.ledger.balance import Balance, Room
 from discreet.ledger.costs import Cost
+from discreet.render import amounts
 
 
 def common_room(balances: Sequence[Balance], strict: bool) -> Room:
@@ -42,7 +42,7 @@ def admit(balances: Sequence[Balance], cost: Cost, strict: bool) -> None:
             raise NotComposable(
                 f"The budget of {balance.account} has no δ, and this question has no pure ε. Ask with Laplace "
                 "noise and given keys, or let the curator give the account a δ: "
-                f'Budget({words.left(balance.budget.epsilon)}, delta="1e-9").'
+                f'Budget({amounts.left(balance.budget.epsilon)}, delta="1e-9").'
             )
     for balance in balances:
         if not balance.fits(cost):
@@ -59,22 +59,24 @@ def _refusal(balance: Balance, cost: Cost, room: Room) -> str:
     if budget is None or balance.total is None or balance.remaining is None:
         raise AssertionError("an account without a budget refuses nothing")
     if budget.pure and cost.epsilon is not None:
-        costs = f"This question costs ε = {words.spent(cost.epsilon)}, and {words.left(balance.remaining)}"
-        return f"{costs} of {words.left(balance.total)} is left for {whom}.\n  {_offer(room)}"
+        costs = f"This question costs ε = {amounts.spent(cost.epsilon)}, and {amounts.left(balance.remaining)}"
+        return f"{costs} of {amounts.left(balance.total)} is left for {whom}.\n  {_offer(room)}"
     if (balance.spent + cost).rho > balance.total:
-        pure = "" if cost.epsilon is None else f"ε = {words.spent(cost.epsilon)}, which is "
-        costs = f"This question costs {pure}ρ = {words.spent(cost.rho)}, and {words.left(balance.remaining)}"
-        return f"{costs} of {words.left(balance.total)} is left for {whom} ({budget}).\n  {_offer(room)}"
-    left = words.left(budget.key_delta - balance.spent.delta)
-    offer = f'Ask with delta="{words.left(room.delta)}" at most' if room.delta else "Ask with given keys"
+        pure = "" if cost.epsilon is None else f"ε = {amounts.spent(cost.epsilon)}, which is "
+        costs = f"This question costs {pure}ρ = {amounts.spent(cost.rho)}, and {amounts.left(balance.remaining)}"
+        return f"{costs} of {amounts.left(balance.total)} is left for {whom} ({budget}).\n  {_offer(room)}"
+    left = amounts.left(budget.key_delta - balance.spent.delta)
+    offer = f'Ask with delta="{amounts.left(room.delta)}" at most' if room.delta else "Ask with given keys"
     return (
-        f"This question selects its keys at δ = {words.spent(cost.delta)}, and {left} of "
-        f"{words.left(budget.key_delta)}, half of the budget's δ, is left for {whom}.\n"
+        f"This question selects its keys at δ = {amounts.spent(cost.delta)}, and {left} of "
+        f"{amounts.left(budget.key_delta)}, half of the budget's δ, is left for {whom}.\n"
         f"  {offer}, or see the ledger."
     )
 
 
 def _offer(room: Room) -> str:
-    if words.left(room.epsilon) == "0":
+    if amounts.left(room.epsilon) == "0":
         return "Nothing more can be released here until the curator amends this budget."
-    return f'A question of epsilon="{words.left(room.epsilon)}" still fits, or see the ledger for who spent what.'
+    return (
+        f'A question of epsilon="{amounts.left(room.epsilon)}" still fits, or see the ledger for who spent what.'
+    )

@@ -13,10 +13,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from discreet.ledger import words
 from discreet.ledger.account import Account
 from discreet.ledger.budget import Budget
 from discreet.ledger.costs import NOTHING, Cost
+from discreet.render import amounts
 
 _PLACES = 320  # behind the point, of a root: those of a budget are 300 at most
 
@@ -107,13 +107,15 @@ class Balance:
 
     def __str__(self) -> str:
         questions = f"{self.charges} question" + ("" if self.charges == 1 else "s")
-        spent = f"{self.account}: {self.unit} = {words.spent(self.used)}"
+        spent = f"{self.account}: {self.unit} = {amounts.spent(self.used)}"
         if self.budget is None or self.total is None or self.remaining is None:
             return f"{spent} spent on {questions}, no budget of its own."
-        sentence = f"{spent} of {words.left(self.total)} spent on {questions}, {words.left(self.remaining)} left"
+        sentence = (
+            f"{spent} of {amounts.left(self.total)} spent on {questions}, {amounts.left(self.remaining)} left"
+        )
         if self.budget.pure:
             return sentence + "."
-        epsilon = words.left(self.room.epsilon) if self.room else "0"
+        epsilon = amounts.left(self.room.epsilon) if self.room else "0"
         return f"{sentence}, enough for a question of ε = {epsilon} (budget: {self.budget})."
 
 
@@ -156,7 +158,7 @@ def _question(rho: Fraction) -> Fraction:
     """The largest ε of six digits with ε²/2 ≤ ρ."""
     square = max(2 * rho, Fraction(0))
     root = math.isqrt(square.numerator * 10 ** (2 * _PLACES) // square.denominator)
-    return Fraction(words.decimal(Fraction(root, 10**_PLACES)))
+    return Fraction(amounts.decimal(Fraction(root, 10**_PLACES)))
 
 
 def _text(value: Fraction | None) -> str | None:

@@ -19,9 +19,9 @@ from fractions import Fraction
 from functools import lru_cache
 
 from discreet.errors import ParameterError
-from discreet.ledger.words import decimal, left
-from discreet.privacy.conversions import zcdp_to_approximate
+from discreet.privacy.theorems.conversions import zcdp_to_approximate
 from discreet.rational import Exactly
+from discreet.render.amounts import decimal, left
 
 _DIGITS = 300  # of a budget's numerator and denominator: they are written into every entry
 

@@ -22,9 +22,9 @@ from fractions import Fraction
 from functools import lru_cache
 
 from discreet.errors import NotComposable, ParameterError
+from discreet.privacy.loss_measures import pure_epsilon, zcdp_rho
 from discreet.privacy.losses import Approximate, Loss, Losses, PoissonSubsampled, Pure, Renyi, counted, describe
-from discreet.privacy.subsampling import poisson
-from discreet.privacy.views import pure_epsilon, zcdp_rho
+from discreet.privacy.theorems.subsampling import poisson
 
 _BITS, _GRID = 2048, 10**300
 

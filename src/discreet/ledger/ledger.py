@@ -26,16 +26,16 @@ from types import TracebackType
 from typing import Any, NoReturn, TypeAlias
 
 from discreet.errors import BudgetExceeded, LedgerTampered, NotComposable, ParameterError
-from discreet.ledger import books, show
+from discreet.ledger import render, transitions
 from discreet.ledger.account import Account
 from discreet.ledger.admission import admit, common_room
 from discreet.ledger.balance import Balance, Room, read, written, written_cost
 from discreet.ledger.budget import Budget
 from discreet.ledger.costs import Cost, cost, described
 from discreet.ledger.entry import ORIGIN, Entry, Head, digest, sealed, stamp
-from discreet.ledger.postgres import PostgresStore
-from discreet.ledger.sqlite import SQLiteStore
 from discreet.ledger.store import Rows, Store
+from discreet.ledger.store.postgres import PostgresStore
+from discreet.ledger.store.sqlite import SQLiteStore
 from discreet.postgres import check_path, is_address
 from discreet.privacy.losses import Losses
 
@@ -166,7 +166,7 @@ class Ledger:
                 )
             if kind == "amendment" and before.budget is None:
                 raise ParameterError(f"{account} has no budget to amend. Give it one with ledger.allot.")
-            after = books.with_budget(before, budget)
+            after = transitions.with_budget(before, budget)
             balances = [after] if account.role == "vault" else [whole, after]
             self._append(rows, kind, {**_who(account), "reason": reason, "after": _after(balances)})
 
@@ -178,7 +178,7 @@ class Ledger:
         """Charge a question before noise is drawn for it. What is refused costs nothing and leaves no trace."""
         if not (question and isinstance(question, str)):
             raise ParameterError(f"question is the canonical text of what is asked, not {question!r}.")
-        price, accounts = cost(losses), books.touched(analyst, purpose)
+        price, accounts = cost(losses), transitions.touched(analyst, purpose)
         whose = {account.role: account.analyst or account.purpose for account in accounts}
         names = {"analyst": whose.get("analyst"), "purpose": whose.get("purpose")}
         with self._store.write() as rows:
@@ -216,7 +216,7 @@ class Ledger:
 
     def standing(self, question: str, *, analyst: str | None = None, purpose: str | None = None) -> Standing:
         """Return the recorded answer of a question, and the balances of those who ask, all of one moment."""
-        accounts = books.touched(analyst, purpose)
+        accounts = transitions.touched(analyst, purpose)
         with self._store.read() as rows:
             return Standing(_answer(rows, question), tuple(_balance(rows, account) for account in accounts))
 
@@ -224,14 +224,14 @@ class Ledger:
         """Return whether `reserve` would accept this now."""
         price = cost(losses)
         try:
-            admit(self._balances(books.touched(analyst, purpose)), price, self._strict)
+            admit(self._balances(transitions.touched(analyst, purpose)), price, self._strict)
         except (BudgetExceeded, NotComposable):  # too much, or of a kind that an account without δ cannot pay for
             return False
         return True
 
     def room(self, *, analyst: str | None = None, purpose: str | None = None) -> Room:
         """Return what one more charge may cost at most."""
-        balances = self._balances(books.touched(analyst, purpose))
+        balances = self._balances(transitions.touched(analyst, purpose))
         return common_room(balances, self._strict)
 
     # -- what anyone may look at ------------------------------------------------------------------------------
@@ -273,7 +273,7 @@ class Ledger:
 
         With a head that was kept, see also that the ledger still contains it.
         """
-        head = books.verified(self.entries(), None if since is None else Head(*since))
+        head = transitions.verified(self.entries(), None if since is None else Head(*since))
         self._store.check()
         return head
 
@@ -304,10 +304,10 @@ class Ledger:
         return f"{self._store.name}: {balances[0].charges} charges{rest}", balances
 
     def __str__(self) -> str:
-        return show.text(*self._table())
+        return render.text(*self._table())
 
     def _repr_html_(self) -> str:
-        return show.page(*self._table())
+        return render.page(*self._table())
 
     def __repr__(self) -> str:
         return f"Ledger({self._store.name!r})"

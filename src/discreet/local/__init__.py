@@ -32,17 +32,18 @@ Inside, from the bottom up:
     shuffle, poisoning, simulate       what a crowd hides, what liars can do, a trial before deployment
 """
 
-from discreet.local import signing, sources
-from discreet.local.aggregator import Aggregator
-from discreet.local.answers import Answer
-from discreet.local.choose import choose
-from discreet.local.descriptor import Collection
-from discreet.local.device import Device
-from discreet.local.estimates import Estimate
-from discreet.local.grr import warner
-from discreet.local.policy import Policy
-from discreet.local.registry import kind as protocol
-from discreet.local.shuffler import Shuffler
+from discreet.local.collection import signing
+from discreet.local.collection.collection import Collection
+from discreet.local.collection.policy import Policy
+from discreet.local.design.choose import choose
+from discreet.local.device.device import Device
+from discreet.local.protocols.frequency.grr import warner
+from discreet.local.protocols.registry import kind as protocol
+from discreet.local.server import sources
+from discreet.local.server.aggregator import Aggregator
+from discreet.local.server.answer import Answer
+from discreet.local.server.estimate import Estimate
+from discreet.local.server.shuffler import Shuffler
 
 __all__ = [
     "Aggregator",

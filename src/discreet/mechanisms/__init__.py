@@ -10,13 +10,13 @@ keep one contract, `Mechanism`: `.loss` is what a release costs, `.release(exact
 is how far off it may be.
 """
 
-from discreet.mechanisms.contract import Mechanism
 from discreet.mechanisms.exact import Exact
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.noisy_max import ReportNoisyMax
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.report_noisy_max import ReportNoisyMax
 from discreet.mechanisms.sensitivity import Sensitivity
 from discreet.mechanisms.sparse_vector import AboveThreshold, NumericSparse, Sparse
 

@@ -22,7 +22,7 @@ from discreet.mechanisms import tails
 from discreet.mechanisms.exact import Exact, Integers, added, admit
 from discreet.mechanisms.sensitivity import Sensitivity
 from discreet.privacy import losses, plan
-from discreet.privacy.normal import gaussian_delta
+from discreet.privacy.pld.normal import gaussian_delta
 from discreet.rational import Exactly, Rational, positive
 
 _FUTILE = 1000  # an ε that protects nobody

@@ -16,7 +16,7 @@ from discreet import noise
 from discreet.errors import BudgetExceeded, DiscreetError, SensitivityExceeded
 from discreet.mechanisms.exact import Exact, added, with_mark
 from discreet.mechanisms.sensitivity import Direction
-from discreet.noise.bits import generation
+from discreet.noise.random_bits import generation
 
 if TYPE_CHECKING:
     from discreet.mechanisms.sparse_vector import NumericSparse, Sparse

@@ -9,7 +9,7 @@ The law of every function is exact given fair bits. No floating-point number tak
 theory is in `docs/theory/noise.md` and `docs/theory/random-bits.md`.
 """
 
-from discreet.noise.draw import (
+from discreet.noise.api import (
     bernoulli,
     bernoulli_exp,
     discrete_gaussian,

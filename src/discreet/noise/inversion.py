@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import LawTooWide
-from discreet.noise.bits import Bits
-from discreet.noise.certified import Interval, coarser
+from discreet.noise.certified_exp import Interval, coarser
+from discreet.noise.random_bits import Bits
 
 Integers: TypeAlias = NDArray[np.int64]
 Cells: TypeAlias = NDArray[np.uint16]

@@ -24,9 +24,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise.bits import Bits
-from discreet.noise.certified import Interval, exp_minus, powers
+from discreet.noise.certified_exp import Interval, exp_minus, powers
 from discreet.noise.inversion import Integers
+from discreet.noise.random_bits import Bits
 from discreet.noise.uniform import integer_below
 
 _NEGLIGIBLE = 104  # e^{−104} < 2^{−150}
@@ -37,7 +37,7 @@ _TABLE_BITS = 256  # of the tables before they become floats: 2^{−150} still h
 def pick(gaps: Integers, scale: Fraction, bits: Bits, *, word_bits: int = 62) -> int:
     """Return index i with probability e^{−gaps[i]/scale} / Σ_j e^{−gaps[j]/scale}.
 
-    >>> from discreet.noise.bits import system_bits
+    >>> from discreet.noise.random_bits import system_bits
     >>> pick(np.array([0, 1000]), Fraction(1), system_bits())
     0
     """

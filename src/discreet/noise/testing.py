@@ -30,7 +30,7 @@ from typing import Any, NoReturn, SupportsIndex
 import numpy as np
 
 from discreet.errors import NotForRelease
-from discreet.noise.bits import Generator
+from discreet.noise.random_bits import Generator
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.noise.bits import Bits
 from discreet.noise.inversion import Integers
+from discreet.noise.random_bits import Bits
 
 
 class UniformBelow:

@@ -19,15 +19,15 @@ theorem promises about answers (`promise`), and a sealed histogram in, public an
 """
 
 from discreet.oracle.answer import OracleAnswer
-from discreet.oracle.blr import BLR
-from discreet.oracle.hardt_rothblum import HardtRothblum
-from discreet.oracle.mwem import MWEM, Learned
 from discreet.oracle.oracle import Oracle
-from discreet.oracle.pmw import PrivateMultiplicativeWeights
-from discreet.oracle.promise import Promise
-from discreet.oracle.queries import Queries
-from discreet.oracle.release import OnlineRelease
-from discreet.oracle.runs import Answer
+from discreet.oracle.textbook.blr import BLR
+from discreet.oracle.textbook.hardt_rothblum import HardtRothblum
+from discreet.oracle.textbook.interaction import Answer
+from discreet.oracle.textbook.mwem import MWEM, Learned
+from discreet.oracle.textbook.online_release import OnlineRelease
+from discreet.oracle.textbook.pmw import PrivateMultiplicativeWeights
+from discreet.oracle.textbook.queries import Queries
+from discreet.oracle.textbook.theorem import Promise
 
 __all__ = [
     "BLR",

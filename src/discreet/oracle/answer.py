@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import NotForRelease
-from discreet.oracle.terms import FINE
+from discreet.oracle.pricing import FINE
 
 if TYPE_CHECKING:
-    from discreet.vault.question import Term
+    from discreet.query.question import Term
 
 HOW = {
     "checked": "from the hypothesis, which the sentry found good enough",
@@ -86,14 +86,14 @@ class OracleAnswer:
         return self.value
 
     def __repr__(self) -> str:
-        from discreet.oracle import show
+        from discreet.oracle import render
 
-        return f"OracleAnswer({self.question[:60]!r}, {show.number(self)}, {show.price(self)})"
+        return f"OracleAnswer({self.question[:60]!r}, {render.number(self)}, {render.price(self)})"
 
     def _repr_html_(self) -> str:
-        from discreet.oracle import show
+        from discreet.oracle import render
 
-        return show.answer_page(self)
+        return render.answer_page(self)
 
     def __str__(self) -> str:
         self.expect_release("showing it")

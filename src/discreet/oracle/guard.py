@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.oracle import sentry
+from discreet.oracle import threshold_test
 from discreet.oracle.journal import Journal
-from discreet.oracle.selection import GRAIN
-from discreet.oracle.sentry import Line, Run, Side, Watch
-from discreet.oracle.terms import Prices, Terms
+from discreet.oracle.linear_query import GRAIN
+from discreet.oracle.pricing import Prices, Terms
+from discreet.oracle.threshold_test import Line, Run, Side, Watch
 
 SIDES: tuple[Side, Side] = ("up", "down")
 
@@ -60,7 +60,7 @@ class Guard:
 
     def _begun(self, watch: Watch, side: Side) -> Run:
         """Draw a new line for a side, and set aside what it costs."""
-        made = sentry.start(watch, side, len(self._runs))
+        made = threshold_test.start(watch, side, len(self._runs))
         drawn = {"epsilon": str(watch.epsilon), "threshold": watch.threshold}
         self._journal.begin(
             "run", self._prices.run, side=side, run=made.number, line=int(made.line.height), **drawn

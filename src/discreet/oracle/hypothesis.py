@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, TypeAlias
 
-from discreet.oracle.fitting import Columns, Measurement, Pool, Prior, Table, total_of
-from discreet.oracle.tables import Floats, project
+from discreet.oracle.dense_table import Floats, project
+from discreet.oracle.fit import Columns, Measurement, Pool, Prior, Table, total_of
 
 MOST_DENSE = 10**7
 """Cells up to which the hypothesis is one table."""

@@ -25,7 +25,7 @@ from typing import Any
 
 from discreet.errors import BudgetExceeded, DiscreetError, NotForRelease, ParameterError
 from discreet.noise.testing import test_bits as bits_in_use
-from discreet.vault.description import persist
+from discreet.schema.metadata import persist
 
 FORMAT = "discreet oracle 1"
 

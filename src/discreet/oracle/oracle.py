@@ -12,7 +12,7 @@ Everything else (the hypothesis, whom to trust, what to measure next) is compute
 
 **What an answer promises.** Whatever the analyst does, each answer is outside its interval with probability at
 most 1 − confidence: the chances that it is free and wrong, that the payment after an alarm misses, or that the gap
-does, add up to no more (`discreet.oracle.terms`). This is said of each answer before it is given: of the answers
+does, add up to no more (`discreet.oracle.pricing`). This is said of each answer before it is given: of the answers
 that were free, or of those that were alarms, more may miss. Theory: docs/theory/oracle.md.
 """
 
@@ -28,25 +28,25 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from discreet.errors import BudgetExceeded, DiscreetError, NotForRelease, ParameterError
-from discreet.noise.bits import generation
+from discreet.noise.random_bits import generation
 from discreet.noise.testing import test_bits as bits_in_use
 from discreet.oracle import answer as answers
 from discreet.oracle.answer import OracleAnswer, Part
-from discreet.oracle.axes import Axis
-from discreet.oracle.fitting import Columns, Measurement, Prior
+from discreet.oracle.dense_table import Floats
+from discreet.oracle.exact_sums import Sums
+from discreet.oracle.fit import Columns, Measurement, Prior
 from discreet.oracle.guard import Guard
 from discreet.oracle.hypothesis import hypothesis
 from discreet.oracle.journal import Journal
-from discreet.oracle.measuring import Marginals
-from discreet.oracle.selection import Query, selected
-from discreet.oracle.sentry import Run, Side
-from discreet.oracle.sums import Sums
-from discreet.oracle.tables import Floats
-from discreet.oracle.terms import FINE, PAID, Terms, narrowest, prices
-from discreet.vault import asked
+from discreet.oracle.linear_query import Query, selected
+from discreet.oracle.marginals import Marginals
+from discreet.oracle.pricing import FINE, PAID, Terms, narrowest, prices
+from discreet.oracle.threshold_test import Run, Side
+from discreet.query import cache_key
+from discreet.query.bins import Axis
 
 if TYPE_CHECKING:
-    from discreet.vault.description import Description
+    from discreet.schema.metadata import Description
 
 
 class Oracle:
@@ -89,7 +89,7 @@ class Oracle:
         interval.
         """
         self._refuse_elsewhere()  # before the lock, which a thread may have held when this process was forked
-        query = asked.parsed(question, self._description)
+        query = cache_key.parsed(question, self._description)
         wanted = selected(query, self._axes)
         with self._lock:
             before = self._journal.spent
@@ -184,14 +184,14 @@ class Oracle:
         return f"<oracle over {names}: ρ = {float(self.spent):.3g} of {float(self.total):.3g} is spent>"
 
     def __str__(self) -> str:
-        from discreet.oracle import show
+        from discreet.oracle import render
 
-        return "\n".join(show.lines(self))
+        return "\n".join(render.lines(self))
 
     def _repr_html_(self) -> str:
-        from discreet.oracle import show
+        from discreet.oracle import render
 
-        return show.page(self)
+        return render.page(self)
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("An oracle is not copied or pickled: open it where it is needed, vault.oracle(…).")
@@ -364,7 +364,7 @@ class Oracle:
     def _reread(self, text: str) -> Query:
         """A query from its own text."""
         _, _, question = text.partition(": ") if text.startswith(("count: ", "sum: ")) else ("", "", text)
-        wanted = selected(asked.parsed(question, self._description), self._axes)
+        wanted = selected(cache_key.parsed(question, self._description), self._axes)
         return wanted.total if text.startswith("sum: ") and wanted.total is not None else wanted.count
 
     # -- small things -----------------------------------------------------------------------------------------

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.oracle.axes import Axis
-from discreet.oracle.fitting import Columns, Measurement, Prior
+from discreet.oracle.dense_table import Floats
+from discreet.oracle.fit import Columns, Measurement, Prior
 from discreet.oracle.hypothesis import hypothesis
-from discreet.oracle.tables import Floats
-from discreet.vault.description import Description
+from discreet.query.bins import Axis
+from discreet.schema.metadata import Description
 
 UNIFORM = 0.02
 """The share of the uniform table in every prior."""

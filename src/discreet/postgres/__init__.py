@@ -10,7 +10,7 @@ with connected(Address.of("postgresql://ana:secret@db.example/health#people")) a
 
 from discreet.postgres.address import Address, check_path, identifier, is_address, is_nearly_address
 from discreet.postgres.connections import close, connected, detail, execute, from_driver, is_lost, run, sqlstate
-from discreet.postgres.guards import guard
+from discreet.postgres.triggers import guard
 
 __all__ = [
     "Address",

@@ -10,9 +10,6 @@
 2.04
 """
 
-from discreet.privacy import composition, conversions, subsampling
-from discreet.privacy.curves import TradeOff
-from discreet.privacy.group import for_group
 from discreet.privacy.losses import (
     Approximate,
     DiscreteGaussian,
@@ -31,9 +28,12 @@ from discreet.privacy.losses import (
     SparseVector,
     ZeroConcentrated,
 )
-from discreet.privacy.odds import explain, posterior
 from discreet.privacy.plan import delta, delta_bounds, epsilon, epsilon_bounds, tradeoff
 from discreet.privacy.session import Session
+from discreet.privacy.theorems import composition, conversions, subsampling
+from discreet.privacy.theorems.group import for_group
+from discreet.privacy.theorems.odds import explain, posterior
+from discreet.privacy.tradeoff_curve import TradeOff
 
 __all__ = [
     "Approximate",

@@ -26,15 +26,15 @@ import numpy as np
 
 from discreet.errors import NotComposable, ParameterError
 from discreet.privacy import losses as kinds
-from discreet.privacy.curves import TradeOff, from_profile
-from discreet.privacy.dominating import Direction, Floats
-from discreet.privacy.fit import Counts, collapse_gaussians, fitted_profile, is_moderate
+from discreet.privacy.basic_bounds import basic_delta, basic_epsilon, curve_delta, curve_epsilon
+from discreet.privacy.loss_measures import pure_epsilon
 from discreet.privacy.losses import Loss, Losses, counted
-from discreet.privacy.normal import gaussian_delta, gaussian_epsilon, invert
 from discreet.privacy.parameters import nonnegative, probability
+from discreet.privacy.pld.dominating_pairs import Direction, Floats
+from discreet.privacy.pld.grid_choice import Counts, collapse_gaussians, fitted_profile, is_moderate
+from discreet.privacy.pld.normal import gaussian_delta, gaussian_epsilon, invert
 from discreet.privacy.rounding import downward, float_above, float_below, upward
-from discreet.privacy.simple import basic_delta, basic_epsilon, curve_delta, curve_epsilon
-from discreet.privacy.views import pure_epsilon
+from discreet.privacy.tradeoff_curve import TradeOff, from_profile
 from discreet.rational import Rational
 
 Neighbours = Literal["add/remove", "replace"]

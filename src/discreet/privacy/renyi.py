@@ -18,8 +18,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy import staircase
 from discreet.privacy.losses import Renyi
+from discreet.privacy.pld import staircase
 from discreet.privacy.rounding import float_above, float_below, sum_upward, upward
 from discreet.rational import rational
 

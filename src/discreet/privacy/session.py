@@ -28,7 +28,7 @@ from fractions import Fraction
 from typing import NoReturn, TypeAlias
 
 from discreet.errors import BudgetExceeded, NotComposable
-from discreet.privacy.conversions import gdp_to_approximate, pure_to_approximate, zcdp_to_approximate
+from discreet.privacy.loss_measures import gdp_mu_squared, pure_epsilon, zcdp_rho
 from discreet.privacy.losses import (
     Approximate,
     DiscreteGaussian,
@@ -47,7 +47,11 @@ from discreet.privacy.losses import (
     ZeroConcentrated,
     describe,
 )
-from discreet.privacy.views import gdp_mu_squared, pure_epsilon, zcdp_rho
+from discreet.privacy.theorems.conversions import (
+    gdp_to_approximate,
+    pure_to_approximate,
+    zcdp_to_approximate,
+)
 from discreet.rational import Rational
 
 Budget: TypeAlias = Pure | ZeroConcentrated | GaussianDP

@@ -7,8 +7,8 @@
 `synthesize(vault, epsilon=…)` is the way in. Theory: docs/theory/synthesis.md.
 """
 
-from discreet.synth.answers import SyntheticAnswer
-from discreet.synth.comparing import Comparison
+from discreet.synth.answer import SyntheticAnswer
+from discreet.synth.evaluate import Comparison
 from discreet.synth.synthesize import synthesize
 from discreet.synth.synthetic import Marginal, Synthetic
 

@@ -6,7 +6,7 @@
 The order is that of every release: whatever can be refused is refused by public facts before the charge, the
 charge is on the disk before the engine is asked, and the noisy numbers are recorded before anyone sees them. The
 same call again is answered from the record and costs nothing. What the engine returns goes into an `Exact` and
-nowhere else (discreet.synth.fitting).
+nowhere else (discreet.synth.measure).
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.ledger.costs import described
-from discreet.marginals.domain import Columns, Domain
 from discreet.mechanisms.exact import Integers
 from discreet.oracle import prior as priors
-from discreet.oracle.axes import Axis, Bins
 from discreet.privacy.losses import ZeroConcentrated
+from discreet.query import cache_key
+from discreet.query.bins import Axis, Bins
+from discreet.query.plan.group_index import Cells, dense
 from discreet.rational import Rational, whole
-from discreet.synth import binning, fitting, labelling
-from discreet.synth import persons as whose
-from discreet.synth import rows as drawn
-from discreet.synth.accounting import Unit, parts, rho_of
-from discreet.synth.archive import read, written
-from discreet.synth.constraints import masks, parsed
-from discreet.synth.fitting import Progress, Released
+from discreet.release.receipt import Bill
+from discreet.schema.metadata import UNIT
+from discreet.synth import adaptive_bins, label, measure
+from discreet.synth import person_ids as whose
+from discreet.synth import sample as drawn
+from discreet.synth.budget import Unit, parts, rho_of
+from discreet.synth.marginals.domain import Columns, Domain
+from discreet.synth.measure import Progress, Released
+from discreet.synth.serialize import read, written
+from discreet.synth.structural_zeros import masks, parsed
 from discreet.synth.synthetic import Synthetic, prior_pairs
-from discreet.vault import asked
-from discreet.vault.bill import Bill
-from discreet.vault.cells import Cells, dense
-from discreet.vault.description import UNIT
 
 if TYPE_CHECKING:
-    from discreet.engines.contract import Engine
-    from discreet.vault.description import Description
+    from discreet.engines.engine import Engine
+    from discreet.schema.metadata import Description
     from discreet.vault.vault import Vault
 
 Workload = Iterable[Sequence[str]] | Mapping[tuple[str, ...], float]
@@ -122,10 +122,10 @@ def _ordered(
             'Budget(epsilon=2, delta="1e-9"), or amend it: vault.ledger.amend(Budget(…)).'
         )
     names = _closed(description) if columns is None else columns if isinstance(columns, str) else list(columns)
-    fine = binning.fine_axes(description, names, bins)
+    fine = adaptive_bins.fine_axes(description, names, bins)
     given = {name.casefold() for name in bins or {}}
     kept = frozenset(axis.name for axis in fine if axis.name.casefold() in given)
-    binning.check(fine, kept, description)
+    adaptive_bins.check(fine, kept, description)
     if persons:
         whose.check(description)
     rho = rho_of(epsilon, delta)
@@ -146,16 +146,16 @@ def _ordered(
     ids = " with persons" * persons
     text = f"synthetic table over {', '.join(domain.names)}{ids} [rho {rho}, {digest}]"
     promise = "" if delta is None else f"ε = {epsilon} at δ = {delta}"
-    known = asked.text(description, text)
+    known = cache_key.text(description, text)
     return _Order(description, fine, kept, rho, promise, wanted, public, conditions, persons, known)
 
 
 def _expect_noise(rho: Fraction, epsilon: Rational, delta: Rational | None, unit: Unit, columns: int) -> None:
     """Refuse an ε that buys noise which nobody draws, and say which does not."""
-    if fitting.drawable(rho, unit, columns):
+    if measure.drawable(rho, unit, columns):
         return
     larger = (Fraction(10) ** k for k in range(-12, 3))
-    enough = next((e for e in larger if fitting.drawable(rho_of(e, delta), unit, columns)), Fraction(1000))
+    enough = next((e for e in larger if measure.drawable(rho_of(e, delta), unit, columns)), Fraction(1000))
     raise ParameterError(
         f"epsilon={epsilon} buys noise that would leave int64, and nobody could see through it. Spend more: "
         f'epsilon="{float(enough):g}".'
@@ -186,14 +186,14 @@ def _workload(workload: Workload, domain: Domain) -> dict[Columns, float]:
     return found
 
 
-def _source(engine: Engine, axes: Sequence[Axis]) -> fitting.Source:
+def _source(engine: Engine, axes: Sequence[Axis]) -> measure.Source:
     """The exact marginals of the sealed rows."""
 
     def marginal(columns: Columns) -> Integers:
-        from discreet.vault import trees
+        from discreet.query import ir
 
         cells = Cells(tuple(axes[column].key() for column in columns))
-        found = engine.run(engine.rows.sums(where=None, keys=cells.trees(), sums=[trees.sealed("w")]))
+        found = engine.run(engine.rows.sums(where=None, keys=cells.trees(), sums=[ir.sealed("w")]))
         return dense(found.sums[:, 0], cells.places(found.keys, None), cells.declared)
 
     return marginal
@@ -206,22 +206,22 @@ def _released(vault: Vault, order: _Order, progress: Progress | None) -> Synthet
     charge = vault.ledger.reserve(
         ZeroConcentrated(order.rho), question=order.text, analyst=vault._analyst, purpose=vault._purpose
     )
-    share = fitting.ONES if len(order.fine) > 1 else 1.0
+    share = measure.ONES if len(order.fine) > 1 else 1.0
     sized = whose.SHARE if order.persons else 0.0
     first = parts(order.rho, {"sizes": sized, "ones": (1 - sized) * share, "rest": (1 - sized) * (1 - share)})
     sizes = whose.measured(engine, description, first["sizes"]) if order.persons else None
     fine = Released(_domain(order.fine), unit, float(UNIT))
     each: dict[Columns, float] = {(column,): 1.0 for column in range(len(order.fine))}
-    fitting.measure(fine, _source(engine, order.fine), parts(first["ones"], each))
+    measure.measure(fine, _source(engine, order.fine), parts(first["ones"], each))
     cut = [
-        binning.coarse(axis, measured, description, keep=axis.name in order.kept)
+        adaptive_bins.coarse(axis, measured, description, keep=axis.name in order.kept)
         for axis, measured in zip(order.fine, fine.measurements, strict=True)
     ]
     axes = tuple(axis for axis, _ in cut)
     released = Released(_domain(axes), unit, float(UNIT), [m for _, m in cut], test_bits=fine.test_bits)
-    known = None if order.prior is None else binning.placed(order.prior, order.fine, axes)
+    known = None if order.prior is None else adaptive_bins.placed(order.prior, order.fine, axes)
     if "rest" in first:
-        fitting.rounds(
+        measure.rounds(
             released,
             _source(engine, axes),
             rho=first["rest"],
@@ -239,7 +239,7 @@ def _released(vault: Vault, order: _Order, progress: Progress | None) -> Synthet
         measurements=tuple(released.measurements),
         scores={name: tuple(scores) for name, scores in released.scores.items()},
         stages=dict(released.stages),
-        label=labelling.label(description, axes, noises, bill, order.impossible, order.promise, told),
+        label=label.label(description, axes, noises, bill, order.impossible, order.promise, told),
         impossible=order.impossible,
         prior=known,
         sizes=None if sizes is None else sizes.counts,
@@ -250,7 +250,7 @@ def _released(vault: Vault, order: _Order, progress: Progress | None) -> Synthet
     return made
 
 
-def counts(codes: np.ndarray[Any, np.dtype[np.integer]], domain: Domain) -> fitting.Source:
+def counts(codes: np.ndarray[Any, np.dtype[np.integer]], domain: Domain) -> measure.Source:
     """Return a source for rows of codes, each of weight UNIT: for tables that are not in a vault.
 
     >>> source = counts(np.array([[0, 1], [1, 1]]), Domain(("a", "b"), (2, 2)))

@@ -23,26 +23,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from discreet.errors import NotForRelease, ParameterError
-from discreet.marginals.domain import Columns, Domain, Floats
-from discreet.marginals.estimate import estimate
-from discreet.marginals.evidence import Evidence, Measurement
-from discreet.marginals.model import Model
-from discreet.oracle.axes import Axis
+from discreet.query.bins import Axis
 from discreet.rational import Rational, whole
-from discreet.synth.constraints import masks
-from discreet.synth.fitting import Score
-from discreet.synth.rows import Codes, check, sample
-from discreet.vault.bill import Bill
-from discreet.vault.description import UNIT, Description
-from discreet.vault.label import Label
+from discreet.release.label import Label
+from discreet.release.receipt import Bill
+from discreet.schema.metadata import UNIT, Description
+from discreet.synth.marginals.domain import Columns, Domain, Floats
+from discreet.synth.marginals.estimate import estimate
+from discreet.synth.marginals.measurements import Evidence, Measurement
+from discreet.synth.marginals.model import Model
+from discreet.synth.measure import Score
+from discreet.synth.sample import Codes, check, sample
+from discreet.synth.structural_zeros import masks
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
 
-    from discreet.synth.answers import SyntheticAnswer
-    from discreet.synth.comparing import Comparison
+    from discreet.synth.answer import SyntheticAnswer
+    from discreet.synth.evaluate import Comparison
     from discreet.vault.vault import Vault
 
 
@@ -126,12 +126,12 @@ class Synthetic:
         """Return rows as a table of Arrow, in the schema of the vault."""
         import json
 
-        from discreet.synth import decoding
+        from discreet.synth import decode
 
         self.expect_release("to_arrow")
-        table = decoding.table(self.codes, self.axes, self.description, seed=self.seed, impossible=self.impossible)
+        table = decode.table(self.codes, self.axes, self.description, seed=self.seed, impossible=self.impossible)
         if self.sizes is not None:
-            from discreet.synth.persons import ids
+            from discreet.synth.person_ids import ids
 
             whose = ids(self.sizes, len(self.codes), seed=self.seed)
             table = table.add_column(0, str(self.description.person), [whose])
@@ -171,7 +171,7 @@ class Synthetic:
         Intervals hold for questions that were chosen before looking at the table. What follows from its answers is
         for an oracle, whose intervals hold for these too: `vault.oracle(…)`.
         """
-        from discreet.synth.answers import answer
+        from discreet.synth.answer import answer
 
         self.expect_release("ask")
         return answer(self, question, confidence)
@@ -187,12 +187,12 @@ class Synthetic:
 
         `epsilon` pays for distances of its marginals from the vault's, and for a fresh look at those to `show`.
         """
-        from discreet.synth import comparing
+        from discreet.synth import evaluate
 
         self.expect_release("compare")
         if epsilon is not None:
-            return comparing.paid(self, epsilon, show)
-        return comparing.beside(self, public) if public is not None else comparing.released(self)
+            return evaluate.paid(self, epsilon, show)
+        return evaluate.beside(self, public) if public is not None else evaluate.released(self)
 
     # -- facts ------------------------------------------------------------------------------------------------
 
@@ -221,17 +221,17 @@ class Synthetic:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to a directory: synthetic.json, what was released, and rows.parquet."""
-        from discreet.synth import archive
+        from discreet.synth import serialize
 
         self.expect_release("save")
-        archive.save(self, path)
+        serialize.save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Synthetic:
         """Return the table that was saved. It runs no code that is in the files."""
-        from discreet.synth import archive
+        from discreet.synth import serialize
 
-        return archive.load(path)
+        return serialize.load(path)
 
     def expect_release(self, doing: str) -> None:
         """Refuse to go on if this was made from test bits."""

@@ -12,8 +12,8 @@ from itertools import combinations
 from math import comb
 from typing import TypeAlias
 
-from discreet.marginals.domain import Columns, Domain
-from discreet.synth.choosing import even_weights, weights
+from discreet.synth.marginals.domain import Columns, Domain
+from discreet.synth.select import even_weights, weights
 
 Matter: TypeAlias = Callable[[Sequence[Columns]], dict[Columns, float]]
 """How much sets of columns matter."""

@@ -21,27 +21,28 @@ from discreet.errors import BudgetExceeded, ParameterError
 from discreet.ledger import Budget, Ledger, cost
 from discreet.ledger.costs import described
 from discreet.ledger.ledger import Standing
+from discreet.query import cache_key
+from discreet.query.answer.label import label
+from discreet.query.answer.presenting import presented
+from discreet.query.plan import relative_accuracy as widths
+from discreet.query.plan.plan import Plan, plan
+from discreet.query.preview import Preview
+from discreet.query.question import Question
 from discreet.rational import Rational, positive, rational
-from discreet.vault import asked, place
-from discreet.vault import within as widths
-from discreet.vault.belonging import belonging
-from discreet.vault.bill import Bill
-from discreet.vault.description import Description
-from discreet.vault.facts import label
-from discreet.vault.place import at, marked
-from discreet.vault.plan import Plan, plan
-from discreet.vault.presenting import presented
-from discreet.vault.preview import Preview
-from discreet.vault.question import Question
-from discreet.vault.release import Release, columns
+from discreet.release.receipt import Bill
+from discreet.release.release import Release, columns
+from discreet.schema.metadata import Description
+from discreet.vault import storage as place
+from discreet.vault.storage import at, marked
+from discreet.vault.storage.ledger_binding import belonging
 
 if TYPE_CHECKING:
-    from discreet.engines.contract import Engine
+    from discreet.engines.engine import Engine
     from discreet.oracle.oracle import Oracle
+    from discreet.query.plan.calibration import Widths
+    from discreet.schema import Column
+    from discreet.sealing.backends.duckdb import Progress
     from discreet.synth.synthetic import Synthetic
-    from discreet.vault.budgets import Widths
-    from discreet.vault.schema import Column
-    from discreet.vault.workplace import Progress
 
 
 class Vault:
@@ -155,7 +156,7 @@ class Vault:
         delta = None if delta is None else rational(delta, "delta")  # at the line of whoever asks
         # Read once for the whole question: what is planned for one version must not run on the rows of another.
         description = self.description
-        query = asked.parsed(question, description)
+        query = cache_key.parsed(question, description)
         if isinstance(within, str) and within.strip().endswith("%"):
             if delta is not None:
                 raise ParameterError(f'within="{within}" is for questions without keys, which need no delta.')
@@ -176,10 +177,10 @@ class Vault:
         epsilon = None if epsilon is None else positive(epsilon, "epsilon")
         delta = None if delta is None else rational(delta, "delta")
         from discreet.engines.statement import Rows
-        from discreet.vault.execute import prepare
+        from discreet.query.answer.execute import prepare
 
         description = self.description
-        query = asked.parsed(question, description)
+        query = cache_key.parsed(question, description)
         _, standing, made = self._planned(query, description, epsilon, within, confidence, delta)
         prepare(made, Rows("rows", description.engine, description.limits))  # refuses what ask would refuse
         return Preview(
@@ -202,7 +203,7 @@ class Vault:
         delta: Rational | None,
     ) -> tuple[str, Standing, Plan]:
         """What the ledger calls a question, what it knows of it, and how it would be answered."""
-        text = asked.text(description, asked.price(query, epsilon, within, confidence, delta))
+        text = cache_key.text(description, cache_key.price(query, epsilon, within, confidence, delta))
         standing = self._standing(text)
         terms = {"epsilon": epsilon, "within": within, "confidence": confidence, "delta": delta}
         return text, standing, plan(query, description, budget=self._budget(standing), **terms)  # type: ignore[arg-type]
@@ -218,7 +219,7 @@ class Vault:
 
         What they add is scaled down, which no interval shows. With `where over_bound()` anything is asked of them.
         """
-        from discreet.vault.builder import name
+        from discreet.query.builder import name
 
         epsilon = None if epsilon is None else positive(epsilon, "epsilon")
         described = self.description
@@ -230,13 +231,13 @@ class Vault:
         self, query: Question, description: Description, within: str, confidence: Rational, most: Rational | None
     ) -> Release:
         """Spend a little, look, and spend twice as much until the answer is good enough or the budget ends."""
-        price = asked.price(query, None, within, confidence, None)
+        price = cache_key.price(query, None, within, confidence, None)
         budget = self._budget(self._standing(price))
         plans = widths.doubling(query, description, within=within, confidence=confidence, budget=budget, most=most)
         steps: list[Release] = []
         why = "no larger epsilon is tried" if most is None else "epsilon allows no further step"
         for made in plans:
-            text = asked.text(description, f"{price} step {len(steps)}")
+            text = cache_key.text(description, f"{price} step {len(steps)}")
             try:
                 steps.append(self._released(made, description, text, self._standing(text)))
             except BudgetExceeded:
@@ -253,7 +254,7 @@ class Vault:
         """Charge, ask the engine, record: the one path of a number. What was recorded is free."""
         if standing.answer is not None:
             return Release.from_json(json.loads(standing.answer)).again(*standing.balances)
-        from discreet.vault.execute import execute, prepare
+        from discreet.query.answer.execute import execute, prepare
 
         engine = self._engine(description)
         prepared = prepare(made, engine.rows)  # what cannot be asked is refused here, and is free
@@ -298,7 +299,7 @@ class Vault:
         "pairs", "singles" or "nothing". `prior` is a public table, or the oracle of the time before. Two oracles
         of the same terms are told apart by `name`. `path` is where its state is kept, with the rows if unsaid.
         """
-        return _above("oracle.opening").oracle(  # type: ignore[no-any-return]
+        return _above("oracle.open").oracle(  # type: ignore[no-any-return]
             self,
             columns,
             epsilon=epsilon,
@@ -388,9 +389,10 @@ class Vault:
         return f"{self.description}\n\n{self._ledger}"
 
     def _repr_html_(self) -> str:
-        from discreet.vault import overview, show
+        from discreet.release import render as show
+        from discreet.schema import render
 
-        return show.framed(overview.page(self.description) + self._ledger._repr_html_())
+        return show.framed(render.page(self.description) + self._ledger._repr_html_())
 
     def _standing(self, text: str) -> Standing:
         return self._ledger.standing(text, analyst=self._analyst, purpose=self._purpose)

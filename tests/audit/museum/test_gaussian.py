@@ -11,10 +11,10 @@ import mpmath
 import pytest
 
 from discreet import privacy
-from discreet.audit import exact
+from discreet.audit.attacks import exact
+from discreet.audit.inputs.subject import Subject
 from discreet.audit.museum import gaussian
 from discreet.audit.museum.gaussian import DELTA, LARGE, STEP
-from discreet.audit.subject import Subject
 from tests.mechanisms.output_laws import gaussian as gaussian_law
 from tests.mechanisms.output_laws import hockey_stick, shifted
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from discreet.audit import exact
+from discreet.audit.attacks import exact
 from discreet.audit.museum import responses
 from discreet.audit.museum.exhibit import Exhibit
 from discreet.audit.museum.responses import EXHIBITS, LN_3, LN_9

@@ -7,10 +7,10 @@ import math
 import pytest
 
 from discreet import privacy
-from discreet.audit import exact
+from discreet.audit.attacks import exact
+from discreet.audit.inputs.subject import Subject
 from discreet.audit.museum import selection
 from discreet.audit.museum.selection import TIMES
-from discreet.audit.subject import Subject
 from discreet.mechanisms import Exponential
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from discreet import noise
-from discreet.audit import exact
+from discreet.audit.attacks import exact
 from discreet.audit.museum import sparse_vector
 from discreet.audit.museum.sparse_vector import EPSILON, Queries
 from discreet.mechanisms import Exact, Sparse

@@ -8,8 +8,8 @@ import pytest
 
 from discreet.audit.museum import sums
 from discreet.audit.museum.exhibit import Exhibit
-from discreet.audit.recorder import recording
-from discreet.audit.replay import findings
+from discreet.audit.replay.recorder import recording
+from discreet.audit.replay.replay import findings
 
 Rows = list[dict[str, Any]]
 

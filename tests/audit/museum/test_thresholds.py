@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.audit import exact
+from discreet.audit.attacks import exact
 from discreet.audit.museum import thresholds
 
 

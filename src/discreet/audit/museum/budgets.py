@@ -23,10 +23,10 @@ from itertools import accumulate
 from typing import NoReturn, TypeAlias
 
 from discreet import noise
-from discreet.audit import budget, exact
+from discreet.audit.attacks import exact, overspending
+from discreet.audit.inputs.subject import Subject
 from discreet.audit.museum.exhibit import Exhibit
-from discreet.audit.subject import Subject
-from discreet.audit.verdict import Verdict
+from discreet.audit.report.verdict import Verdict
 from discreet.errors import BudgetExceeded
 from discreet.privacy import (
     Approximate,
@@ -249,11 +249,11 @@ SPENT_TWICE = Exhibit(
         "OpenMined/PySyft#6914 and #6917: what is spent falls with the noise, and depends on the order of queries",
         "mbi #11: the whole ε for the second stage, after the first has had half",
     ),
-    broken=lambda: budget.attack(CheckThenAct, name="check-then-act"),
-    mended=lambda: budget.attack(Session, name="privacy.Session"),
+    broken=lambda: overspending.attack(CheckThenAct, name="check-then-act"),
+    mended=lambda: overspending.attack(Session, name="privacy.Session"),
     ours=(
         "Session.charge compares and adds under one lock, and a session cannot be copied. Tested in "
-        "tests/privacy/test_session.py and, attacked line by line, in tests/audit/test_budget.py."
+        "tests/privacy/test_session.py and, attacked line by line, in tests/audit/attacks/test_overspending.py."
     ),
 )
 
@@ -272,8 +272,8 @@ ROUNDED_TO_ZERO = Exhibit(
         "w3c/attribution#77: no floating point for a privacy budget",
         "opendp/opendp#2789 and #2131: the opposite, an exact spend is refused",
     ),
-    broken=lambda: budget.attack(SumOfFloats, name="a sum of floats"),
-    mended=lambda: budget.attack(Session, name="privacy.Session"),
+    broken=lambda: overspending.attack(SumOfFloats, name="a sum of floats"),
+    mended=lambda: overspending.attack(Session, name="privacy.Session"),
     ours=(
         "Amounts are fractions from the first digit on (discreet.rational), compared exactly, and equality is "
         "allowed. Tested in tests/privacy/test_session.py."
@@ -325,7 +325,7 @@ REUSED_SAMPLE = Exhibit(
     mended=lambda: exact.attack(_sampled("two counts of two samples", afresh)),
     ours=(
         "privacy.PoissonSubsampled takes one release, refuses a repeated one with the right way to write it, and "
-        "is defined for a sample drawn afresh. Tested in tests/privacy/test_subsampling.py."
+        "is defined for a sample drawn afresh. Tested in tests/privacy/theorems/test_subsampling.py."
     ),
 )
 

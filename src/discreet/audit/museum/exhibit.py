@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from discreet.audit.verdict import Verdict
+from discreet.audit.report.verdict import Verdict
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import noise, privacy
-from discreet.audit import blackbox, exact
+from discreet.audit.attacks import exact
+from discreet.audit.blackbox import blackbox
+from discreet.audit.inputs.subject import Subject
 from discreet.audit.museum.exhibit import Exhibit
-from discreet.audit.subject import Subject
-from discreet.audit.verdict import Verdict
+from discreet.audit.report.verdict import Verdict
 
 Floats = NDArray[np.float64]
 
@@ -124,7 +125,7 @@ FLOAT_LAPLACE = Exhibit(
     mended=_without_holes,
     ours=(
         "No float takes part in a decision about noise: integers are drawn with certified probabilities "
-        "(discreet.noise, tests/noise/test_laplace.py), and an exact value is an integer "
+        "(discreet.noise, tests/noise/test_laplace_sampler.py), and an exact value is an integer "
         "(test_only_integers_are_taken in tests/mechanisms/test_exact.py)."
     ),
 )

@@ -13,10 +13,10 @@ from fractions import Fraction
 from typing import Any
 
 from discreet import noise, privacy
-from discreet.audit import exact
+from discreet.audit.attacks import exact
+from discreet.audit.inputs.subject import Subject
 from discreet.audit.museum.exhibit import Exhibit
-from discreet.audit.subject import Subject
-from discreet.audit.verdict import Verdict
+from discreet.audit.report.verdict import Verdict
 from discreet.mechanisms import Exact, Gaussian
 
 STEP = 20

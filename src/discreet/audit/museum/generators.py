@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable
 
 from discreet import noise
-from discreet.audit import exact, randomness
+from discreet.audit.attacks import exact, randomness
+from discreet.audit.inputs.subject import Subject
 from discreet.audit.museum.exhibit import Exhibit
-from discreet.audit.subject import Subject
 from discreet.privacy import RandomizedResponse
 
 
@@ -48,8 +48,8 @@ FORKED_GENERATOR = Exhibit(
     mended=lambda: randomness.attack(lambda: noise.uniform_below(2**64), name="noise.uniform_below"),
     ours=(
         "A forked child has a generator of its own and drops its parent's reserves, also when C code forks, and "
-        "generators cannot be copied or pickled. Tested in tests/noise/test_bits.py and, attacked, in "
-        "tests/audit/test_randomness.py."
+        "generators cannot be copied or pickled. Tested in tests/noise/test_random_bits.py and, attacked, in "
+        "tests/audit/attacks/test_randomness.py."
     ),
 )
 

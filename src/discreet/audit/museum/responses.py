@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from discreet import noise, privacy
-from discreet.audit import exact
+from discreet.audit.attacks import exact
+from discreet.audit.inputs.subject import Subject
 from discreet.audit.museum.exhibit import Exhibit
-from discreet.audit.subject import Subject
-from discreet.audit.verdict import Verdict
+from discreet.audit.report.verdict import Verdict
 
 LN_3, LN_9 = "1.0987", "2.1973"  # 1.098612… and 2.197224…, rounded up
 
@@ -153,8 +153,8 @@ TRUE_VALUE_FIRST = Exhibit(
     broken=lambda: _attacked("subset selection, as a list", true_one_first, LN_3, (0, 1)),
     mended=lambda: _attacked("subset selection, sorted", without_order, LN_3, (0, 1)),
     ours=(
-        "An outcome is what an onlooker can tell apart, the order of a list included (discreet.audit.outcomes), "
-        "so that no audit mistakes a list for a set."
+        "An outcome is what an onlooker can tell apart, the order of a list included "
+        "(discreet.audit.attacks.outcomes), so that no audit mistakes a list for a set."
     ),
 )
 

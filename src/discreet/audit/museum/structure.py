@@ -14,11 +14,11 @@ from datetime import date
 from typing import Any, TypeAlias
 
 from discreet import noise, privacy
-from discreet.audit import exact
+from discreet.audit.attacks import exact
+from discreet.audit.inputs.subject import Subject
 from discreet.audit.museum.exhibit import Exhibit
-from discreet.audit.replay import replay
-from discreet.audit.subject import Subject
-from discreet.audit.verdict import Verdict
+from discreet.audit.replay.replay import replay
+from discreet.audit.report.verdict import Verdict
 from discreet.mechanisms import Exact, Gaussian, Laplace, Sensitivity
 
 Rows: TypeAlias = list[dict[str, Any]]
@@ -176,9 +176,9 @@ REWRITTEN_KEY = Exhibit(
     mended=lambda: replay(rewritten_then_bounded, _VISITS, person="person", name="rewritten, then bounded"),
     ours=(
         "A vault bounds what a person weighs once, before any key: however rows are filtered and keys rewritten, "
-        "their weights add up to no more (discreet.vault.measures, replayed through whole questions in "
+        "their weights add up to no more (discreet.query.plan.linear_queries, replayed through whole questions in "
         "tests/vault/test_replay.py). Bounds of values belong to the expression that is asked for "
-        "(test_arithmetic_is_exact_and_within_its_bounds_on_every_row in tests/vault/test_terms.py)."
+        "(test_arithmetic_is_exact_and_within_its_bounds_on_every_row in tests/query/bounds/test_arithmetic.py)."
     ),
 )
 
@@ -214,7 +214,7 @@ CODES = Exhibit(
     ours=(
         "A category has the place that it has in the declared list, whatever the rows hold, and what is not in "
         "the list is missing or has a declared place too (test_categories_match_to_the_last_character in "
-        "tests/vault/test_schema.py)."
+        "tests/schema/test_schema.py)."
     ),
 )
 

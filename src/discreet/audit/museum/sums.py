@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from discreet import noise
 from discreet.audit.museum.exhibit import Exhibit
-from discreet.audit.recorder import primitive
-from discreet.audit.replay import replay
+from discreet.audit.replay.recorder import primitive
+from discreet.audit.replay.replay import replay
 
 Rows: TypeAlias = list[dict[str, Any]]
 

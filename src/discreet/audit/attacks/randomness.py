@@ -1,0 +1,217 @@
+"""Attack a source of randomness: does anybody else hold the same stream?
+
+Noise hides a person only while nobody knows it. A generator that runs in user space has a state, and whoever has
+the state has the noise: a forked worker, a pickle sent to another machine, a copy kept in a checkpoint, the next
+run with the same seed. Two holders of one stream release the same noise twice, and the difference of their
+answers is the difference of the data.
+
+Three attempts, each of which compares streams of draws:
+
+* the stream itself, for a period of at most `count` draws;
+* parent, child and a second child, forked after a first draw, when reserves and buffers are full;
+* the generator's copies, deep copies and pickles, where it is handed over.
+
+Two streams are taken for the same if they agree in their first `count`/4 draws, because a reserve that is shared
+for a while is shared noise. So `draw` is to return something wide: with 64 bits or more in `count`/4 draws, a
+false alarm has probability below 2⁻⁵⁸, and there is no statistics in a verdict. What is not found may still be
+predictable: this attack refutes, and proves nothing.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import os
+import pickle
+import select
+import signal
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import combinations
+from typing import Any, TypeAlias
+
+from discreet.audit.attacks.clopper_pearson import upper
+from discreet.audit.attacks.outcomes import outcome
+from discreet.audit.report.verdict import Verdict
+from discreet.errors import DiscreetError
+from discreet.rational import whole
+
+Stream: TypeAlias = list[str]
+"""Draws, as an onlooker sees them."""
+
+_PATIENCE = 30.0  # seconds after which a child that hangs, on a lock it inherited, say, is given up
+
+
+def attack(
+    draw: Callable[..., Any], *, count: int = 16, generator: object = None, name: str = "the generator"
+) -> Verdict:
+    """Look for a second holder of the stream that `draw()` takes from: a repetition, a fork, a copy.
+
+    With `generator`, what is called is `draw(generator)`, and copies of it are tried as well.
+
+    >>> from discreet import noise
+    >>> attack(lambda: noise.uniform_below(2**64)).caught
+    False
+    >>> attack(lambda: 4).words
+    'the generator repeats itself after 1 draw.'
+    """
+    started = time.perf_counter()
+    count = whole(count, "count", least=4)
+    take = draw if generator is None else lambda: draw(generator)
+    found: list[str] = []
+    tried = [*_repetition(take, count, found)]
+    if not found:  # else all streams are the same anyway
+        tried += _forks(take, count, found)
+        tried += _copies(draw, generator, count, found) if generator is not None else ()
+    words = "; ".join(found) if found else f"draws nothing twice: tried {', '.join(tried)}"
+    return Verdict(
+        attack="randomness",
+        caught=bool(found),
+        words=f"{name} {words}.",
+        seconds=time.perf_counter() - started,
+    )
+
+
+def enough(draw: Callable[[], Any], *, sample: int = 512, most: int = 8192) -> int | None:
+    """Return a `count` for `attack` such that chance makes two streams agree once in 2⁶⁴, or None beyond `most`.
+
+    The commonest outcome of a sample bounds, but for a doubt of 10⁻⁹, how often two draws agree.
+
+    >>> from discreet import noise
+    >>> enough(lambda: noise.uniform_below(2**64)), enough(lambda: 4)
+    (60, None)
+    """
+    commonest = max(Counter(_stream(draw, sample)).values())
+    bits = -math.log2(float(upper(commonest, sample, 1e-9)))
+    count = 4 * math.ceil(64 / bits) if bits > 0 else most + 1
+    return max(16, count) if count <= most else None
+
+
+def _repetition(take: Callable[[], Any], count: int, found: list[str]) -> Iterator[str]:
+    drawn = _stream(take, 2 * count)
+    for period in range(1, count + 1):
+        if drawn[period:] == drawn[:-period]:
+            found.append(f"repeats itself after {_draws(period)}")
+            return
+    yield "a repetition"
+
+
+def _forks(take: Callable[[], Any], count: int, found: list[str]) -> Iterator[str]:
+    try:
+        family = {
+            "one child": in_child(lambda: _stream(take, count)),
+            "another child": in_child(lambda: _stream(take, count)),
+            "their parent": _stream(take, count),
+        }
+    except ChildFailed as failure:
+        yield f"a fork in vain ({failure})"
+        return
+    yield "a fork"
+    for (one, ones), (other, others) in combinations(family.items(), 2):
+        if same := _shared(ones, others):
+            found.append(f"is shared after a fork: {one} and {other} drew the same first {_draws(same)}")
+            return
+
+
+def _copies(draw: Callable[..., Any], generator: object, count: int, found: list[str]) -> Iterator[str]:
+    alive: list[str] = []
+    for way, duplicate in DUPLICATES.items():
+        try:
+            twin = duplicate(generator)
+        except Exception:
+            yield f"{way}, which is refused"
+            continue
+        yield way
+        streams = [_stream(partial(draw, holder), count) for holder in (generator, twin)]
+        if _shared(*streams):
+            alive.append(way)
+    if alive:
+        found.append(f"lives on in {', '.join(alive)} of it, which draws the same")
+
+
+DUPLICATES: dict[str, Callable[[Any], Any]] = {
+    "a copy": copy.copy,
+    "a deep copy": copy.deepcopy,
+    "a pickle": lambda original: pickle.loads(pickle.dumps(original)),
+}
+"""The ways in which Python makes two of one, often without being asked."""
+
+
+def _stream(take: Callable[[], Any], count: int) -> Stream:
+    return [repr(outcome(take())) for _ in range(count)]
+
+
+def _shared(one: Stream, other: Stream) -> int:
+    """How many first draws agree, if it is too many for chance; else 0."""
+    agree = next((i for i, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1]), len(one))
+    return agree if agree >= max(1, len(one) // 4) else 0
+
+
+def _draws(count: int) -> str:
+    return f"{count} draw{'s' if count > 1 else ''}"
+
+
+# -- children -----------------------------------------------------------------------------------------------------
+
+
+class ChildFailed(DiscreetError):
+    """A forked child that raised, died or did not answer in time."""
+
+
+def in_child(work: Callable[[], Any]) -> Any:
+    """Return what `work` returns in a forked child, as far as JSON can say it. The child is gone afterwards.
+
+    >>> in_child(lambda: [1, 2])
+    [1, 2]
+    """
+    if not hasattr(os, "fork"):
+        raise ChildFailed("this system has no fork")
+    receive, send = os.pipe()
+    with warnings.catch_warnings():
+        # From Python 3.12 on a warning that other threads may hold locks: a child that waits for one is given up.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        _report(work, send)
+    os.close(send)
+    said = None
+    try:
+        said = _heard(receive)
+    finally:
+        os.close(receive)
+        if said is None:
+            os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    answer = json.loads(said or '{"failed": "it died, or gave no answer in time"}')
+    if "failed" in answer:
+        raise ChildFailed(answer["failed"])
+    return answer["result"]
+
+
+def _report(work: Callable[[], Any], send: int) -> None:
+    """Say what came of it, and end without a trace: no cleaning up that is the parent's to do."""
+    try:
+        try:
+            said = json.dumps({"result": work()})
+        except BaseException as error:
+            said = json.dumps({"failed": f"{type(error).__name__}: {error}"})
+        with open(send, "wb") as pipe:
+            pipe.write(said.encode())
+    finally:
+        os._exit(0)
+
+
+def _heard(receive: int) -> bytes | None:
+    """All that is said until the pipe is closed, or None if that takes too long."""
+    parts: list[bytes] = []
+    deadline = time.monotonic() + _PATIENCE
+    while select.select([receive], [], [], max(0.0, deadline - time.monotonic()))[0]:
+        part = os.read(receive, 1 << 16)
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+    return None

@@ -1,0 +1,100 @@
+"""Watching a mechanism: release after release, in parts that fit into memory whatever an answer holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from discreet.audit.attacks.outcomes import outcome, raised
+from discreet.audit.blackbox.samples import Outcomes, seen
+from discreet.audit.inputs.mutation_check import Unchanged
+from discreet.errors import ParameterError
+
+Mechanism = Callable[[Any], Any]
+Batch = Callable[[Any, int], Any]
+Progress = Callable[[int, int], object]
+
+_FIRST = 61  # answers of the first part, which shows how large they are; prime, lest changes undo themselves
+_ROWS, _NUMBERS = 2**20, 2**22  # most answers, and most numbers in them, of a later part
+_SINGLE = 2**14  # most answers of a part that is made one by one
+_PLAIN = {type(None), bool, int, float, str, bytes} | {np.dtype(code).type for code in "?bhilqBHILQefdg"}
+
+
+class BatchFailed(ParameterError):
+    """A batch that raised: which of its answers was the exception cannot be told."""
+
+
+class Watch:
+    """Answers of one mechanism to its two neighbours, and how many there have been."""
+
+    def __init__(
+        self, mechanism: Mechanism, batch: Batch | None, data: Unchanged, total: int, progress: Progress | None
+    ):
+        self.mechanism, self.batch, self.data = mechanism, batch, data
+        self.total, self.progress = total, progress
+        self.done, self.rows = 0, _FIRST
+
+    def answers(self, data: Any, count: int) -> Iterator[Outcomes]:
+        """Yield so many answers, in parts."""
+        first = True
+        while count > 0:
+            size = min(count, self.rows)
+            part = self._part(data, size)
+            self.done, count = self.done + size, count - size
+            if (first and self.done <= self.total // 4) or self.done == self.total:
+                self.data.check()
+            width = max(group.width for group in part.values())
+            self.rows = max(1, min(_ROWS if self.batch else _SINGLE, _NUMBERS // max(1, width)))
+            first = False
+            if self.progress:
+                self.progress(self.done, self.total)
+            yield part
+
+    def _part(self, data: Any, size: int) -> Outcomes:
+        if self.batch is None:
+            return seen([answer(self.mechanism, data) for _ in range(size)])
+        with _failing(size):
+            made = self.batch(data, size)
+        if not hasattr(made, "__len__") or len(made) != size:
+            found = f"{len(made)} of them" if hasattr(made, "__len__") else type(made).__name__
+            raise ParameterError(
+                f"batch(data, {size}) must return {size} releases along its first axis, not {found}."
+            )
+        with _failing(size):
+            return seen(made)
+
+
+@contextmanager
+def _failing(size: int) -> Iterator[None]:
+    try:
+        yield
+    except BaseException as error:
+        found = raised(error)
+        raise BatchFailed(
+            f"batch(data, {size}) raised {found.kind}: {found.message}. Leave out batch: of single releases "
+            "exceptions count as answers."
+        ) from error
+
+
+def answer(mechanism: Mechanism, data: Any) -> Any:
+    """Return one answer, as it is if it is plain, or as it is seen: nothing that happens later changes it.
+
+    >>> answer(lambda x: 1 / x, 0)
+    Raised(kind='ZeroDivisionError', message='division by zero')
+    >>> answer(lambda rows: (row + 1 for row in rows), [1, 2])
+    (2, 3)
+    """
+    try:
+        made = mechanism(data)
+        if type(made) in _PLAIN:
+            return made
+        if isinstance(made, np.ndarray) and not made.dtype.hasobject:
+            return np.array(made)
+        if type(made) in (list, tuple) and set(map(type, made)) <= _PLAIN:
+            return tuple(made)
+        return outcome(made)
+    except BaseException as error:
+        return raised(error)

@@ -1,0 +1,4 @@
+"""Build what is attacked: subjects, pairs, neighbours, extremes.
+
+Modules: extremes, mutation_check, neighbours, pairs, subject.
+"""

@@ -1,0 +1,45 @@
+"""What is attacked: something that claims to be private, and pairs of neighbours to try it on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.audit.attacks.outcomes import observed
+from discreet.privacy.losses import Losses, counted, describe
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """A claim to be private: what is done, what it is said to lose, and on which neighbours to look.
+
+    `batch(data, count)` makes `count` independent releases at once, for those that can: black-box attacks need
+    many.
+
+    >>> from discreet import noise, privacy
+    >>> coin = Subject(
+    ...     name="randomised response",
+    ...     release=lambda bit: bit ^ noise.bernoulli("1/4"),
+    ...     loss=privacy.RandomizedResponse("1.0987"),
+    ...     pairs=[(0, 1)],
+    ... )
+    >>> coin.run(0) in {0, 1}
+    True
+    """
+
+    name: str
+    release: Callable[[Any], Any]
+    loss: Losses
+    pairs: Sequence[tuple[Any, Any]]
+    batch: Callable[[Any, int], Any] | None = None
+
+    @property
+    def claim(self) -> str:
+        """The loss in words."""
+        counts = counted(self.loss).items()
+        return " + ".join(describe(loss * count if count > 1 else loss) for loss, count in counts)
+
+    def run(self, data: Any) -> Hashable:
+        """Release once, and return what an onlooker sees: the answer, or the exception."""
+        return observed(self.release, data)

@@ -1,0 +1,113 @@
+"""What one person was exposed to in a replay, against what was declared and what was charged.
+
+Only the calls whose exact values moved with a person say anything about that person, so only these count: releases
+from disjoint parts of a table cost a person what their own part costs (parallel composition), unless the person
+is in several parts. All questions of one run of the sparse vector technique cost once. Losses are composed by
+`privacy.epsilon` at several δ; both sides are rounded up to a lattice, so an excess below one in a hundred is let
+pass, except at δ = 0, where they are sums. A loss that is said to be of a secret sample is compared as if the
+sample were everyone: whether it was secret is not seen here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from discreet import privacy
+from discreet.audit.replay.tape import Call
+from discreet.privacy import Loss, PoissonSubsampled, Repeated
+from discreet.privacy.losses import Losses, counted, describe
+
+_DELTAS = ("0", "1e-12", "1e-9", "1e-6", "1e-3")
+_LATTICE = 0.01  # what rounding may explain; spending twice or forgetting a release is far beyond it
+
+
+@dataclass(frozen=True)
+class Overspent:
+    """What moved with one person costs `found`, and only `claimed` was declared or charged."""
+
+    place: str
+    by: str
+    losses: tuple[str, ...]
+    claimed: float
+    found: float
+    delta: float
+
+    def __str__(self) -> str:
+        cost = f"ε = {self.found:.6g} at δ = {self.delta:g}"
+        moved = f"what moves costs {cost} ({' + '.join(self.losses)})"
+        return f"{self.place}: {moved}, and {self.claimed:.6g} was {self.by}."
+
+
+def overspent(
+    moved: list[tuple[str, list[Call]]], charged: list[Call], declared: Losses | None
+) -> Iterator[Overspent]:
+    """Yield where the calls that moved cost more than was declared, or than was charged to sessions.
+
+    >>> from discreet.privacy import Pure
+    >>> twice = [Call(what="Laplace.release", parameters={}, loss=Pure(1))] * 2
+    >>> [spent.found for spent in overspent([("here", twice)], [], Pure(1))]
+    [2.0]
+    """
+    limits = {} if declared is None else {"declared": counted(declared)}
+    if charged:
+        limits["charged"] = counted([call.loss for call in charged if call.loss and not call.error])
+    for by, limit in limits.items():
+        bare = list(_repeated([_of_everyone(loss) * count for loss, count in limit.items()]))
+        for place, losses in _largest(moved):
+            spent = _excess(place, by, [loss * count for loss, count in losses.items()], bare)
+            if spent:
+                yield spent
+    if declared is not None and charged:
+        dear = [loss * count for loss, count in limits["charged"].items()]
+        spent = _excess("the session", "declared", dear, list(_repeated(declared)))
+        if spent:
+            yield spent
+
+
+def _excess(place: str, by: str, losses: list[Repeated], limit: list[Repeated]) -> Overspent | None:
+    for delta in _DELTAS:
+        found, claimed = _epsilon(frozenset(losses), delta), _epsilon(frozenset(limit), delta)
+        if found > claimed * (1 + (_LATTICE if delta != "0" else 0)):
+            shown = tuple(describe(loss.loss if loss.count == 1 else loss) for loss in losses)
+            return Overspent(place, by, shown, claimed, found, float(delta))
+    return None
+
+
+@lru_cache(maxsize=1024)  # the same sums are asked for on every table
+def _epsilon(losses: frozenset[Repeated], delta: str) -> float:
+    return privacy.epsilon(list(losses), delta)
+
+
+def _largest(moved: list[tuple[str, list[Call]]]) -> list[tuple[str, dict[Loss, int]]]:
+    """Return the collections of losses that no other one contains, each with the first place it was seen at."""
+    distinct: dict[frozenset[tuple[Loss, int]], str] = {}
+    for place, calls in moved:
+        distinct.setdefault(frozenset(counted(_losses(calls)).items()), place)
+    all_of_them = [dict(losses) for losses in distinct]
+    return [
+        (place, dict(losses))
+        for losses, place in distinct.items()
+        if losses and not any(_within(dict(losses), other) for other in all_of_them)
+    ]
+
+
+def _within(losses: dict[Loss, int], other: dict[Loss, int]) -> bool:
+    return losses != other and all(other.get(loss, 0) >= count for loss, count in losses.items())
+
+
+def _losses(calls: list[Call]) -> list[Loss]:
+    """One loss for each call, but one only for all calls of a run."""
+    runs = {call.owner: call.loss for call in calls if call.owner is not None and call.loss}
+    single = [call.loss for call in calls if call.owner is None and call.loss and not call.error]
+    return [*single, *runs.values()]
+
+
+def _of_everyone(loss: Loss) -> Loss:
+    return loss.loss if isinstance(loss, PoissonSubsampled) else loss
+
+
+def _repeated(declared: Losses) -> Iterator[Repeated]:
+    for loss, count in counted(declared).items():
+        yield loss * count

@@ -1,0 +1,274 @@
+"""Every call to a mechanism on tape: recorded, or played again with all that was released held fixed.
+
+Inside `recording` and `replaying` the mechanisms' own methods are wrapped, and given back at the end of the last
+block, so that the mechanisms know nothing of it. What is listened to is found and not listed: every method
+`release` of a class of this package (and of whatever inherits from one) that is given an `Exact`; `ask` of the
+runs of the sparse vector technique; `Session.charge`, which is made each time, for it sees no data; and functions
+marked as `primitive`. A call within a call (a mechanism that uses another one) is the outer call's affair.
+
+A tape belongs to one context: threads that were not given it are not heard and not touched, and a method that was
+bound before the block began (`draw = mechanism.release`) is not heard either. What a computation releases unheard
+is drawn anew, or shows in its result, so that `replay` finds it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from itertools import chain
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+from discreet import noise
+from discreet.audit.attacks.outcomes import glimpse
+from discreet.audit.replay.sensitivity import Bound, Norm, exactly
+from discreet.audit.replay.tape import Call, Tape, copied, running
+from discreet.errors import DiscreetError
+from discreet.mechanisms import Exact, Mechanism
+from discreet.mechanisms.exact import _open
+from discreet.mechanisms.runs import Run
+from discreet.privacy import Loss, Pure, Session
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Method = tuple[type, str]
+
+_wrapping = threading.Lock()
+_blocks = _modules = 0
+_originals: dict[Method, Any] = {}
+
+
+@contextmanager
+def recording(seed: int) -> Iterator[Tape]:
+    """Record every call that this context makes in the block.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> with recording(seed=1) as tape:
+    ...     noisy = Laplace(scale=2).release(Exact(7, sensitivity=1))
+    >>> [(call.what, int(call.value), call.answer == noisy) for call in tape.calls]
+    [('Laplace.release', 7, True)]
+    """
+    with _listening(Tape(seed)) as tape:
+        yield tape
+
+
+@contextmanager
+def replaying(source: Tape) -> Iterator[Tape]:
+    """Answer every call in the block from `source`; a call that is not there ends the block with `Diverged`.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> with recording(seed=1) as tape:
+    ...     first = Laplace(scale=2).release(Exact(7, sensitivity=1))
+    >>> with replaying(tape):
+    ...     again = Laplace(scale=2).release(Exact(8, sensitivity=1))
+    >>> first == again
+    True
+    """
+    with _listening(Tape(source.seed, source)) as tape:
+        yield tape
+
+
+@overload
+def primitive(function: Function) -> Function: ...
+@overload
+def primitive(*, norm: Norm = "l1") -> Callable[[Function], Function]: ...
+def primitive(function: Callable[..., Any] | None = None, *, norm: Norm = "l1") -> Any:
+    """Mark `f(value, *, sensitivity, …)` as a mechanism, for code that has its own noise.
+
+    One person is declared to move `value` by at most `sensitivity` in the norm named; everything else that it is
+    given are parameters, which may not depend on the data. An `epsilon=` among them says what it costs. Outside a
+    recording the function runs as it is.
+
+    >>> @primitive
+    ... def noisy(value, *, sensitivity, epsilon):
+    ...     return value + noise.discrete_laplace(sensitivity / epsilon)
+    >>> with recording(seed=1) as tape:
+    ...     _ = noisy(2.5, sensitivity=1, epsilon=1)
+    >>> tape.calls[0].value, tape.calls[0].loss
+    (2.5, Pure(epsilon=Fraction(1, 1)))
+    """
+    if function is None:
+        return functools.partial(_primitive, norm=Bound(1, norm).norm)
+    return _primitive(function, norm)
+
+
+def listened() -> set[Method]:
+    """Return what is listened to, as far as it is loaded: classes, each with the name of a method of its own.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> (Laplace, "release") in listened()
+    True
+    """
+    return set(_readers())
+
+
+# -- how calls are read -----------------------------------------------------------------------------------------
+
+
+def _release(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def release(mechanism: Any, *given: Any, **named: Any) -> Any:
+        make, tape = functools.partial(original, mechanism, *given, **named), running.get()
+        exact = next(iter((*given, *named.values())), None)
+        if tape is None or not isinstance(exact, Exact):
+            return make()
+        return tape.meet(_call(mechanism, "release", exact), make)
+
+    return release
+
+
+def _ask(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def ask(run: Run, exact: Exact) -> Any:
+        tape = running.get()
+        if tape is None or not isinstance(exact, Exact):
+            return original(run, exact)
+        call = replace(_call(run._mechanism, "ask", exact), owner=tape.number(run))
+        # What the run has left can be read by anyone: a run that is answered from tape goes on counting.
+        answer, run._left = tape.meet(call, lambda: (original(run, exact), run._left))
+        return answer
+
+    return ask
+
+
+def _charge(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def charge(session: Session, loss: Any) -> Any:
+        tape = running.get()
+        if tape is None or not isinstance(loss, Loss):
+            return original(session, loss)
+        call = Call(what="Session.charge", parameters={"loss": loss}, owner=tape.number(session), loss=loss)
+        return tape.meet(call, lambda: original(session, loss), live=True)
+
+    return charge
+
+
+def _primitive(function: Callable[..., Any], norm: Norm) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def marked(value: Any, *given: Any, sensitivity: Any, **named: Any) -> Any:
+        make, tape = functools.partial(function, value, *given, sensitivity=sensitivity, **named), running.get()
+        if tape is None:
+            return make()
+        parameters = {f"argument {i}": glimpse(part) for i, part in enumerate(given, start=2)}
+        call = Call(
+            what=function.__name__,
+            parameters=parameters | {name: glimpse(part) for name, part in named.items()},
+            value=copied(value),
+            declared=Bound(_number(sensitivity), norm),
+            loss=_pure(named.get("epsilon")),
+        )
+        return tape.meet(call, make)
+
+    return marked
+
+
+def _call(mechanism: Any, method: str, exact: Exact) -> Call:
+    return Call(
+        what=f"{type(mechanism).__name__}.{method}",
+        parameters={"mechanism": mechanism},
+        value=_open(exact),
+        declared=exact.sensitivity,
+        loss=getattr(mechanism, "loss", None),
+    )
+
+
+def _number(sensitivity: Any) -> Any:
+    """Return a sensitivity such that it equals itself, as NaN does not."""
+    single = isinstance(sensitivity, np.ndarray | np.generic) and sensitivity.size == 1
+    plain = sensitivity.item() if single else sensitivity
+    if isinstance(plain, np.generic):  # a long double stays one
+        plain = exactly(plain)
+    return plain if isinstance(plain, int | float | Fraction | Decimal) and plain == plain else glimpse(plain)
+
+
+def _pure(epsilon: Any) -> Loss | None:
+    try:
+        return None if epsilon is None else Pure(epsilon)
+    except (DiscreetError, TypeError):
+        return None
+
+
+# -- what is wrapped, and for how long --------------------------------------------------------------------------
+
+
+@contextmanager
+def _listening(tape: Tape) -> Iterator[Tape]:
+    token = running.set(tape)
+    try:
+        with wrapped(), noise.deterministic(tape.seed):
+            yield tape
+    finally:
+        running.reset(token)
+
+
+@contextmanager
+def wrapped() -> Iterator[None]:
+    """Wrap what is listened to. Blocks may be nested: the first one wraps, and the last one gives back.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> release = Laplace.release
+    >>> with wrapped():
+    ...     Laplace.release is release
+    False
+    >>> Laplace.release is release
+    True
+    """
+    global _blocks, _modules
+    with _wrapping:
+        _blocks += 1
+        if _blocks == 1 or _modules != len(sys.modules):  # a search takes longer than most computations
+            _modules = len(sys.modules)
+            _wrap()
+    try:
+        yield
+    finally:
+        with _wrapping:
+            _blocks -= 1
+            if not _blocks:
+                while _originals:
+                    (owner, name), original = _originals.popitem()
+                    setattr(owner, name, original)
+
+
+def _wrap() -> None:
+    for (owner, name), reader in _readers().items():
+        if (owner, name) not in _originals:
+            _originals[owner, name] = vars(owner)[name]
+            setattr(owner, name, reader(vars(owner)[name]))
+
+
+def _readers() -> dict[Method, Callable[[Any], Any]]:
+    releasing = {kind for kind in _heirs(_loaded()) if inspect.isfunction(vars(kind).get("release"))}
+    asking = {kind for kind in _heirs({Run}) if "ask" in vars(kind)}
+    return {
+        **{(kind, "release"): _release for kind in releasing - {Mechanism}},
+        **{(kind, "ask"): _ask for kind in asking},
+        (Session, "charge"): _charge,
+    }
+
+
+def _loaded() -> set[type]:
+    ours = [module for name, module in list(sys.modules.items()) if name.split(".")[0] == "discreet"]
+    return {thing for module in ours for thing in vars(module).values() if _is_ours(thing)}
+
+
+def _is_ours(thing: object) -> bool:
+    if not isinstance(thing, type) or issubclass(thing, type):
+        return False
+    return thing.__module__.split(".")[0] == "discreet"
+
+
+def _heirs(kinds: set[type]) -> set[type]:
+    every, new = set(kinds), set(kinds)
+    while new:
+        found: list[list[type]] = [kind.__subclasses__() for kind in new]
+        new = set(chain.from_iterable(found)) - every
+        every |= new
+    return every

@@ -1,0 +1,205 @@
+"""Record and replay: run a computation on a table, then on its neighbours with every release held fixed.
+
+The idea is that of Re:cord-play (Cebere, Erb, Desfontaines, Bellet and Fitzsimons 2026, arXiv 2602.17454). Code is
+private by composition if, given what was released so far, (a) which mechanism comes next, with which parameters,
+does not depend on the data, (b) the exact value it gets moves by no more than declared, and (c) nothing else gets
+out, by a result or by an exception. None of this needs statistics: freeze what the mechanisms released on one
+table, run on a neighbour, and compare. That the mechanisms themselves keep their word is for the other attacks.
+
+It finds, and does not prove: the neighbours are those of `neighbours`, under adding or removing one person, and
+the releases are those of one run on each table. Warnings are silenced meanwhile, lest the verdict depend on who
+turned them into errors. What is released in another thread is not recorded; it is drawn anew in a second run on
+the same table and shows there, as does any other noise that is not recorded. State that outlives a run hides what
+it should show (a cache filled by the first table answers for the neighbour too): make sessions, caches and
+generators inside the computation. What a verdict says may quote the rows: audit with made-up ones, or keep it.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, get_args
+
+from discreet.audit.inputs.extremes import Rows, columns_of
+from discreet.audit.inputs.neighbours import Neighbour, Table, bases, neighbours
+from discreet.audit.replay.diff import Finding, Kind, departures, distances, moved, unrecorded
+from discreet.audit.replay.exposure import overspent
+from discreet.audit.replay.recorder import wrapped
+from discreet.audit.replay.traces import again, record
+from discreet.audit.report.verdict import Verdict
+from discreet.errors import ParameterError
+from discreet.privacy.losses import Losses
+from discreet.rational import whole
+
+
+@dataclass
+class _Audit:
+    """One audit: what was asked for, and what was tried and found so far."""
+
+    computation: Callable[[Rows], Any]
+    rows: Rows
+    person: str | None
+    loss: Losses | None
+    limit: int | None
+    seed: int
+    tables: int = 0
+    neighbours: int = 0
+    calls: int = 0
+    answers: int = 0
+    found: list[Finding] = field(default_factory=list)
+
+
+def replay(
+    computation: Callable[[Rows], Any],
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    person: str | None = None,
+    loss: Losses | None = None,
+    name: str = "computation",
+    limit: int | None = None,
+    seed: int | None = None,
+) -> Verdict:
+    """Attack a computation on a table: replay it on neighbours of the table, and of hostile tables like it.
+
+    `person` names the column of ids; without it each row is a person. `loss` is what the computation is said to
+    cost, and `limit` how many neighbours of each table are tried at most. The same `seed` draws the same noise; if
+    None it is drawn from the operating system, so that nothing the computation sends away was predictable.
+
+    >>> from discreet.mechanisms import Exact, Laplace
+    >>> def count(rows):
+    ...     return Laplace(scale=2).release(Exact(len(rows), sensitivity=1))
+    >>> replay(count, [{"age": 30}, {"age": 41}]).caught
+    False
+    >>> def with_size(rows):
+    ...     return count(rows), len(rows)
+    >>> print(replay(with_size, [{"age": 30}, {"age": 41}], limit=1).words)
+    computation: the table as given, with a copy of row 0 at the end: the result changes although every release is
+    held fixed: ...
+    """
+    started = time.perf_counter()
+    audit = _audited(computation, rows, person, loss, limit, seed)
+    worst = sorted(audit.found, key=lambda f: (get_args(Kind).index(f.kind), -f.excess))
+    spent = next((finding.spent for finding in worst if finding.spent), None)
+    return Verdict(
+        attack="replay",
+        caught=bool(worst),
+        words=f"{name}: {_words(worst, audit)}",
+        claimed=spent.claimed if spent else None,
+        found=spent.found if spent else None,
+        delta=spent.delta if spent else 0.0,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def findings(
+    computation: Callable[[Rows], Any],
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    person: str | None = None,
+    loss: Losses | None = None,
+    limit: int | None = None,
+    seed: int | None = None,
+) -> list[Finding]:
+    """Return everything that `replay` finds, on each neighbour, in the order in which it was found.
+
+    >>> found = findings(lambda rows: len(rows) == 10, [{"age": 30}], limit=1)
+    >>> print(found[0].kind, "|", found[0].words)
+    result | a table of 9 people, with a copy of row 0 at the end: the result changes although every release is
+    held fixed: False becomes True.
+    """
+    return _audited(computation, rows, person, loss, limit, seed).found
+
+
+def _audited(
+    computation: Callable[[Rows], Any],
+    rows: Iterable[Mapping[str, Any]],
+    person: str | None,
+    loss: Losses | None,
+    limit: int | None,
+    seed: int | None,
+) -> _Audit:
+    table = _table(rows)
+    _refuse_without_pattern(table, person)
+    if not callable(computation):
+        raise ParameterError(
+            f"The computation must be a function of the rows, not {type(computation).__name__}. "
+            "Write replay(lambda rows: …, rows)."
+        )
+    most = None if limit is None else whole(limit, "limit")
+    start = secrets.randbits(128) if seed is None else whole(seed, "seed", least=0)
+    audit = _Audit(computation, table, person, loss, most, start)
+    for base in bases(table, person):
+        _search(audit, base)
+    return audit
+
+
+def _search(audit: _Audit, base: Table) -> None:
+    """Record a run on one table, and replay it on the table's neighbours."""
+    first = record(audit.computation, base.rows, audit.seed + audit.tables)
+    audit.tables += 1
+    audit.calls += len(first.tape.calls)
+    audit.answers += not first.raised
+    with wrapped():
+        changed = unrecorded(first, again(audit.computation, base.rows, first.tape), base.name)
+        if changed:
+            audit.found.append(changed)  # and then nothing that differs on a neighbour says anything
+            return
+        exposed = []
+        for neighbour in _some(audit, base):
+            audit.neighbours += 1
+            place = f"{base.name}, {neighbour.name}"
+            second = again(audit.computation, neighbour.rows, first.tape)
+            audit.found += departures(first, second, place)
+            audit.found += distances(first, second, place, joins=neighbour.added)
+            exposed.append((place, moved(first, second)))
+    charged = [call for call in first.tape.calls if call.what == "Session.charge"]
+    for spent in overspent(exposed, charged, audit.loss):
+        audit.found.append(Finding(kind="loss", words=str(spent), excess=spent.found, spent=spent))
+
+
+def _some(audit: _Audit, base: Table) -> Iterator[Neighbour]:
+    """Yield the neighbours of a table, or if there are more than is asked for, so many of them, evenly spaced."""
+    everyone = partial(neighbours, base.rows, audit.person, like=audit.rows)
+    limit = min((most for most in (audit.limit, base.most) if most is not None), default=None)
+    total = sum(1 for _ in everyone()) if limit is not None else 0
+    for i, neighbour in enumerate(everyone()):
+        if limit is None or total <= limit or i * limit // total != (i - 1) * limit // total:
+            yield neighbour
+
+
+def _table(rows: Iterable[Mapping[str, Any]]) -> Rows:
+    given: Any = rows
+    listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str | Mapping) else [given]
+    for i, row in enumerate(listed):
+        if not isinstance(row, Mapping):
+            raise ParameterError(
+                f"rows must be a list of dictionaries, a row each, and row {i} is {type(row).__name__}. Write "
+                'rows=[{"age": 30}], or rows=frame.to_dict("records") for a frame.'
+            )
+    return [dict(row) for row in listed]
+
+
+def _refuse_without_pattern(rows: Rows, person: str | None) -> None:
+    if not rows:
+        raise ParameterError(
+            'An audit needs a table to start from: write rows=[{"age": 30}], with a row at least.'
+        )
+    if person is not None and not any(person in row for row in rows):
+        raise ParameterError(
+            f"No row has a column {person!r} that names people: the columns are {columns_of(rows, None)}."
+        )
+
+
+def _words(worst: list[Finding], audit: _Audit) -> str:
+    where = f"{audit.neighbours:,} neighbours of {audit.tables} tables"
+    if worst:
+        others = len({(finding.kind, finding.call) for finding in worst}) - 1
+        return f"{worst[0].words}{f' And {others} more.' if others else ''} Tried {where}."
+    if not audit.answers:
+        return f"it raised the same exception on {where}, so there was nothing to compare."
+    if not audit.calls:
+        return f"it gave the same result on {where}, and released nothing."
+    return f"the same calls and the same results on {where}, and no value moved further than declared."

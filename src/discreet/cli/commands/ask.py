@@ -1,0 +1,309 @@
+"""`discreet ask` and `discreet preview`: a question to a vault, and what it would cost.
+
+Files that an answer is to be written to are checked before it is paid for; and whatever goes wrong afterwards, the
+answer is recorded, and asking again is free.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import files, output
+from discreet.cli.exit_codes import OVERSPENT, TOO_WIDE
+from discreet.cli.fixes import in_commands
+from discreet.cli.locations import Place, opened
+from discreet.cli.progress import waiting
+from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from discreet.query.preview import Preview
+    from discreet.release.receipt import Bill
+    from discreet.release.release import Release
+    from discreet.vault.vault import Vault
+
+Question = Annotated[str, typer.Argument(metavar="QUESTION", help="SQL, in quotes; - reads it from stdin.")]
+Epsilon = Annotated[str | None, typer.Option(help="What to spend, such as 0.1.")]
+Within = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="WIDTH", help="How wide the answer may be: 200, or 5%; for several numbers name=200, repeated."
+    ),
+]
+Confidence = Annotated[str, typer.Option(help="How often an interval holds the truth.")]
+Delta = Annotated[str | None, typer.Option(help="The δ to spend on finding keys in a text column.")]
+Analyst = Annotated[
+    str | None, typer.Option(envvar="DISCREET_ANALYST", help="Who asks, and whose account pays.", metavar="NAME")
+]
+Purpose = Annotated[
+    str | None, typer.Option(envvar="DISCREET_PURPOSE", help="What for, if that has an account.", metavar="NAME")
+]
+
+
+def ask(
+    vault: Place,
+    question: Question,
+    epsilon: Epsilon = None,
+    within: Within = None,
+    confidence: Confidence = "0.95",
+    delta: Delta = None,
+    analyst: Analyst = None,
+    purpose: Purpose = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print answer, cost and label as JSON.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print the answer as CSV: x, x_low, x_high.")] = False,
+    label: Annotated[bool, typer.Option("--label", help="Print the label below the answer.")] = False,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the answer: .svg, .png, .html or .pdf.")
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep the release, for Release.load in Python.")
+    ] = None,
+) -> None:
+    """Answer a question with error bars, and charge it. The same question again is free.
+
+    Say what to spend or how wide the answer may be. In a vault with a δ the ε of questions does not
+    add up to that of the budget: each adds ρ = ε²/2. The largest that still fits is in discreet ledger VAULT.
+
+    [bold]Examples[/bold]
+
+    [cyan]discreet ask people.vault "select city, count(*) from people group by city" --epsilon 0.1[/cyan]
+
+    [cyan]discreet ask people.vault "select count(*) from people where age >= 65" --within 200[/cyan]
+      ± 200 at 95 %: finds the cheapest ε
+
+    [cyan]discreet ask people.vault "select avg(income) from people" --within 5% --json[/cyan]
+      found step by step, each twice as dear as the one before; they may take nearly all that is left, or with
+      --epsilon 0.5 beside it no more than that
+
+    [cyan]discreet ask "postgresql://host/database#people" "select count(*) from people" --epsilon 0.1[/cyan]
+      a vault in a database; the password is better left to PGPASSWORD or ~/.pgpass
+
+    Exit status: 0 answered, 1 the ledger is damaged or gone, 2 bad input, 3 the budget does not reach, 4 not a
+    question that is answered, 5 answered, but wider than --within 5% allows, 70 a crash, 75 the ledger cannot be
+    reached now (try again), 130 stopped.
+    """
+    from discreet.release.label import plain
+
+    _expect_one_form(as_json, as_csv, label)
+    _expect_files(plot, save)
+    price = _price(epsilon, within, confidence, delta)
+    with opened(vault, analyst=analyst, purpose=purpose) as asked, waiting("asking"):
+        release = asked.ask(_read(question), **price)
+    narrow = _reached(release, price["within"])
+    if as_json:
+        output.data({**_document(release), "reached": narrow})
+    elif as_csv:
+        typer.echo(_csv(release), nl=False)
+    else:
+        show(release)
+        if label:
+            output.say("")
+            output.console().print(release.label.as_text(output.console().width), soft_wrap=True)
+    files.write("--save", save, release.save, quiet=as_json or as_csv)
+    files.write("--plot", plot, lambda to: draw(release, to), quiet=as_json or as_csv)
+    if not narrow:
+        if as_json or as_csv:
+            notes = "; ".join(f"{answer.name}: {answer.note}" for answer in release.aggregates if answer.note)
+            typer.echo(f"discreet: {plain(notes)}", err=True)
+        raise typer.Exit(TOO_WIDE)
+
+
+def preview(
+    vault: Place,
+    question: Question,
+    epsilon: Epsilon = None,
+    within: Within = None,
+    confidence: Confidence = "0.95",
+    delta: Delta = None,
+    analyst: Analyst = None,
+    purpose: Purpose = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Say what a question would cost and how wide its answer would be. It is free, and touches no row.
+
+    [bold]Example[/bold]
+
+    [cyan]discreet preview people.vault "select city, count(*) from people group by city" --epsilon 0.1[/cyan]
+
+    Exit status: as of discreet ask; 3 if the budget would not reach.
+    """
+    from discreet.release.receipt import Bill
+    from discreet.vault.vault import Vault
+
+    price = _price(epsilon, within, confidence, delta)
+    if isinstance(price["within"], str) and price["within"].endswith("%"):
+        raise DiscreetError(
+            f"What --within {price['within']} costs depends on the answer: it is found step by step, each twice "
+            "as dear as the one before. Preview a step, with --epsilon 0.01, or a width, with --within 200."
+        )
+    with Vault(vault, analyst=analyst, purpose=purpose) as asked:
+        found = asked.preview(_read(question), **price)
+        bill = Bill(cost=found.cost, losses=(), balances=_balances(asked, analyst, purpose))
+    if as_json:
+        output.data(_previewed(found, bill))
+    else:
+        _show_preview(found, bill)
+    if not (found.affordable or found.recorded):
+        raise typer.Exit(OVERSPENT)
+
+
+# -- what goes in -----------------------------------------------------------------------------------------------
+
+
+def _read(question: str) -> str:
+    return sys.stdin.read() if question == "-" else question
+
+
+def _price(epsilon: str | None, within: list[str] | None, confidence: str, delta: str | None) -> dict[str, Any]:
+    widths = [_width(written) for written in within or []]
+    relative = any(width.endswith("%") for _, width in widths)
+    if (epsilon is None) is (not within) and not relative:
+        both = "Say one of the two" if within else "Say what to spend or how wide the answer may be"
+        raise DiscreetError(f"{both}: --epsilon 0.1, or --within 200, or --within 5%")
+    named = {name: width for name, width in widths if name}
+    if len(widths) > 1 and len(named) < len(widths):
+        raise DiscreetError(
+            "Several widths are given by name, one for each number: --within n=200 --within s=5000"
+        )
+    width = named or (widths[0][1] if widths else None)
+    return {"epsilon": epsilon, "within": width, "confidence": confidence, "delta": delta}
+
+
+def _reached(release: Release, within: Any) -> bool:
+    """Whether a relative width was reached before the budget ended; every other one is, or nothing is charged."""
+    from discreet.query.plan import relative_accuracy as widths
+
+    relative = isinstance(within, str) and within.endswith("%")
+    return not relative or widths.reached(widths.judged(release), within)
+
+
+def _width(written: str) -> tuple[str, str]:
+    name, _, width = written.rpartition("=")
+    return name.strip(), re.sub(r"\s", "", width)
+
+
+def _expect_one_form(as_json: bool, as_csv: bool, label: bool) -> None:
+    if as_json + as_csv > 1 or (as_csv and label):
+        raise DiscreetError(
+            "--json has everything, --csv only the numbers, and --label goes with neither: take one."
+        )
+
+
+def _expect_files(plot: Path | None, save: Path | None) -> None:
+    if save is not None:
+        output.expect_writable("--save", save)
+    if plot is not None:
+        files.expect_picture("--plot", plot)
+
+
+# -- what comes out ---------------------------------------------------------------------------------------------
+
+
+def show(release: Release, *, question: bool = True) -> None:
+    """Print a release as it shows itself, with options for what Python would call."""
+    from rich.text import Text
+
+    from discreet.release.render import styled
+
+    to = output.console()
+    lines = styled(release, to.width).split("\n", allow_blank=True)
+    for line in lines if question else lines[[line.plain for line in lines].index("") :]:
+        to.print(Text(in_commands(line.plain), style=line.spans[0].style if line.spans else ""), soft_wrap=True)
+
+
+def _csv(release: Release) -> bytes:
+    """UTF-8, with the line ends of the platform's own tools; an empty field where there is no answer."""
+    release.expect_release("--csv")
+    text = io.StringIO()
+    table = _columns(release)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table)
+    writer.writerows(zip(*table.values(), strict=True))
+    return text.getvalue().encode()
+
+
+def _document(release: Release) -> dict[str, Any]:
+    release.expect_release("--json")
+    table = _columns(release)
+    return {
+        "question": release.question,
+        "rows": [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)],
+        "confidence": float(release.confidence),
+        "at": release.at,
+        "free": release.free,
+        "cost": cost_in_numbers(release.cost),
+        "left": release.cost.left,
+        "notes": {answer.name: answer.note for answer in release.aggregates if answer.note},
+        "plan": release.plan,
+        "label": release.label.facts,
+    }
+
+
+def _columns(release: Release) -> dict[str, list[Any]]:
+    """The columns of a release as JSON and CSV have them: days and times in ISO's form."""
+    from discreet.render.numbers import instant
+
+    axes = {answer.name: answer.axis for answer in release.aggregates}
+    table, axis = {}, "number"
+    for name, values in release.table().items():
+        if name in release.keys:
+            table[name] = [value.isoformat() if hasattr(value, "isoformat") else value for value in values]
+            continue
+        axis = axes.get(name, axis)  # that of x is that of x_low and x_high, which follow it
+        table[name] = [
+            output.number(value) if axis == "number" or value is None else instant(value, axis).isoformat()
+            for value in values
+        ]
+    return table
+
+
+def cost_in_numbers(bill: Bill) -> dict[str, float | None]:
+    """Return what was charged, rounded up to six digits."""
+    from discreet.render import amounts
+
+    def above(value: Fraction | None) -> float | None:
+        return None if value is None else float(amounts.spent(value))
+
+    return {"epsilon": above(bill.cost.epsilon), "rho": above(bill.cost.rho), "delta": above(bill.cost.delta)}
+
+
+def _previewed(found: Preview, bill: Bill) -> dict[str, Any]:
+    return {
+        "question": found.question,
+        "expected": [
+            {"name": one.name, "half_width": one.half_width and output.number(one.half_width), "words": one.words}
+            for one in found.expected
+        ],
+        "cost": cost_in_numbers(bill),
+        "left": bill.left,
+        "affordable": found.affordable,
+        "free": found.recorded,
+        "plan": found.plan,
+    }
+
+
+def _show_preview(found: Preview, bill: Bill) -> None:
+    verdict = "It was answered before, and is free" if found.recorded else f"It would cost {bill.spent}"
+    enough = "." if found.affordable or found.recorded else ": not enough."
+    output.say(found.question, style="dim")
+    output.say("", *found.plan.split("\n"), "", f"{verdict}; {bill.left}{enough}")
+
+
+def _balances(vault: Vault, analyst: str | None, purpose: str | None) -> list[Any]:
+    ledger = vault.ledger
+    named = [ledger.balance(analyst=analyst)] if analyst is not None else []
+    named += [ledger.balance(purpose=purpose)] if purpose is not None else []
+    return [ledger.balance(), *named]
+
+
+def draw(release: Release, file: Path) -> None:
+    """Draw a release to a file, of the kind that its ending says."""
+    release.expect_release("--plot")
+    files.picture(release.plot(), file)

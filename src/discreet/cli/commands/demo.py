@@ -1,0 +1,242 @@
+"""`discreet demo`: a city that does not exist, sealed, asked, and its ledger shown, in under a minute.
+
+The commands that are shown are the ones that would do the same; with --keep they can be tried on what was made.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import output
+from discreet.cli.progress import stages, waiting
+from discreet.errors import BudgetExceeded, DiscreetError, QuestionRefused
+
+if TYPE_CHECKING:
+    from discreet.release.release import Release
+    from discreet.vault.vault import Vault
+
+SCHEMA = """\
+# What the columns of trips.parquet may hold. Bounds come from what the columns mean, not from the rows.
+
+[columns.age]
+type = "integer"
+lo = 0
+hi = 110
+
+[columns.district]
+type = "category"
+values = [{districts}]
+
+[columns.income]  # a year
+type = "real"
+lo = 0
+hi = 200000
+step = 100
+
+[columns.day]
+type = "date"
+lo = "{first}"
+hi = "{last}"
+
+[columns.mode]
+type = "category"
+values = [{modes}]
+other = "another"
+
+[columns.minutes]
+type = "real"
+lo = 0
+hi = 180
+step = "0.5"
+
+[columns.bakery]  # nobody has a list of them: they are found with budget
+type = "text"
+"""
+
+QUESTIONS: tuple[tuple[str, str, dict[str, str]], ...] = (
+    ("How many people live here?", "select count(distinct user_id) from trips", {"within": "200"}),
+    (
+        "What do they earn, by district?",
+        "select district, count(distinct user_id) as persons, avg(income) as income from trips "
+        "where district is not null group by district order by income desc",
+        {"epsilon": "0.2"},
+    ),
+    (
+        "How do people over 64 travel?",
+        "select mode, count(*) as trips from trips where age >= 65 group by mode order by trips desc",
+        {"epsilon": "0.1"},
+    ),
+    ("How long is the way?", "select median(minutes), quantile(minutes, 0.9) from trips", {"epsilon": "0.05"}),
+    (
+        "Which bakeries do they stop at? Nobody has a list.",
+        "select bakery, count(*) as stops from trips where bakery is not null group by bakery order by stops desc",
+        {"epsilon": "0.1"},
+    ),
+)
+
+
+def demo(
+    persons: Annotated[
+        int, typer.Option(min=1000, max=10_000_000, help="How many people the city has.")
+    ] = 100_000,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep table, schema, vault and picture in a new directory.")
+    ] = None,
+) -> None:
+    """Seal a city that does not exist, ask it five questions, and show who spent what.
+
+    [bold]Example[/bold]
+
+    [cyan]discreet demo --keep demo[/cyan]
+      keeps the vault, so that you can go on asking
+    """
+    with tempfile.TemporaryDirectory() if keep is None else nullcontext(_made(keep)) as place:
+        tour(Path(place), persons, kept=keep is not None)
+
+
+def tour(place: Path, persons: int, *, kept: bool) -> None:
+    """Make a city, seal it and ask, in a directory."""
+    from discreet.cli.commands.ledger import show_accounts
+
+    start = time.perf_counter()
+    with _sealed(place, persons) as vault:
+        releases = [_answered(vault, *question) for question in QUESTIONS]
+        _again(vault)
+        _refused(vault)
+        _heading("Who spent what")
+        _typed("ledger trips.vault")
+        show_accounts(vault.ledger)
+        _picture(releases[1], place / "income.svg", kept)
+    output.say("", f"{time.perf_counter() - start:.0f} seconds, sealing included.", style="dim")
+    if kept:
+        output.say(f"Everything is in {place}. Go on asking:")
+        output.command(f'discreet ask {place / "trips.vault"} "select count(*) from trips" --epsilon 0.01')
+    else:
+        output.say("Nothing was kept. To go on asking, run it again with:")
+        output.command("discreet demo --keep demo")
+
+
+# -- the stops --------------------------------------------------------------------------------------------------
+
+
+def _sealed(place: Path, persons: int) -> Vault:
+    import pyarrow.parquet
+
+    from discreet.cli.demo_data import city
+    from discreet.ledger import Budget
+    from discreet.sealing.draft import read_schema
+    from discreet.vault.vault import Vault
+
+    _heading(f"A city of {persons:,} people who do not exist, and the trips they made in a year")
+    with waiting("building the city"):
+        pyarrow.parquet.write_table(city(persons), place / "trips.parquet")
+    (place / "trips.toml").write_text(_schema(), encoding="utf-8")
+    output.say("Each has a user_id, and as many rows as trips. The curator seals them, once:")
+    _typed(
+        "seal trips.parquet --schema trips.toml --person user_id --rows-per-person 8 --epsilon 2 --delta 1e-9 "
+        "--to trips.vault"
+    )
+    with stages() as told:
+        vault = Vault.seal(
+            place / "trips.parquet",
+            to=place / "trips.vault",
+            budget=Budget(2, "1e-9"),
+            columns=read_schema(place / "trips.toml"),
+            person="user_id",
+            rows_per_person=8,
+            progress=told,
+        )
+    output.say(
+        "From now on the rows are integers in which nobody weighs more than 8 trips, and all answers together, "
+        "whatever is asked, keep ε = 2 at δ = 1e-9."
+    )
+    return vault
+
+
+def _answered(vault: Vault, heading: str, question: str, price: dict[str, str]) -> Release:
+    from discreet.cli.commands.ask import show
+
+    _heading(heading)
+    ((option, value),) = price.items()
+    _typed(f'ask trips.vault "{question}" --{option} {value}')
+    with waiting("asking"):
+        release = vault.ask(question, **price)
+    show(release, question=False)
+    return release
+
+
+def _again(vault: Vault) -> None:
+    from discreet.release.render import cost
+
+    heading, question, price = QUESTIONS[0]
+    _heading("The same question again")
+    output.say(f"{heading} {cost(vault.ask(question, **price))}")
+
+
+def _refused(vault: Vault) -> None:
+    from discreet.cli.fixes import in_options
+
+    _heading("What is refused, before anything is looked at")
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("select user_id, income from trips", {"epsilon": "0.1"}),
+        ("select count(*) from trips", {"epsilon": "1"}),
+    ]
+    for question, price in asked:
+        _typed(f'ask trips.vault "{question}" --epsilon {price["epsilon"]}')
+        try:
+            vault.ask(question, **price)
+        except (BudgetExceeded, QuestionRefused) as refusal:
+            output.say(*in_options(str(refusal)).split("\n"))
+
+
+def _picture(release: Release, file: Path, kept: bool) -> None:
+    from discreet.cli.commands.ask import draw
+    from discreet.cli.files import expect_pictures
+
+    if not kept:
+        return
+    try:
+        expect_pictures()
+    except DiscreetError as missing:
+        output.say("", str(missing))
+        return
+    draw(release, file)
+    output.say("", f"The second answer as a picture: {file}")
+
+
+def _schema() -> str:
+    import json
+
+    from discreet.cli.demo_data import DISTRICTS, FIRST, LAST, MODES
+
+    listed = {"districts": DISTRICTS, "modes": MODES}
+    return SCHEMA.format(
+        first=FIRST, last=LAST, **{name: ", ".join(map(json.dumps, values)) for name, values in listed.items()}
+    )
+
+
+# -- words ------------------------------------------------------------------------------------------------------
+
+
+def _heading(words: str) -> None:
+    output.say("", words, style="bold")
+
+
+def _typed(command: str) -> None:
+    output.command(f"discreet {command}", prompt="$ ")
+
+
+def _made(place: Path) -> Path:
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise DiscreetError(f"--keep {place} is there already. Name a new directory, or remove it.")
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DiscreetError(f"--keep {place} cannot be made: {error.strerror}.") from error
+    return place

@@ -1,0 +1,165 @@
+"""`discreet local estimate`: from counts to shares, with intervals, liars, and what devices are promised."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import files, local_options, output
+from discreet.cli.local_options import Confidence, Delta, File, Labels, Liars, Public
+from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from discreet.local.collection.collection import Collection
+    from discreet.local.server.answer import Answer
+
+_TABLES = {".csv": ""}
+
+
+def estimate(
+    collection: File,
+    state: Annotated[Path, typer.Argument(metavar="STATE", help="Counts, as aggregate wrote them.")],
+    confidence: Confidence = "0.95",
+    liars: Liars = "0.01",
+    delta: Delta = "1e-6",
+    crowd: Annotated[
+        int | None,
+        typer.Option(help="How many reports a batch of the shuffler holds; the collection's minimum if unsaid."),
+    ] = None,
+    most: Annotated[int, typer.Option(help="How many values are shown, the largest first.")] = 20,
+    candidates: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The texts to count, one in each line, of an open dictionary."),
+    ] = None,
+    csv_file: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write all values to a table.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it: .svg, .png, .html or .pdf.")] = None,
+    public: Public = None,
+    labels: Labels = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all of it as JSON.")] = False,
+) -> None:
+    """Say what reports say: shares with intervals, what liars could have done, and what devices are promised.
+
+    Two versions, each by its name: unbiased, and consistent (a distribution, nearer to the truth and biased).
+    The shuffled promise is about one report in a batch of so many (--crowd), not about all that was counted. It
+    holds against whoever sees every batch: where devices repeat their reports, no crowd is promised.
+
+    [bold]Examples[/bold]
+
+    [cyan]discreet local estimate cheating.json week.state[/cyan]
+
+    [cyan]discreet local estimate cheating.json week.state --csv shares.csv --plot shares.png[/cyan]
+
+    Exit status: 4 there are fewer reports than the collection promised to wait for.
+    """
+    if csv_file is not None:
+        output.expect_writable("--csv", csv_file, _TABLES)
+    if plot is not None:
+        files.expect_picture("--plot", plot)
+    asked = local_options.opened(collection, public, labels)
+    counted = local_options.state(state, asked)
+    answer = counted.estimate() if candidates is None else counted.frequencies(local_options.lines(candidates))
+    document = _document(asked, answer, confidence, liars, delta, _crowd(asked, answer, crowd))
+    if as_json:
+        output.data(document)
+    else:
+        _show(answer, document, confidence, liars, delta, most)
+    files.write("--csv", csv_file, lambda to: _table(to, document["values"]), quiet=as_json)
+    files.write("--plot", plot, lambda to: files.picture(answer.plot(confidence), to), quiet=as_json)
+
+
+def _crowd(asked: Collection, answer: Answer, crowd: int | None) -> int:
+    """How many reports of different devices leave the shuffler together."""
+    if crowd is not None and not 1 <= crowd <= answer.estimate.n:
+        raise DiscreetError(f"--crowd {crowd} is no batch of what was counted, {answer.estimate.n:,} reports.")
+    return crowd or asked.minimum_cohort
+
+
+def _document(
+    asked: Collection, answer: Answer, confidence: str, liars: str, delta: str, crowd: int
+) -> dict[str, Any]:
+    from discreet.local.collection.promises import promised
+    from discreet.local.design.poisoning import poisoning
+
+    found = answer.estimate
+    low, high = found.interval(confidence)
+    consistent = _consistent(answer)
+    harm = poisoning(asked.randomiser, found, liars, confidence, influence=answer.influence)
+    promise = promised(asked, n=crowd, delta=delta, liars=liars)
+    values = [
+        {
+            "value": label,
+            "unbiased": float(found.values[i]),
+            "standard_error": float(found.standard_errors[i]),
+            "low": float(low[i]),
+            "high": float(high[i]),
+            "consistent": None if consistent is None else float(consistent[i]),
+        }
+        for i, label in enumerate(answer.labels)
+    ]
+    return {
+        "name": asked.name,
+        "id": asked.id.hex(),
+        "protocol": asked.randomiser.name,
+        "reports": found.n,
+        "reports_of_a_device": answer.alike,
+        "refused": {reason: count for reason, count in answer.rejected.items() if count},
+        "repeated": answer.repeated,
+        "confidence": float(confidence),
+        **local_options.guaranteed(promise),
+        "liars": harm.fraction,
+        "liars_shift": harm.shift,
+        "liars_shift_consistent": harm.consistent_shift,
+        "values": values,
+        "words": [
+            answer.devices,
+            *([] if answer.repetitions is None else [answer.repetitions]),
+            str(harm),
+            *promise.sentences,
+            *asked.guarantee().split("\n")[2:],
+        ],
+    }
+
+
+def _consistent(answer: Answer) -> Any:
+    """The consistent version, of what is a distribution."""
+    if answer.names is not None or len(answer.estimate.values) < 2:
+        return None
+    return answer.consistent().estimate.values
+
+
+def _show(answer: Answer, document: dict[str, Any], confidence: str, liars: str, delta: str, most: int) -> None:
+    reports = local_options.some(document["reports"], "report")
+    output.say(f"{document['name']}: {reports}, {document['protocol']}", style="bold")
+    if document["refused"]:
+        output.say("Refused: " + ", ".join(f"{n:,} {reason}" for reason, n in document["refused"].items()) + ".")
+    rows = sorted(document["values"], key=lambda row: -row["unbiased"])
+    shift = document["liars_shift"]
+    cells = [
+        (
+            row["value"],
+            f"{row['unbiased']:.4f}",
+            f"{row['low']:.4f} to {row['high']:.4f}",
+            f"±{shift:.4f}",
+            "" if row["consistent"] is None else f"{row['consistent']:.4f}",
+        )
+        for row in rows[:most]
+    ]
+    heads = ("value", "unbiased", f"interval of {confidence}", "liars", "consistent")
+    output.table(heads, cells, right=(1, 3, 4), whole=(2,))
+    if len(rows) > most:
+        output.say(f"… and {len(rows) - most:,} more: --csv FILE has them all")
+    output.say("", *document["words"])
+
+
+def _table(file: Path, rows: Sequence[dict[str, Any]]) -> None:
+    heads = ("value", "unbiased", "standard_error", "low", "high", "consistent")
+    with file.open("w", newline="", encoding="utf-8") as out:
+        table = csv.DictWriter(out, heads)
+        table.writeheader()
+        table.writerows(rows)

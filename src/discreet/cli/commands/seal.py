@@ -1,0 +1,325 @@
+"""`discreet propose` and `discreet seal`: from a file of rows to a vault.
+
+Nothing about the rows is printed, not even how many there are.
+"""
+
+from __future__ import annotations
+
+import shlex
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import locations
+from discreet.cli.progress import stages
+from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from discreet.ledger import Balance, Budget
+    from discreet.vault.vault import Vault
+
+Sources = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SOURCE",
+        help="Parquet, CSV, Arrow or DuckDB: a file, several, or a pattern in quotes; postgresql://host/database, "
+        "or spark:db.table.",
+    ),
+]
+Table = Annotated[str | None, typer.Option(help="Which table of a DuckDB file or a PostgreSQL database.")]
+Separator = Annotated[
+    str | None, typer.Option(help="What stands between the fields of a CSV file, if its header does not tell.")
+]
+
+
+def propose(
+    source: Sources,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the draft to a new file.")] = None,
+    table: Table = None,
+    separator: Separator = None,
+) -> None:
+    """Draft the schema of a table from the types it declares. No row is read.
+
+    What the draft leaves open is for you to write: a bound that is copied off the rows is a fact about a person.
+
+    [bold]Examples[/bold]
+
+    [cyan]discreet propose people.csv --out people.toml[/cyan]
+
+    [cyan]discreet propose postgresql://host/shop --table visits --out visits.toml[/cyan]
+    """
+    from discreet.cli.output import command, expect_writable, say
+    from discreet.sealing.draft import propose as draft
+
+    if out is not None:
+        expect_writable("--out", out)
+        if out.exists():
+            raise DiscreetError(f"--out {out} exists, and may hold your work. Name another file, or remove it.")
+    drafted = draft(_source(source, table, separator))
+    if out is None:
+        typer.echo(drafted, nl=False)
+        return
+    _write(out, drafted)
+    say(f"Wrote {out}: replace every TODO in it, and remove the columns that nobody needs. Then:")
+    command(_sealing(source[0], table, out))
+
+
+def seal(
+    source: Sources,
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="VAULT",
+            help="The directory to make, such as people.vault, or the schema: postgresql://host/database#people.",
+        ),
+    ],
+    schema: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What the columns may hold: see discreet propose.")
+    ] = None,
+    person: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Who a row is about: the unit that is protected.")
+    ] = None,
+    each_row: Annotated[bool, typer.Option("--each-row", help="Every row is a person of its own.")] = False,
+    rows_per_person: Annotated[
+        int | None, typer.Option(metavar="N", help="How many rows of a person count in full. [1]")
+    ] = None,
+    epsilon: Annotated[str | None, typer.Option(help="The budget: what all answers together may cost.")] = None,
+    delta: Annotated[
+        str | None, typer.Option(help="Its δ: Gaussian noise, and keys found in the data. Such as 1e-9.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="What analysts write after FROM. [that of the vault]")] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Only analysts with an account may ask: see discreet budget.")
+    ] = False,
+    reseal: Annotated[
+        bool, typer.Option("--reseal", help="Give a vault new rows, under the ledger that it has.")
+    ] = False,
+    also: Annotated[
+        list[str] | None, typer.Option(metavar="SOURCE", help="More about the same persons; may be repeated.")
+    ] = None,
+    lookup: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=SOURCE", help="A public table that goes by a column; may be repeated."),
+    ] = None,
+    table: Table = None,
+    separator: Separator = None,
+    rows: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DB.TABLE", help="Rows stay in Spark, in this new table; the vault holds the ledger."
+        ),
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(help="What sealing may use, such as 2GB; the rest is on disk.")
+    ] = None,
+) -> None:
+    """Seal a table into a vault: bound what each person adds, and give it a budget.
+
+    The source is read once and stays as it is. The vault holds the rows, for its owner alone, and the ledger.
+
+    [bold]Examples[/bold]
+
+    [cyan]discreet seal trips.csv --schema trips.toml --person user_id --rows-per-person 8 --epsilon 2 --delta 1e-9
+    --to trips.vault[/cyan]
+
+    [cyan]discreet seal trips-2026.csv --reseal --to trips.vault[/cyan]
+      new rows, the same columns, the same ledger
+
+    [cyan]discreet seal postgresql://host/shop --table visits --schema visits.toml --person user_id --epsilon 2
+    --to "postgresql://host/shop#visits_vault"[/cyan]
+      rows that stay in their database; the password is better left to PGPASSWORD or ~/.pgpass
+
+    [cyan]discreet seal spark:shop.visits --schema visits.toml --person user_id --epsilon 2 --rows private.visits
+    --to visits.vault[/cyan]
+      rows that stay in Spark
+    """
+    from discreet.sealing.draft import read_schema
+    from discreet.vault.vault import Vault
+
+    given = _source(source, table, separator)
+    beside: dict[str, Any] = {
+        "tables": [locations.source(one) for one in also or []],
+        "lookups": _lookups(lookup or []),
+        **({} if memory is None else {"memory": memory}),
+    }
+    if reseal:
+        _refuse_kept(epsilon, delta, name, strict, rows)
+        _refuse_memory(to, memory)
+        columns = None if schema is None else read_schema(schema)
+        opened = locations.opened(to)
+        _expect_same_persons(opened, person, each_row)
+        with stages() as told:
+            opened.reseal(given, columns=columns, rows_per_person=rows_per_person, progress=told, **beside)
+    else:
+        _expect_persons(person, each_row)
+        budget, columns = _budget(epsilon, delta), read_schema(_expected(schema))
+        with stages() as told:
+            opened = Vault.seal(
+                given,
+                to=to,
+                budget=budget,
+                columns=columns,
+                person=person,
+                rows_per_person=1 if rows_per_person is None else rows_per_person,
+                name=name,
+                strict=strict,
+                rows=rows,
+                progress=told,
+                **beside,
+            )
+    with opened:
+        _tell(opened, again=reseal)
+
+
+# -- what has to be said ----------------------------------------------------------------------------------------
+
+
+def _expected(schema: Path | None) -> Path:
+    if schema is None:
+        raise DiscreetError(
+            "What may the columns hold? Draft a schema with discreet propose SOURCE --out schema.toml, finish it, "
+            "and give it with --schema schema.toml"
+        )
+    return schema
+
+
+def _expect_persons(person: str | None, each_row: bool) -> None:
+    if (person is None) is not each_row:
+        wrong = "--person and --each-row contradict each other." if each_row else "Whom is a row about?"
+        raise DiscreetError(
+            f"{wrong} Write --person user_id if a person may have several rows, --each-row if every row is one."
+        )
+
+
+def _budget(epsilon: str | None, delta: str | None) -> Budget:
+    from discreet.cli.commands.ledger import warn
+    from discreet.ledger import Budget
+
+    if epsilon is None:
+        raise DiscreetError(
+            "How much may be learnt of a person in total? Write --epsilon 2, and --delta 1e-9 for Gaussian noise."
+        )
+    budget = Budget(epsilon) if delta is None else Budget(epsilon, delta)
+    if not budget.epsilon:
+        raise DiscreetError(f"A vault of --epsilon {epsilon} could never be asked anything. Write --epsilon 2")
+    warn(budget)
+    return budget
+
+
+def _refuse_kept(*kept: str | bool | None) -> None:
+    if any(kept):
+        raise DiscreetError(
+            "With --reseal the vault keeps its name, its place and its ledger: leave out --epsilon, --delta, "
+            "--name, --strict and --rows. The budget is changed with discreet budget VAULT --amend --epsilon …"
+        )
+
+
+def _refuse_memory(to: str, memory: str | None) -> None:
+    from discreet.vault.storage import at
+
+    if memory is not None and at(to).description().engine != "duckdb":
+        raise DiscreetError(
+            f"--memory {memory} is for vaults in a directory: whoever holds these rows has their own."
+        )
+
+
+def _expect_same_persons(vault: Vault, person: str | None, each_row: bool) -> None:
+    whose = vault.description.person
+    if (person is not None and person != whose) or (each_row and whose is not None):
+        sealed = "every row is a person" if whose is None else f"a person is a {whose}"
+        raise DiscreetError(
+            f"In {vault.place} {sealed}, and --reseal cannot change that: its ledger protects these persons."
+        )
+
+
+# -- what goes in and out ---------------------------------------------------------------------------------------
+
+
+def _source(written: list[str], table: str | None, separator: str | None) -> Any:
+    from discreet.sealing.sources import Source
+
+    if len(written) == 1:
+        return locations.source(written[0], table, separator)
+    if not all(map(locations.is_file, written)):
+        raise DiscreetError("Of a database or a catalogue one table is sealed. Others join it with --also SOURCE")
+    first = locations.source(written[0], table, separator)
+    return Source(written, table=first.table, separator=first.separator)
+
+
+def _lookups(written: list[str]) -> dict[str, Any]:
+    found = {}
+    for lookup in written:
+        column, _, file = lookup.partition("=")
+        if not column or not file:
+            raise DiscreetError(f"--lookup {lookup} is no column and file: write --lookup zip=regions.csv")
+        found[column] = locations.source(file)
+    return found
+
+
+def _sealing(source: str, table: str | None, schema: Path) -> str:
+    """The command that follows a draft."""
+    named = "" if table is None else f" --table {shlex.quote(table)}"
+    vault = shlex.quote(f"{locations.stem(source, table)}.vault")
+    first = f"discreet seal {shlex.quote(locations.words(source))}{named}"
+    return f"{first} --schema {shlex.quote(str(schema))} --person … --epsilon 2 --to {vault}"
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DiscreetError(f"--out {file} cannot be written: {error.strerror}.") from error
+
+
+_SMALL = [Fraction(1, 10**place) for place in range(1, 9)]  # 0.1, 0.01, …
+_HOLDERS = {
+    "duckdb": "holds these files",
+    "postgres": "may read this schema",
+    "spark": "may read that table of the catalogue",
+}
+
+
+def _tell(vault: Vault, *, again: bool) -> None:
+    from discreet.cli.commands.describe import show
+    from discreet.cli.output import command, say
+
+    described = vault.description
+    place = shlex.quote(str(vault.place))
+    version = (
+        f" Version {described.version}, under the same ledger. The rows of the version before stay, for questions "
+        "and oracles that are under way; they may be deleted afterwards."
+        if again
+        else ""
+    )
+    say(f"Sealed {', '.join(described.sources)} into {vault.place}.{version}", "")
+    show(described, vault.ledger.balance().budget)
+    small, room = _fitting(vault.ledger.balance())
+    say(
+        "",
+        f"Whoever {_HOLDERS[described.engine]} can read the rows: give analysts answers, not the vault. {room}",
+    )
+    if small is None:
+        return
+    name = described.name if described.name.isidentifier() else '"' + described.name.replace('"', '""') + '"'
+    question = f"select count(*) from {name}"
+    command(f"discreet ask {place} {shlex.quote(question)} --epsilon {small}")
+
+
+def _fitting(balance: Balance) -> tuple[str | None, str]:
+    """An ε that fits, and how far it goes: with δ the ε of questions does not add up to that of the budget."""
+    from discreet.release.receipt import largest_question
+    from discreet.render import amounts
+
+    most = largest_question(balance)
+    if balance.budget is None or balance.remaining is None or not most:
+        return None, "Nothing is left to ask with: discreet budget VAULT --amend --epsilon …"
+    small = next((e for e in _SMALL if e <= most), None)
+    if small is None:
+        return None, f"One question may have ε = {amounts.left(most)} at most."
+    pure = balance.budget.pure
+    many = int(balance.remaining / (small if pure else small**2 / 2))
+    adds = "" if pure else f"Questions add up ρ = ε²/2 here, {amounts.left(balance.remaining)} in all. "
+    fit = f"{many:,} of ε = {amounts.left(small)} fit" if many > 1 else f"one of ε = {amounts.left(small)} fits"
+    return amounts.left(small), f"{adds}One question may have ε = {amounts.left(most)} at most; {fit}. Now ask:"

@@ -1,0 +1,137 @@
+"""`discreet synthesize`: rows that nobody lived, to hand out, with a report that says where they can be trusted.
+
+Files are checked before anything is paid for; and whatever goes wrong afterwards, the table is in the ledger's
+record, and making it again is free.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import files, options, output
+from discreet.cli.commands.ask import Analyst, Purpose, cost_in_numbers
+from discreet.cli.fixes import in_options
+from discreet.cli.locations import Place, opened
+from discreet.cli.progress import stages, waiting
+from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from discreet.synth import Comparison, Synthetic
+
+_TABLES = {".parquet": "", ".csv": ""}
+
+
+def synthesize(
+    vault: Place,
+    epsilon: options.Epsilon,
+    columns: options.Columns = None,
+    delta: options.Delta = None,
+    rows: Annotated[int | None, typer.Option(help="How many rows; as many as the vault has if unsaid.")] = None,
+    workload: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Columns whose marginal matters: age,city. Repeated for several."),
+    ] = None,
+    impossible: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CONDITION", help="What nobody can be, such as 'age < 15 and married'. Repeated."),
+    ] = None,
+    persons: Annotated[bool, typer.Option(help="Give rows ids, as many to an id as persons have rows.")] = False,
+    bins: options.Bins = None,
+    prior: options.Prior = None,
+    seed: Annotated[int, typer.Option(help="Which rows are drawn. Another seed is free.")] = 0,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the rows go: .parquet or .csv.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="DIRECTORY", help="Keep the whole table, for Synthetic.load in Python.")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw how wrong it is: .html, .svg, .png or .pdf.")
+    ] = None,
+    compare: Annotated[
+        str | None, typer.Option(metavar="EPSILON", help="Pay so much more to compare it with the vault itself.")
+    ] = None,
+    analyst: Analyst = None,
+    purpose: Purpose = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print report, cost and label as JSON.")] = False,
+) -> None:
+    """Make a synthetic table, and charge it once. The same table again, with any number of rows, is free.
+
+    [bold]Examples[/bold]
+
+    [cyan]discreet synthesize people.vault --epsilon 1 --out people-synthetic.parquet[/cyan]
+
+    [cyan]discreet synthesize people.vault --epsilon 1 --columns age,city --rows 10000 --out small.csv[/cyan]
+
+    [cyan]discreet synthesize people.vault --epsilon 1 --report wrong.html --compare 0.2[/cyan]
+      beside the vault itself, for ε = 0.2 more
+
+    Exit status: as of discreet ask.
+    """
+    _expect_files(out, save, report)
+    wanted: dict[str, Any] = {
+        "columns": options.names(columns),
+        "workload": [options.names(one) or [] for one in workload] if workload else None,
+        "impossible": impossible or (),
+        "persons": persons,
+        "bins": options.bins(bins),
+        "prior": options.prior(prior),
+    }
+    with opened(vault, analyst=analyst, purpose=purpose) as sealed:
+        with stages() as told:
+            table = sealed.synthesize(epsilon=epsilon, delta=delta, rows=rows, seed=seed, progress=told, **wanted)
+        found = table.compare() if compare is None else table.compare(epsilon=compare)
+    if as_json:
+        output.data(_document(table, found))
+    else:
+        output.say(*in_options(str(table)).split("\n"), "", *str(found).split("\n"))
+    files.write("--out", out, lambda to: _write_rows(table, to), quiet=as_json)
+    files.write("--save", save, table.save, quiet=as_json)
+    files.write("--report", report, lambda to: files.picture(found.plot(), to), quiet=as_json)
+    if not (as_json or out or save):
+        output.say("", "To have its rows, for nothing more: the same command with --out FILE.parquet")
+
+
+def _expect_files(out: Path | None, save: Path | None, report: Path | None) -> None:
+    if out is not None:
+        output.expect_writable("--out", out, _TABLES)
+    if save is not None and (save.exists() or not save.absolute().parent.is_dir()):
+        raise DiscreetError(f"--save {save} is to be a new directory, in one that exists.")
+    if report is not None:
+        files.expect_picture("--report", report)
+
+
+def _write_rows(table: Synthetic, file: Path) -> None:
+    with waiting("drawing rows"):
+        rows = table.to_arrow()
+    if file.suffix.lower() == ".csv":
+        from pyarrow import csv
+
+        csv.write_csv(rows, file)
+    else:
+        from pyarrow import parquet
+
+        parquet.write_table(rows, file)
+
+
+def _document(table: Synthetic, found: Comparison) -> dict[str, Any]:
+    table.expect_release("--json")
+    means = {ways: found.mean(ways) for ways in (1, 2, 3)}
+    return {
+        "columns": list(table.domain.names),
+        "rows": table.total if table.rows is None else table.rows,
+        "free": table.free,
+        "cost": cost_in_numbers(table.cost),
+        "left": table.cost.left,
+        "notes": list(table.notes),
+        "report": {
+            "title": found.title,
+            "mean_distance": {str(ways): list(mean) for ways, mean in means.items() if mean is not None},
+            "distances": [
+                {"columns": list(d.columns), "distance": d.value, "deviation": d.deviation, "how": d.how}
+                for d in found.distances
+            ],
+        },
+        "label": table.label.facts,
+    }

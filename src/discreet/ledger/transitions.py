@@ -1,0 +1,139 @@
+"""What an entry does to the balances: written by the ledger, and followed again by whoever verifies it.
+
+    opening      gives the whole a budget
+    allotment    gives an analyst or a purpose a budget of its own
+    amendment    changes a budget, never to less than was spent
+    charge       adds a cost to the whole, to its analyst and to its purpose, each of which can pay it
+    release      belongs to one charge, and no other release does
+
+Verifying is walking from entry 1, believing nothing that does not follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import DiscreetError, LedgerTampered, ParameterError
+from discreet.ledger.account import Account
+from discreet.ledger.admission import admit
+from discreet.ledger.balance import Balance, read, read_cost, written
+from discreet.ledger.budget import Budget
+from discreet.ledger.costs import NOTHING, Cost
+from discreet.ledger.entry import Entry, Head, digest
+from discreet.privacy.theorems.conversions import zcdp_to_approximate
+from discreet.render import amounts
+
+_SLACK = 1 + Fraction(1, 10**9)  # another machine's library may find another twelfth digit of ρ
+
+
+def touched(analyst: str | None, purpose: str | None) -> list[Account]:
+    """Return the accounts that a charge must fit.
+
+    >>> [str(account) for account in touched("ana", None)]
+    ['the whole vault', 'analyst "ana"']
+    """
+    named = [Account(analyst=analyst)] * (analyst is not None) + [Account(purpose=purpose)] * (purpose is not None)
+    return [Account(), *named]
+
+
+def with_budget(balance: Balance, budget: Budget) -> Balance:
+    """Return the balance with this budget, which must hold what was spent already."""
+    after = balance.granted(budget)
+    if after.fits(NOTHING):
+        return after
+    spent, whom = balance.spent, balance.account
+    if budget.pure and (spent.epsilon is None or spent.delta):
+        raise ParameterError(f"{whom} has paid for questions that have no pure ε: its budget needs a δ.")
+    if budget.pure and spent.epsilon is not None:
+        raise ParameterError(
+            f"{whom} has already spent ε = {amounts.spent(spent.epsilon)}, and a budget cannot promise less. "
+            f'The least is Budget("{amounts.spent(spent.epsilon)}").'
+        )
+    raise ParameterError(
+        f"{whom} has already spent ρ = {amounts.spent(spent.rho)} and δ = {amounts.spent(spent.delta)}, and a "
+        f"budget cannot promise less than that: {budget} holds ρ = {amounts.left(after.rho or Fraction(0))} and "
+        f"δ = {amounts.left(budget.key_delta)}.{_least(spent, budget)}"
+    )
+
+
+def follow(
+    entry: Entry, known: Mapping[Account, Balance], open_charges: dict[int, str], strict: bool
+) -> list[Balance]:
+    """Return the balances that an entry leaves behind, if it may stand after what is known."""
+    content = entry.content
+    if entry.kind == "release":
+        if open_charges.pop(content["charge"], None) != content["question"]:
+            raise ValueError("a release without a charge of its own")
+        return []
+    after = _settled(entry.kind, content, lambda account: known.get(account, Balance(account)), strict)
+    if {balance.account.role: written(balance) for balance in after} != content["after"]:
+        raise ValueError("balances that do not follow from those before")
+    if entry.kind == "charge":
+        open_charges[entry.number] = digest(content["question"])
+    return after
+
+
+def verified(entries: Iterable[Entry], since: Head | None) -> Head:
+    """Walk all entries, and return the last. Raise at the first that does not follow."""
+    known: dict[Account, Balance] = {}
+    open_charges: dict[int, str] = {}
+    head, strict = Head(0, ""), False
+    for entry in entries:
+        if entry.number != head.number + 1:
+            raise LedgerTampered(f"Entry {head.number + 1} is missing from the ledger.")
+        try:
+            strict = strict or (entry.kind == "opening" and entry.content["strict"])
+            known |= {b.account: b for b in follow(entry, known, open_charges, strict)}
+        except (ValueError, KeyError, TypeError, AttributeError, DiscreetError) as error:
+            raise LedgerTampered(f"Entry {entry.number} of the ledger does not hold: {error}") from error
+        head = entry.head
+        if since is not None and head.number == since.number and head != since:
+            raise LedgerTampered(
+                f"Entry {head.number} of the ledger is not the one that was kept: it was rewritten."
+            )
+    if since is not None and head.number < since.number:
+        raise LedgerTampered(
+            f"The ledger ends at entry {head.number}, and entry {since.number} was kept: its tail was cut off."
+        )
+    return head
+
+
+def _settled(
+    kind: str, content: dict[str, Any], known: Callable[[Account], Balance], strict: bool
+) -> list[Balance]:
+    whole = known(Account())
+    if (kind == "opening") != (whole.budget is None):
+        raise ValueError("the first entry, and no other, opens a ledger")
+    if kind == "charge":
+        cost = read_cost(content["cost"])
+        before = [known(account) for account in touched(content["analyst"], content["purpose"])]
+        admit(before, cost, strict)
+        return [balance.charged(cost) for balance in before]
+    account = Account(content["analyst"], content["purpose"])
+    if kind not in ("opening", "allotment", "amendment"):
+        raise ValueError(f"no kind of entry is called {kind!r}")
+    if (kind == "amendment") != (known(account).budget is not None):
+        raise ValueError("an allotment is the first budget of an account, and an amendment is not")
+    after = read(account, content["after"][account.role])
+    if after.budget is None or not _plausible(after) or not after.fits(NOTHING):
+        raise ValueError(f"a budget that does not hold what was spent: {after}")
+    if (after.spent, after.charges) != (known(account).spent, known(account).charges):
+        raise ValueError("a budget that changes what was spent")
+    return [after] if account.role == "vault" else [whole, after]
+
+
+def _plausible(balance: Balance) -> bool:
+    """Whether the ρ that was written is the ρ of the budget."""
+    own = balance.budget.rho if balance.budget else None
+    if own is None or balance.rho is None:
+        return own is None and balance.rho is None
+    return balance.rho <= own * _SLACK
+
+
+def _least(spent: Cost, budget: Budget) -> str:
+    if spent.delta > budget.key_delta:
+        return f' Its delta is "{amounts.spent(2 * spent.delta)}" at least.'
+    epsilon = Fraction(zcdp_to_approximate(spent.rho, budget.key_delta))
+    return f" With this δ, epsilon is {amounts.spent(epsilon * (1 + Fraction(1, 10**9)))} at least."

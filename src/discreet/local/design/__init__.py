@@ -1,0 +1,4 @@
+"""Choose a protocol and predict its error before anything is collected.
+
+Modules: choose, poisoning, shuffle_amplification, simulate, variance.
+"""

@@ -1,0 +1,128 @@
+"""Which protocol for a domain and an ε: the most accurate, and among those the shortest report.
+
+Accuracy is the mean over the domain of n·Var, which is the same for every population (`support`). Protocols within
+5 % of the best are taken as equally accurate, and the shortest report wins; then the one whose server works least.
+So randomised response is chosen for small domains (d < 3e^ε + 2 or so), subset selection for a few in between, and
+projective geometry response for all larger ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+from discreet.errors import ParameterError
+from discreet.local.collection.domains import TEXTS, WORDS, Domain, Labels, Texts
+from discreet.local.primitives.fixed_point import budget
+from discreet.local.protocols import registry
+from discreet.local.protocols.frequency.frequency_oracle import Supporting, domain_of
+from discreet.local.protocols.protocol import Randomiser
+from discreet.rational import Rational, whole
+
+CANDIDATES = ("grr", "projective", "hadamard", "subset", "olh", "oue", "sue")
+"""Protocols for frequencies, those first whose server works less."""
+
+_NEAR = 1.05  # 2.5 % in the width of an interval
+_BOLD = ' style="font-weight:bold"'
+_REASONS = {
+    "grr": "the domain is small for this ε, and nothing beats telling the truth more often than not",
+    "projective": "it reaches the least error that any protocol can, in about log2(domain) bits",
+    "hadamard": "it comes near the least error, in the fewest bits",
+    "subset": "it has the least error of all protocols for a domain of this size",
+    "olh": "it has the least error within the limit",
+    "oue": "it has the least error within the limit",
+    "sue": "it has the least error within the limit",
+}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A protocol with its accuracy, n·Var on average over the domain, and what a report takes."""
+
+    randomiser: Supporting
+    variance: float
+    bits: int
+    payload_bytes: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The protocol that was chosen, why, and all that could have been, the most accurate first."""
+
+    randomiser: Supporting
+    why: str
+    table: tuple[Candidate, ...]
+
+    def __str__(self) -> str:
+        rows = (f"{c.randomiser.name:<12}{c.variance:>12.4g}{c.bits:>8,}{c.payload_bytes:>8,}" for c in self.table)
+        return "\n".join([self.why, "", f"{'protocol':<12}{'n·Var':>12}{'bits':>8}{'bytes':>8}", *rows])
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr{_BOLD * (c.randomiser == self.randomiser)}><td>{c.randomiser.name}</td><td>{c.variance:.4g}</td>"
+            f"<td>{c.bits:,}</td><td>{c.payload_bytes:,}</td></tr>"
+            for c in self.table
+        )
+        head = "<tr><th>protocol</th><th>n·Var</th><th>bits</th><th>bytes</th></tr>"
+        return f"<p>{escape(self.why)}</p><table>{head}{cells}</table>"
+
+
+def choose(domain: int, epsilon: Rational, *, bits: int | None = None) -> Choice:
+    """Return the best protocol for frequencies of `domain` values at ε, in reports of at most so many bits.
+
+    >>> print(choose(1000, 1))
+    projective: it reaches the least error that any protocol can, in about log2(domain) bits (11 bits, 2 bytes).
+    <BLANKLINE>
+    protocol           n·Var    bits   bytes
+    subset             3.674     835     125
+    oue                3.684   1,000     125
+    projective         3.686      11       2
+    olh                3.693      64       9
+    sue                3.918   1,000     125
+    hadamard           4.682      10       2
+    grr                339.5      10       2
+    """
+    values, cost = domain_of(domain), budget(epsilon)
+    limit = None if bits is None else whole(bits, "bits")
+    made = [candidate for name in CANDIDATES if (candidate := _candidate(name, values, cost))]
+    allowed = [candidate for candidate in made if limit is None or candidate.bits <= limit]
+    if not allowed:
+        least = min(candidate.bits for candidate in made)
+        raise ParameterError(
+            f"no protocol reports one of {values:,} values in {bits} bits: allow bits={least}, or ask about less."
+        )
+    best = min(candidate.variance for candidate in allowed)
+    near = [candidate for candidate in allowed if candidate.variance <= _NEAR * best]
+    chosen = min(near, key=lambda candidate: candidate.payload_bytes)  # the first of the shortest
+    name, size = chosen.randomiser.name, f"{chosen.bits} bits, {chosen.payload_bytes} bytes"
+    why = f"{name}: {_REASONS[name]} ({size})."
+    return Choice(chosen.randomiser, why, tuple(sorted(made, key=lambda candidate: candidate.variance)))
+
+
+def protocol_for(domain: Domain, protocol: Randomiser | str | None, epsilon: Rational | None) -> Randomiser:
+    """Return the protocol that a designer means: the one given, the one named, or the best for the domain and ε.
+
+    >>> protocol_for(Labels(1000), None, 1).name, protocol_for(Texts(), "hcms", 1).name
+    ('projective', 'hcms')
+    """
+    if protocol is not None and not isinstance(protocol, str):
+        if epsilon is not None:
+            raise ParameterError("a protocol has its ε already: leave out epsilon, or name the protocol.")
+        return protocol
+    if epsilon is None:
+        raise ParameterError('say what one report may cost, such as epsilon="1".')
+    if isinstance(protocol, str):
+        named: Randomiser = registry.kind(protocol).for_epsilon(domain.shape(protocol), epsilon)
+        return named
+    if isinstance(domain, Labels):
+        return choose(domain.size, epsilon).randomiser
+    names = TEXTS if isinstance(domain, Texts) else WORDS
+    raise ParameterError(f"values that cannot be listed need a protocol by name: one of {', '.join(names)}.")
+
+
+def _candidate(name: str, domain: int, epsilon: Rational) -> Candidate | None:
+    try:
+        made: Supporting = registry.kind(name).for_epsilon(domain, epsilon)
+    except ParameterError:  # not for a domain of this size, or so near to 0 that 2^64 parts do not suffice
+        return None
+    return Candidate(made, made.variance(), made.bits, made.payload_bytes)

@@ -1,0 +1,68 @@
+"""Every protocol by its name: what a descriptor names, and how a server makes it from integers.
+
+Modules are imported when they are asked for, so that a device loads the one it uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from importlib import import_module
+from typing import Any, cast
+
+from discreet.errors import ParameterError
+from discreet.local.protocols.protocol import Randomiser
+
+PROTOCOLS = {
+    "grr": "discreet.local.protocols.frequency.grr:GRR",
+    "sue": "discreet.local.protocols.frequency.unary:SUE",
+    "oue": "discreet.local.protocols.frequency.unary:OUE",
+    "olh": "discreet.local.protocols.frequency.local_hashing:OLH",
+    "subset": "discreet.local.protocols.frequency.subset_selection:Subset",
+    "hadamard": "discreet.local.protocols.frequency.hadamard:Hadamard",
+    "projective": "discreet.local.protocols.frequency.projective_geometry:Projective",
+    "two-step-grr": "discreet.local.protocols.frequency.two_step_grr:TwoStepGRR",
+    "two-step-unary": "discreet.local.protocols.frequency.two_step_grr:TwoStepUnary",
+    "rappor": "discreet.local.protocols.strings.rappor:Rappor",
+    "cms": "discreet.local.protocols.strings.count_mean_sketch:CMS",
+    "hcms": "discreet.local.protocols.strings.count_mean_sketch:HCMS",
+    "one-bit-mean": "discreet.local.protocols.numeric.one_bit_mean:OneBitMean",
+    "bit-flip": "discreet.local.protocols.numeric.dbitflip:BitFlip",
+    "duchi": "discreet.local.protocols.numeric.means:Duchi",
+    "piecewise": "discreet.local.protocols.numeric.means:Piecewise",
+    "hybrid": "discreet.local.protocols.numeric.means:Hybrid",
+    "square-wave": "discreet.local.protocols.numeric.square_wave:SquareWave",
+    "prefix-tree": "discreet.local.protocols.strings.prefix_tree:PrefixTree",
+    "fragments": "discreet.local.protocols.strings.sequence_fragments:FragmentPuzzle",
+}
+"""Where each protocol is."""
+
+
+def kind(name: str) -> Any:
+    """Return the class of a protocol.
+
+    >>> kind("grr").__name__
+    'GRR'
+    """
+    if name not in PROTOCOLS:
+        raise ParameterError(f"there is no protocol {name!r}. There are: {', '.join(PROTOCOLS)}.")
+    module, _, attribute = PROTOCOLS[name].partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def of(name: str, parameters: Mapping[str, int]) -> Randomiser:
+    """Return the protocol of a name with these parameters, all of them integers.
+
+    >>> of("grr", {"domain": 2, "keep": 3 * 2**62}).loss
+    Pure(epsilon=Fraction(1098612288669, 1000000000000))
+    """
+    protocol = kind(name)
+    wanted = [field.name for field in fields(protocol) if field.init]
+    if sorted(parameters) != sorted(wanted):
+        raise ParameterError(
+            f"{name} has the parameters {', '.join(wanted)}, not {', '.join(parameters) or 'none'}."
+        )
+    for parameter, value in parameters.items():
+        if type(value) is not int:
+            raise ParameterError(f"{parameter} is a whole number in a descriptor, not {value!r}.")
+    return cast(Randomiser, protocol(**parameters))

@@ -1,0 +1,127 @@
+"""Words as rows of symbols: what protocols over strings count, and what they find.
+
+Symbol 0 is the end of a word, filled up to a fixed length; 1 … are the letters of an alphabet; the last one stands
+for every other letter. A length that is the same for all says nothing about anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.local.primitives.hash_family import Fingerprints, fingerprints
+from discreet.local.server.estimate import Estimate
+from discreet.rational import Rational, rational
+
+Words = NDArray[np.uint8]
+"""Words, one in each row, one symbol in each column."""
+
+OTHER = "�"
+
+
+@dataclass(frozen=True)
+class Alphabet:
+    """The letters that words are made of, and how long words are.
+
+    >>> alphabet = Alphabet("abc", length=4)
+    >>> alphabet.symbols, alphabet.words(["cab", "xa", "abcabc"])
+    (5, array([[3, 1, 2, 0], [4, 1, 0, 0], [1, 2, 3, 1]], dtype=uint8))
+    >>> alphabet.text(np.array([4, 1, 0, 0]))
+    '�a'
+    """
+
+    letters: str
+    length: int
+
+    def __post_init__(self) -> None:
+        _check_letters(self.letters)
+        if not 1 <= self.length <= 255:
+            raise ParameterError(f"words have from 1 to 255 letters, not {self.length}.")
+
+    @property
+    def symbols(self) -> int:
+        """How many symbols there are, with the end and the other letters."""
+        return len(self.letters) + 2
+
+    def words(self, texts: Iterable[str]) -> Words:
+        """Return texts as rows of symbols. What is beyond the length is cut off."""
+        code = {letter: i for i, letter in enumerate(self.letters, start=1)}
+        listed = list(texts)
+        found = np.zeros((len(listed), self.length), np.uint8)
+        for row, text in zip(found, listed, strict=True):
+            symbols = [code.get(letter, len(code) + 1) for letter in text[: self.length]]
+            row[: len(symbols)] = symbols
+        return found
+
+    def text(self, word: Sequence[int] | NDArray[np.integer]) -> str:
+        """Return a row of symbols as text."""
+        shown = "\0" + self.letters + OTHER
+        return "".join(shown[int(symbol)] for symbol in word).rstrip("\0")
+
+
+def _check_letters(letters: object) -> None:
+    if isinstance(letters, str) and 1 <= len(set(letters)) == len(letters) <= 250 and "\0" not in letters:
+        return
+    raise ParameterError("an alphabet is a text of 1 to 250 letters, each once, and none of them zero.")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A word that many have, and how many."""
+
+    text: str
+    frequency: float
+    standard_error: float
+
+
+def checked_words(words: Words, symbols: int, length: int) -> Words:
+    """Return words, or refuse those of other symbols or of another length before anything is drawn.
+
+    >>> checked_words(np.array([[1, 0]]), symbols=3, length=2).dtype
+    dtype('uint8')
+    """
+    found = np.asarray(words)
+    if found.ndim != 2 or found.shape[1] != length or found.dtype.kind not in "iu":
+        raise ParameterError(f"words are rows of {length} symbols: make them with Alphabet(…).words(texts).")
+    if found.size and (int(found.min()) < 0 or int(found.max()) >= symbols):
+        raise ParameterError(f"symbols are from 0 to {symbols - 1}: make words with Alphabet(…).words(texts).")
+    return found.astype(np.uint8)
+
+
+def hashed(rows: Words, prefix: bytes) -> Fingerprints:
+    """Return the fingerprints of rows of symbols behind a prefix; equal rows are hashed once."""
+    if not len(rows):
+        return np.zeros((0, 2), np.uint64)
+    unique, where = np.unique(rows, axis=0, return_inverse=True)
+    return fingerprints(prefix + row.tobytes() for row in unique)[where.reshape(-1)]
+
+
+def extended(starts: Words, symbols: int, step: int) -> Words:
+    """Return every start with every continuation of so many symbols: nothing but the end follows the end."""
+    tails = np.stack(np.unravel_index(np.arange(symbols**step), (symbols,) * step), axis=1).astype(np.uint8)
+    tails = tails[((tails[:, :-1] > 0) | (tails[:, 1:] == 0)).all(1)]
+    longer = np.hstack([np.repeat(starts, len(tails), axis=0), np.tile(tails, (len(starts), 1))])
+    width = starts.shape[1]
+    if width == 0:
+        return longer
+    ended = longer[:, width - 1] == 0
+    kept: Words = longer[~ended | (longer[:, width:] == 0).all(1)]
+    return kept
+
+
+def significant(found: Estimate, confidence: Rational, most: int, least: float = 0.0) -> NDArray[np.int64]:
+    """Return which values are above zero with this confidence for all of them, the largest first.
+
+    The normal law, and Bonferroni's bound: some value that nobody holds is among them with at most the doubt left.
+    """
+    doubt = 1 - float(rational(confidence, "confidence", floats="exact"))
+    if not 0 < doubt < 1:
+        raise ParameterError(f'confidence is between 0 and 1, such as "0.95", not {confidence!r}.')
+    threshold = -NormalDist().inv_cdf(doubt / max(len(found.values), 1)) * found.standard_errors
+    above = np.flatnonzero(found.values > np.maximum(threshold, least))
+    return above[np.argsort(-found.values[above], kind="stable")][:most]

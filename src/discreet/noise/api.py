@@ -1,0 +1,218 @@
+"""The public functions: what is asked for, checked, and handed to the samplers.
+
+No law is accepted whose values could leave int64. With scale at most 2^52, P(|x| ≥ 2^62) < exp(−1000) for
+Laplace noise; with variance at most 2^104 (σ at most 2^52) it is below exp(−500,000) for Gaussian noise. A draw
+beyond is an error.
+"""
+
+from __future__ import annotations
+
+import operator
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, TypeAlias, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import LawTooWide, ParameterError
+from discreet.noise.bernoulli_sampler import ExponentialCoins, exponential, with_chance
+from discreet.noise.gaussian_sampler import discrete_gaussian as gaussian
+from discreet.noise.laplace_sampler import DiscreteLaplace
+from discreet.noise.random_bits import system_bits
+from discreet.noise.sampler_cache import Family, draw, draw_scripted, in_batches
+from discreet.noise.softmax import pick
+from discreet.noise.testing import Asked, marked, test_bits, test_script
+from discreet.noise.uniform import UniformBelow, integer_below
+from discreet.rational import Rational, positive, rational
+
+Size: TypeAlias = int | tuple[int, ...]
+Integers: TypeAlias = NDArray[np.int64]
+Booleans: TypeAlias = NDArray[np.bool_]
+
+_laplace: Family[int, Integers] = Family("discrete_laplace", DiscreteLaplace, np.int64)
+_gaussian: Family[int, Integers] = Family("discrete_gaussian", gaussian, np.int64)
+_bernoulli: Family[bool, Booleans] = Family("bernoulli", with_chance, np.bool_)
+_bernoulli_exp: Family[bool, Booleans] = Family("bernoulli_exp", exponential, np.bool_)
+_exponential_coins = lru_cache(maxsize=32)(ExponentialCoins)
+
+
+@overload
+def discrete_laplace(scale: Rational, size: None = None) -> int: ...
+@overload
+def discrete_laplace(scale: Rational, size: Size) -> Integers: ...
+def discrete_laplace(scale: Rational, size: Size | None = None) -> int | Integers:
+    """Return integers x drawn with probability exactly proportional to exp(−|x|/scale).
+
+    >>> discrete_laplace("2.5", size=3).dtype
+    dtype('int64')
+    >>> type(discrete_laplace(3))
+    <class 'int'>
+    """
+    if size is None and (held := _laplace.held(scale)) is not None:
+        return held
+    exact = positive(scale, "scale")
+    if exact > 2**52:
+        raise LawTooWide(f"scale={_shown(scale)} is too wide for noise in int64. The largest is scale=2**52.")
+    return _laplace.draw(exact, _shape(size))
+
+
+@overload
+def discrete_gaussian(variance: Rational, size: None = None) -> int: ...
+@overload
+def discrete_gaussian(variance: Rational, size: Size) -> Integers: ...
+def discrete_gaussian(variance: Rational, size: Size | None = None) -> int | Integers:
+    """Return integers x drawn with probability exactly proportional to exp(−x²/(2·variance)).
+
+    >>> discrete_gaussian(100, size=(2, 3)).shape
+    (2, 3)
+    """
+    if size is None and (held := _gaussian.held(variance)) is not None:
+        return held
+    exact = positive(variance, "variance")
+    if exact > 2**104:
+        raise LawTooWide(
+            f"variance={_shown(variance)} is too wide for noise in int64. The largest is variance=2**104."
+        )
+    return _gaussian.draw(exact, _shape(size))
+
+
+@overload
+def bernoulli(p: Rational, size: None = None) -> bool: ...
+@overload
+def bernoulli(p: Rational, size: Size) -> Booleans: ...
+def bernoulli(p: Rational, size: Size | None = None) -> bool | Booleans:
+    """Return True with probability exactly p.
+
+    >>> bernoulli("1/3", size=5).dtype, bernoulli(1)
+    (dtype('bool'), True)
+    """
+    if size is None and (held := _bernoulli.held(p)) is not None:
+        return held
+    exact = rational(p, "p")
+    if not 0 <= exact <= 1:
+        raise ParameterError(f"p must be between 0 and 1, not {_shown(p)}.")
+    return _bernoulli.draw(exact, _shape(size))
+
+
+@overload
+def bernoulli_exp(  # type: ignore[overload-overlap]  # an array has __index__, so it is a Rational to the checker
+    x: NDArray[np.integer[Any]], size: None = None, *, over: Rational = 1
+) -> Booleans: ...
+@overload
+def bernoulli_exp(x: Rational, size: None = None, *, over: Rational = 1) -> bool: ...
+@overload
+def bernoulli_exp(x: Rational, size: Size, *, over: Rational = 1) -> Booleans: ...
+def bernoulli_exp(
+    x: Rational | NDArray[np.integer[Any]], size: Size | None = None, *, over: Rational = 1
+) -> bool | Booleans:
+    """Return True with probability exactly exp(−x/over).
+
+    `x` is one rational, or an array of integers: then there is one result for each of them.
+
+    >>> bernoulli_exp("0.5", size=5).shape
+    (5,)
+    >>> bernoulli_exp(np.array([0, 0, 10**18]), over="2.5")
+    array([ True,  True, False])
+    """
+    scale = positive(over, "over")
+    if isinstance(x, np.ndarray):
+        if size is not None:
+            raise ParameterError("The array x has a shape of its own: leave out size.")
+        return _toss(x, scale)
+    exact = rational(x, "x")
+    if exact < 0:
+        raise ParameterError(f"x must not be below 0, got {_shown(x)}.")
+    return _bernoulli_exp.draw(exact / scale, _shape(size))
+
+
+def _toss(x: NDArray[np.integer[Any]], scale: Fraction) -> Booleans:
+    _refuse_negative("x", x, "bernoulli_exp(x, over=…)")
+    if script := test_script():
+        throws = [script(Asked("bernoulli_exp", int(each) / scale)) for each in x.flat]
+        return np.array(throws, np.bool_).reshape(x.shape)
+    test = test_bits()
+    coins, bits = _exponential_coins(scale), test or system_bits()
+    tossed = np.empty(x.shape, np.bool_)
+    for heads, batch in zip(in_batches(tossed.reshape(-1)), in_batches(x.astype(np.int64).ravel()), strict=True):
+        heads[:] = coins.toss(batch, bits)
+    return marked(tossed) if test else tossed
+
+
+def _refuse_negative(name: str, x: NDArray[np.integer[Any]], usage: str) -> None:
+    if x.dtype.kind not in "iu":
+        raise ParameterError(f"{name} must be an array of integers, not of {x.dtype}. Write {usage}.")
+    if x.size and (x.min() < 0 or x.max() >= 2**63):
+        raise ParameterError(f"{name} must hold integers from 0 to 2**63 - 1, not {x.min()} … {x.max()}.")
+
+
+def softmax(gaps: NDArray[np.integer[Any]], *, over: Rational = 1) -> int:
+    """Return index i with probability exactly proportional to exp(−gaps[i]/over).
+
+    Gaps are integers from 0 on, and one of them is 0: how far each score is below the best.
+
+    >>> softmax(np.array([10**18, 0, 10**6]), over=3)
+    1
+    """
+    scale = positive(over, "over")
+    if np.ndim(gaps) != 1 or not hasattr(gaps, "dtype"):
+        raise ParameterError("gaps must be an array of one dimension: write np.array([0, 3, 7]).")
+    _refuse_negative("gaps", gaps, "softmax(gaps, over=…)")
+    if not gaps.size or gaps.min() != 0:
+        raise ParameterError("One of the gaps must be 0, that of the best: write scores.max() - scores.")
+    if script := test_script():
+        return int(script(Asked("softmax", tuple(int(gap) / scale for gap in gaps))))
+    test = test_bits()
+    index = pick(gaps.astype(np.int64), scale, test or system_bits())
+    return marked(np.array(index)) if test else index  # type: ignore[return-value]
+
+
+@overload
+def uniform_below(n: Rational, size: None = None) -> int: ...
+@overload
+def uniform_below(n: Rational, size: Size) -> Integers: ...
+def uniform_below(n: Rational, size: Size | None = None) -> int | Integers:
+    """Return integers that are uniform on 0, …, n−1. Above n = 2^63 they are drawn one by one.
+
+    Nothing is kept for an n seen before, and the time of a single draw does not tell n (below 2^64).
+
+    >>> sorted(set(uniform_below(3, size=1000).tolist()))
+    [0, 1, 2]
+    """
+    bound = positive(n, "n")
+    if bound.denominator != 1:
+        raise ParameterError(f"n must be a whole number, not {_shown(n)}.")
+    shape, test = _shape(size), test_bits()
+    if script := test_script():
+        dtype = np.int64 if bound <= 2**63 else object
+        return draw_scripted(script, Asked("uniform_below", bound), shape, dtype)  # type: ignore[no-any-return]
+    if shape is None:
+        drawn: int | Integers = integer_below(int(bound), test or system_bits())
+    elif bound <= 2**63:
+        drawn = draw(UniformBelow(int(bound)), shape, test or system_bits())
+    else:
+        raise LawTooWide(f"n={_shown(n)} is above 2**63, beyond int64. Leave out size to draw one Python integer.")
+    return marked(np.array(drawn, np.int64 if bound <= 2**63 else object)) if test else drawn
+
+
+def _shape(size: Size | None) -> tuple[int, ...] | None:
+    if size is None:
+        return None
+    sides = size if isinstance(size, tuple) else (size,)
+    try:
+        shape = tuple(operator.index(side) for side in sides if not isinstance(side, bool))
+    except TypeError:
+        shape = ()
+    if len(shape) < len(sides) or any(side < 0 for side in shape):
+        raise ParameterError(
+            f"size must be a count or a tuple of counts, not {_shown(size)}. Write size=10 or size=(2, 5)."
+        )
+    return shape
+
+
+def _shown(value: object) -> str:
+    """`value` in a message. Python refuses to print integers of more than some thousand digits."""
+    try:
+        return repr(value)
+    except ValueError:
+        return "(a number of thousands of digits)"

@@ -1,0 +1,81 @@
+"""Exact sums for an oracle, from the engine: one number for a query, one integer per cell for a marginal.
+
+A sealed row has a weight w ≥ 0, and one person's weights add up to at most K·UNIT. A query gives each row an
+integer g from 0 to GRAIN, and adds up w·g: never less when a person joins, and never more than K·UNIT·GRAIN more.
+A marginal adds up w by cell: its entries never fall, and together rise by K·UNIT at most. Statements are written
+before anything is set aside for them, so what no engine can carry out is refused while that is free. What comes
+back is exact and private: it goes into an `Exact` and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.mechanisms import Exact, Sensitivity
+from discreet.oracle.linear_query import GRAIN, Query
+from discreet.oracle.threshold_test import Side
+from discreet.query.bins import Axis
+from discreet.query.plan.group_index import Cells, dense
+
+if TYPE_CHECKING:
+    from discreet.engines.engine import Engine
+    from discreet.engines.statement import Statement
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What an engine adds up for an oracle, where one person weighs `moves` at most."""
+
+    engine: Engine
+    moves: int
+
+    def prepare(self, query: Query) -> Statement:
+        """Write the statement of a query."""
+        from discreet.query import ir
+
+        keys = [] if query.target is None else [ir.sealed(query.target)]
+        return self.engine.rows.sums(where=query.where, keys=keys, sums=[ir.sealed("w")])
+
+    def value(self, query: Query, statement: Statement) -> Exact:
+        """Return the sum of a query, sealed."""
+        return Exact(self._sum(query, statement), self._each("up"))
+
+    def distances(self, query: Query, statement: Statement, believed: int) -> dict[Side, Exact]:
+        """Return how far the sum is above what is believed, and how far below, each sealed."""
+        found = self._sum(query, statement)
+        return {
+            "up": Exact(found - believed, self._each("up")),
+            "down": Exact(believed - found, self._each("down")),
+        }
+
+    def prepare_marginal(self, axes: Sequence[Axis]) -> tuple[Cells, Statement]:
+        """Write the statement of a marginal."""
+        from discreet.query import ir
+
+        cells = Cells(tuple(axis.key() for axis in axes))
+        return cells, self.engine.rows.sums(where=None, keys=cells.trees(), sums=[ir.sealed("w")])
+
+    def marginal(self, cells: Cells, statement: Statement) -> Exact:
+        """Return how much the rows of every cell weigh, sealed."""
+        found = self.engine.run(statement)
+        places = cells.places(found.keys, None)
+        moved = Sensitivity(l1=self.moves, each=self.moves, monotonic="up")
+        return Exact(dense(found.sums[:, 0], places, cells.declared), moved)
+
+    def _sum(self, query: Query, statement: Statement) -> int:
+        found = self.engine.run(statement)
+        if query.target is None:
+            return GRAIN * sum(int(weight) for weight in found.sums[:, 0])
+        return sum(
+            int(weight) * query.grain(int(code))
+            for (code,), weight in zip(found.keys, found.sums[:, 0], strict=True)
+            if isinstance(code, int | np.integer) and 0 <= code <= query.top
+        )
+
+    def _each(self, side: Side) -> Sensitivity:
+        moved = self.moves * GRAIN
+        return Sensitivity(entries=1, each=moved, monotonic=side)

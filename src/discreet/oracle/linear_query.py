@@ -1,0 +1,308 @@
+"""From a question to a linear query: which cells it adds up, and with which weight.
+
+A query gives every row a weight in [0, 1] and adds them up: 1 on the rows that a condition selects for a count,
+and (value − least)/(most − least) for the sum of a column. The condition is a tree over codes
+(discreet.query.ir), so it is simply evaluated on all combinations of the levels of the columns it reads:
+three-valued, as SQL is. Conditions joined by AND that share no column are evaluated apart, and their product is
+taken. For the hypothesis a bin has the mean of its levels. For the data nothing is averaged: the engine filters by
+the tree itself, and a column's weights are the integers nearest to GRAIN·weight.
+
+Everything here follows from the text and the description: no row is read.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import QuestionRefused
+from discreet.query.bins import Axis
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expression
+
+    from discreet.query.question import Question, Term
+
+GRAIN = 4096
+"""The integer weight of a row that counts in full."""
+
+MOST_LEVELS = 2**22
+"""Combinations of levels on which one condition is evaluated, at most."""
+
+MOST_CELLS = 2**20
+"""Combinations of bins that one query may touch."""
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """A linear query with weights in [0, 1]: over bins for the hypothesis, and as a filter for the engine.
+
+    `columns` are the places of the axes it touches, ascending. `target` is the sealed column that is added up, of
+    which the code `top` weighs GRAIN, and a smaller one its share, as an integer; None for a count. `slack` is how
+    far rounding to these integers moves the weight of one row, at most.
+    """
+
+    columns: tuple[int, ...]
+    weights: NDArray[np.float64]
+    where: Expression | None
+    text: str
+    target: str | None = None
+    top: int = 0
+    slack: Fraction = Fraction(0)
+
+    def grain(self, code: int) -> int:
+        """Return what a row of the target's code weighs, from 0 to GRAIN.
+
+        >>> Query((), np.ones(()), None, "sum", "c0", top=2).grain(1)
+        2048
+        """
+        return (2 * GRAIN * code + self.top) // (2 * self.top)
+
+    @property
+    def crisp(self) -> bool:
+        """Whether it selects whole bins: every weight is 0 or 1."""
+        return self.target is None and bool(np.all((self.weights == 0) | (self.weights == 1)))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked: a count, or a sum or an average of a column, made of one or two queries."""
+
+    kind: str
+    count: Query
+    total: Query | None
+    term: Term | None
+
+
+def selected(question: Question, axes: Sequence[Axis]) -> Asked:
+    """Return the queries that a question is made of, or refuse it by its text."""
+    if question.keys:
+        raise QuestionRefused(
+            "an oracle answers one number at a time. Ask for each group with where, or ask the vault for all: "
+            "vault.ask(…)."
+        )
+    if len(question.aggregates) != 1:
+        raise QuestionRefused("an oracle answers one number at a time. Ask for each on its own.")
+    aggregate = question.aggregates[0]
+    if aggregate.kind not in ("count", "count_of", "sum", "avg"):
+        raise QuestionRefused(
+            f"an oracle adds up rows: count(*), count(column), sum(column) and avg(column), not {aggregate.name}. "
+            "Ask the vault: vault.ask(…)."
+        )
+    where, term = question.where, aggregate.term
+    if term is None:
+        return Asked("count", _query(where, None, axes, question.text), None, None)
+    axis = _axis_of(term, axes)
+    valued = _and(where, _present(term)) if term.nullable else where
+    count = _query(valued, None, axes, f"count: {question.text}")
+    if aggregate.kind == "count_of":
+        return Asked("count", count, None, None)
+    if term.kind != "number":
+        raise QuestionRefused(f"an oracle adds up numbers, and {axis.name} holds none. Count its rows instead.")
+    return Asked(aggregate.kind, count, _query(valued, axis, axes, f"sum: {question.text}"), term)
+
+
+def _axis_of(term: Term, axes: Sequence[Axis]) -> Axis:
+    from sqlglot import exp
+
+    for axis in axes:
+        if isinstance(term.code, exp.Column) and term.code.name == axis.sealed:
+            return axis
+    listed = ", ".join(axis.name for axis in axes)
+    raise QuestionRefused(f"an oracle adds up one of its own columns: {listed}. Ask the vault for anything else.")
+
+
+def _present(term: Term) -> Expression:
+    from discreet.query import ir as trees
+
+    return trees.opposite(trees.is_null(term.code))
+
+
+def _and(where: Expression | None, more: Expression) -> Expression:
+    from discreet.query import ir as trees
+
+    return more if where is None else trees.both(where, more)
+
+
+def _query(where: Expression | None, target: Axis | None, axes: Sequence[Axis], text: str) -> Query:
+    from discreet.query import ir as trees
+
+    places = {axis.sealed: i for i, axis in enumerate(axes)}
+    conditions = [] if where is None else trees.conjuncts(where)
+    for name in sorted({name for tree in conditions for name in trees.columns_of(tree)}):
+        if name not in places:
+            raise QuestionRefused(
+                "the question reads a column that this oracle is not about. "
+                f"It knows {', '.join(axis.name for axis in axes)}."
+            )
+    groups = _grouped([(tree, {places[name] for name in trees.columns_of(tree)}) for tree in conditions])
+    factors = [_weights(trees_, sorted(columns), axes) for trees_, columns in groups]
+    top = 0
+    if target is not None:
+        top = max(1, target.levels - 1)
+        starts = np.array([*target.starts, target.levels], np.float64)
+        middles = (starts[:-1] + starts[1:] - 1) / (2 * top)
+        factors.append(([places[target.sealed]], np.append(middles, np.zeros(int(target.nullable)))))
+    columns, weights = _product(factors, axes)
+    if target is None:
+        return Query(columns, weights, where, text)
+    slack = Fraction(0) if GRAIN % top == 0 else Fraction(1, 2 * GRAIN)
+    return Query(columns, weights, where, text, target.sealed, top, slack)
+
+
+Factor = tuple[list[int], NDArray[np.float64]]
+
+
+def _grouped(conditions: Sequence[tuple[Expression, set[int]]]) -> list[tuple[list[Expression], set[int]]]:
+    """Put conditions that share a column together."""
+    groups: list[tuple[list[Expression], set[int]]] = []
+    for tree, columns in conditions:
+        apart = [group for group in groups if not group[1] & columns]
+        joined = [group for group in groups if group[1] & columns]
+        trees = [tree, *(one for group in joined for one in group[0])]
+        groups = [*apart, (trees, columns.union(*(group[1] for group in joined)))]
+    return groups
+
+
+def _weights(conditions: Sequence[Expression], columns: list[int], axes: Sequence[Axis]) -> Factor:
+    """Evaluate conditions on all levels of the columns that they read, and average over bins."""
+    levels = prod(axes[i].places for i in columns)
+    if levels > MOST_LEVELS and len(columns) == 1:
+        raise QuestionRefused(
+            f"{axes[columns[0]].name} has {levels:,} levels, and an oracle compares columns of at most "
+            f"{MOST_LEVELS:,}. Seal it with a coarser step, or ask the vault: vault.ask(…)."
+        )
+    if levels > MOST_LEVELS:
+        sizes = " × ".join(f"{axes[i].places:,} {axes[i].name}" for i in columns)
+        raise QuestionRefused(
+            f"one condition compares columns of {sizes} levels, and {MOST_LEVELS:,} combinations are the most. "
+            "Compare each column with constants, or seal coarser columns."
+        )
+    codes = {}
+    for place, i in enumerate(columns):
+        shape = [1] * len(columns)
+        shape[place] = -1
+        code = np.arange(axes[i].places).reshape(shape)
+        codes[axes[i].sealed] = Value(np.minimum(code, axes[i].levels - 1), code >= axes[i].levels)
+    truth: NDArray[Any] = np.ones([axes[i].places for i in columns], bool)
+    for tree in conditions:
+        found = evaluate(tree, codes)
+        truth = truth & (found.value.astype(bool) & ~found.null)
+    for place, i in enumerate(columns):
+        truth = axes[i].averaged(truth, place)
+    return columns, truth
+
+
+def _product(factors: Sequence[Factor], axes: Sequence[Axis]) -> tuple[tuple[int, ...], NDArray[np.float64]]:
+    columns = tuple(sorted({i for touched, _ in factors for i in touched}))
+    sizes = [axes[i].size for i in columns]
+    if prod(sizes) > MOST_CELLS:
+        named = " × ".join(f"{axes[i].size:,} {axes[i].name}" for i in columns)
+        raise QuestionRefused(
+            f"the question touches {prod(sizes):,} cells ({named}), and {MOST_CELLS:,} are the most. "
+            "Use fewer columns, or make the oracle with fewer bins: bins={…}."
+        )
+    weights = np.ones(sizes)
+    for touched, factor in factors:
+        shape = [axes[i].size if i in touched else 1 for i in columns]
+        weights = weights * factor.reshape(shape)  # both ascending
+    return columns, weights
+
+
+# -- evaluating a tree ------------------------------------------------------------------------------------------
+
+
+class Value(NamedTuple):
+    """What a tree is on every combination of codes, and where it is NULL."""
+
+    value: NDArray[Any]
+    null: NDArray[Any]
+
+
+def evaluate(tree: Expression, codes: Mapping[str, Value]) -> Value:
+    """Return the value of a tree over sealed columns.
+
+    >>> from discreet.query import ir as trees
+    >>> age = Value(np.array([0, 1, 2]), np.array([False, False, True]))
+    >>> found = evaluate(trees.compared(">=", trees.sealed("c0"), trees.number(1)), {"c0": age})
+    >>> found.value.tolist(), found.null.tolist()
+    ([False, True, True], [False, False, True])
+    """
+    from sqlglot import exp
+
+    if isinstance(tree, exp.Paren):
+        return evaluate(tree.this, codes)
+    if isinstance(tree, exp.Column):
+        return codes[tree.name]
+    if isinstance(tree, exp.Null):
+        return Value(np.zeros((), np.int64), np.ones((), bool))
+    if isinstance(tree, exp.Literal):
+        return Value(np.array(int(tree.this)), np.zeros((), bool))
+    if isinstance(tree, exp.Is):
+        return Value(evaluate(tree.this, codes).null, np.zeros((), bool))
+    if isinstance(tree, exp.Not):
+        inner = evaluate(tree.this, codes)
+        return Value(~inner.value.astype(bool), inner.null)
+    if isinstance(tree, exp.In):
+        inner = evaluate(tree.this, codes)
+        listed = np.array([int(item.this) for item in tree.expressions], np.int64)
+        return Value(np.isin(inner.value, listed), inner.null)
+    if isinstance(tree, exp.Case):
+        return _case(tree, codes)
+    left, right = evaluate(tree.this, codes), evaluate(tree.expression, codes)
+    if isinstance(tree, exp.And | exp.Or):
+        return _joined(isinstance(tree, exp.And), left, right)
+    return Value(_operation(type(tree), left.value, right.value), left.null | right.null)
+
+
+def _joined(conjunction: bool, left: Value, right: Value) -> Value:
+    """AND is false if one side is, OR is true if one side is; else NULL if one side is."""
+    deciding = not conjunction
+    first, second = (part.value.astype(bool) == deciding for part in (left, right))
+    decided = (first & ~left.null) | (second & ~right.null)
+    return Value(np.where(decided, deciding, conjunction), ~decided & (left.null | right.null))
+
+
+def _case(tree: Any, codes: Mapping[str, Value]) -> Value:
+    default = tree.args.get("default")
+    nothing = Value(np.zeros((), np.int64), np.ones((), bool))
+    found = nothing if default is None else evaluate(default, codes)
+    for branch in reversed(tree.args["ifs"]):
+        condition, value = evaluate(branch.this, codes), evaluate(branch.args["true"], codes)
+        met = condition.value.astype(bool) & ~condition.null
+        found = Value(np.where(met, value.value, found.value), np.where(met, value.null, found.null))
+    return found
+
+
+def _operation(node: type, left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+    from sqlglot import exp
+
+    arithmetic: dict[type, Callable[[Any, Any], Any]] = {
+        exp.Add: operator.add,
+        exp.Sub: operator.sub,
+        exp.Mul: operator.mul,
+        exp.IntDiv: operator.floordiv,
+    }
+    if node in arithmetic:
+        reach = [float(np.abs(side.astype(np.float64)).max(initial=0)) for side in (left, right)]
+        if max(reach[0] * reach[1], sum(reach)) >= 2.0**62:
+            raise QuestionRefused("the question leads to an integer beyond 2^62. Multiply fewer columns.")
+        return np.asarray(arithmetic[node](left, right))
+    comparisons: dict[type, Callable[[Any, Any], Any]] = {
+        exp.EQ: operator.eq,
+        exp.NEQ: operator.ne,
+        exp.LT: operator.lt,
+        exp.LTE: operator.le,
+        exp.GT: operator.gt,
+        exp.GTE: operator.ge,
+    }
+    if node not in comparisons:
+        raise QuestionRefused("an oracle does not understand this condition. Ask the vault: vault.ask(…).")
+    return np.asarray(comparisons[node](left, right))

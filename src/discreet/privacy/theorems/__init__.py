@@ -1,0 +1,4 @@
+"""State the theorems: composition, conversions, subsampling, group privacy, odds.
+
+Modules: composition, conversions, group, odds, subsampling.
+"""

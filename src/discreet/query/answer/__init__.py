@@ -1,0 +1,4 @@
+"""Answer a Plan: exact sums, noise, estimates, post-processing, label.
+
+Modules: estimates, execute, interval_arithmetic, label, postprocess, presenting.
+"""

@@ -1,0 +1,153 @@
+"""From noisy integers to numbers with intervals.
+
+Each interval holds the weighted truth, what the sealed rows would give without noise, with the stated confidence,
+for each number by itself. Let the noises of one number stay within their radii, which they do but for the doubt
+(discreet.query.plan.error_bounds). Then N, A and Q lie in their intervals, and interval arithmetic carries that
+over:
+
+* counts, sums: linear, ± the radius. They are not clamped: a count below zero is what keeps sums of groups
+  unbiased.
+* avg: A/N. It lies within the declared bounds. Where N may be 0 the interval is all that A leaves possible, and
+  the value its middle.
+* variance: E[f²] − (E[f])², within 0 and the square of half the range. stddev: its root, which is increasing.
+* rounding: coarsening moved each value by e at most, hence an average by e and a standard deviation by e: the norm
+  of x − E[x] differs from that of its rounding by at most the norm of the difference. Sums are of rounded values,
+  and the plan says so.
+
+If the noises are within their radii, none of the intervals is empty; should one be, everything possible is given.
+All is vectorised over groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.mechanisms.exact import Integers, with_mark
+from discreet.query.answer.interval_arithmetic import Floats, Interval
+from discreet.query.plan.error_bounds import Noise, radii, radius, reach
+from discreet.query.plan.estimators import Linear, Mean, Spread
+from discreet.query.plan.linear_queries import Measure
+from discreet.query.plan.quantiles import Ranking
+from discreet.query.question import Aggregate
+
+Noisy = Mapping[Measure, Integers]
+Noises = Mapping[Measure, Noise]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One number per group: the value, and an interval that holds the truth with the plan's confidence."""
+
+    aggregate: Aggregate = field(repr=False)
+    value: Floats
+    low: Floats
+    high: Floats
+
+    @property
+    def name(self) -> str:
+        """What the question calls it."""
+        return self.aggregate.name
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """The answer to a question: the keys of every group, and the numbers, each array in the order of the keys."""
+
+    keys: list[tuple[Any, ...]]
+    columns: tuple[Estimate, ...]
+    confidence: Fraction
+
+    def __getitem__(self, name: str) -> Estimate:
+        return next(column for column in self.columns if column.name == name)
+
+
+def linear(formula: Linear, noisy: Noisy, noises: Noises, doubt: Fraction) -> Estimate:
+    """Return a count or a sum, ± its half-width."""
+    if len(formula.parts) == 1:
+        ((coefficient, measure),) = formula.parts
+        interval = Interval.around(noisy[measure], reach(noises[measure], doubt)) * coefficient
+        value: Floats = noisy[measure].astype(np.float64) * float(coefficient)
+        return Estimate(formula.aggregate, value, interval.low, interval.high)
+    middle = [Interval.around(noisy[measure], 0) * coefficient for coefficient, measure in formula.parts]
+    whole = sum(middle[1:], middle[0])
+    wide = whole.widened(Fraction(radius([(c, noises[measure]) for c, measure in formula.parts], doubt)))
+    return Estimate(formula.aggregate, whole.middle, wide.low, wide.high)
+
+
+def mean(formula: Mean, noisy: Noisy, noises: Noises, doubt: Fraction) -> Estimate:
+    """Return an average with everything that its two noises leave possible."""
+    possible = Interval.between(formula.least, formula.most, noisy[formula.count].astype(np.float64))
+    away = formula.deviation
+    if away is None:
+        return Estimate(formula.aggregate, possible.middle, possible.low, possible.high)
+    count, numerator = _known((formula.count, away), noisy, noises, doubt)
+    ratio = numerator.over(count, Interval.around(np.zeros_like(noisy[away]), away.bound))
+    interval = (ratio * away.unit).plus(formula.centre).widened(away.slack).within(possible)
+    ends = interval.or_else(possible)
+    guess = _over(noisy[away], noisy[formula.count]) * float(away.unit) + float(formula.centre)
+    value = np.where(count.low > 0, ends.clip(guess), ends.middle)
+    return Estimate(formula.aggregate, value, ends.low, ends.high)
+
+
+def spread(formula: Spread, noisy: Noisy, noises: Noises, doubt: Fraction) -> Estimate:
+    """Return a variance or a standard deviation with everything that its three noises leave possible."""
+    inner, root = formula.mean, formula.aggregate.kind == "stddev"
+    zero = np.zeros_like(noisy[inner.count])
+    if inner.deviation is None or formula.square is None:
+        nothing = zero.astype(np.float64)
+        return Estimate(formula.aggregate, nothing, nothing, nothing)
+    away, square = inner.deviation, formula.square
+    count, *known = _known(formula.measures, noisy, noises, doubt)
+    first = known[0].over(count, Interval.around(zero, away.bound))
+    second = Interval.around(zero, 0)
+    guess = -(_over(noisy[away], noisy[inner.count]) ** 2) + float(square.middle)
+    if square.measure is not None:
+        second = known[1].over(count, Interval.around(zero, square.measure.bound)) * square.measure.unit
+        guess = guess + _over(noisy[square.measure], noisy[inner.count]) * float(square.measure.unit)
+    largest = Interval.between(Fraction(0), (inner.most - inner.least) ** 2 / 4, guess)
+    variance = (second.plus(square.middle).widened(square.slack) - first.squared()) * away.unit**2
+    ends = _rounded(variance, away.slack).within(largest).or_else(largest)
+    value = np.where(count.low > 0, ends.clip(guess * float(away.unit**2)), ends.middle)
+    if root:
+        widest = Interval.between(Fraction(0), (inner.most - inner.least) / 2, guess)
+        ends = ends.root().within(widest)
+        value = ends.clip(np.sqrt(np.maximum(value, 0.0)))
+    return Estimate(formula.aggregate, value, ends.low, ends.high)
+
+
+def ranked(aggregate: Aggregate, ranking: Ranking, chosen: Sequence[Integers]) -> Estimate:
+    """Return a quantile from the cells that were chosen for it and for the ends of its interval."""
+    value, low, high = chosen
+    first, last = ranking.codes(value, last=False), ranking.codes(value, last=True)
+    codes = first + (last - first) // 2, ranking.codes(low, last=False), ranking.codes(high, last=True)
+    numbers = [_values(ranking, code) for code in codes]
+    ends = numbers[1:] if ranking.term.scale > 0 else numbers[:0:-1]
+    return Estimate(aggregate, numbers[0], *ends)
+
+
+def _known(measures: Sequence[Measure], noisy: Noisy, noises: Noises, doubt: Fraction) -> list[Interval]:
+    """Where the exact sums lie, all at once but for the doubt."""
+    limits = radii([noises[measure] for measure in measures], doubt)
+    return [Interval.around(noisy[measure], limit) for measure, limit in zip(measures, limits, strict=True)]
+
+
+def _over(numerator: Integers, count: Integers) -> Floats:
+    """The ratio where the count is above 0; anything elsewhere."""
+    return numerator / np.where(count > 0, count, 1)
+
+
+def _rounded(variance: Interval, slack: Fraction) -> Interval:
+    """The variance of values that were within `slack` of those whose variance this is."""
+    return variance.root().widened(slack).above(0.0).squared() if slack else variance
+
+
+def _values(ranking: Ranking, codes: NDArray[np.int64]) -> Floats:
+    term = ranking.term
+    found = np.array([float(term.offset + term.scale * int(code)) for code in codes], np.float64)
+    return with_mark(found, of=codes)

@@ -1,0 +1,75 @@
+"""The label of an answer, filled from its plan: nothing here looks at data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from discreet.ledger.costs import described
+from discreet.mechanisms import Laplace
+from discreet.query.plan.plan import Plan
+from discreet.query.question import Question
+from discreet.release.label import Label, Noise
+from discreet.release.receipt import Bill
+from discreet.schema import Column
+from discreet.schema.metadata import UNIT, Description
+
+
+def label(plan: Plan, description: Description, bill: Bill) -> Label:
+    """Return the label of what a plan releases."""
+    question = plan.question
+    return Label(
+        table=description.name,
+        person=description.person,
+        rows_per_person=description.rows_per_person,
+        columns=_used(question, description),
+        noise=tuple(_noise(plan)),
+        cost=bill,
+        groups=None if not question.keys else question.groups or 0,
+        version=description.version,
+        sealed_at=description.sealed_at,
+        engine=description.engine,
+        notes=tuple(aggregate.note for aggregate in question.aggregates if aggregate.note),
+    )
+
+
+def _used(question: Question, description: Description) -> dict[str, Column]:
+    """The columns that take part, by the names that the sealed rows give them."""
+    from sqlglot import exp
+
+    trees = [key.code for key in question.keys]
+    trees += [aggregate.term.code for aggregate in question.aggregates if aggregate.term]
+    trees += [question.where] if question.where is not None else []
+    named = {column.name for tree in trees for column in tree.find_all(exp.Column)}
+    return {name: column for name, column in description.columns.items() if description.sealed_name(name) in named}
+
+
+def _noise(plan: Plan) -> Iterator[Noise]:
+    rows = plan.setting.rows_per_person
+    if plan.selection:
+        mechanism = plan.selection.mechanism
+        yield Noise(
+            on="which texts occur, by the persons who share them",
+            law="discrete Gaussian noise and a threshold",
+            spread=math.sqrt(mechanism.variance) / UNIT,
+            moves=1,
+            loss="; ".join(described(list(plan.selection.losses))),
+        )
+    for measure, noise in plan.noises.items():
+        unit = abs(float(measure.unit)) / UNIT
+        laplace = isinstance(noise, Laplace)
+        wide = float(noise.scale) if isinstance(noise, Laplace) else math.sqrt(noise.variance)
+        moves = measure.sensitivity(rows, plan.setting.groups).l1 or 0
+        yield Noise(
+            on=measure.words,
+            law="discrete Laplace noise" if laplace else "discrete Gaussian noise",
+            spread=wide * unit,
+            moves=moves * unit,
+            loss="; ".join(described(noise.loss)),
+        )
+    for ranking in plan.rankings:
+        yield Noise(
+            on=f"the {float(ranking.probability):g} quantile, and both ends of its interval",
+            law=f"{type(ranking.value).__name__} among {ranking.cells:,} candidates",
+            loss="; ".join(described(list(ranking.losses))),
+        )

@@ -1,0 +1,188 @@
+"""The columns that an oracle is about, each as a short list of bins.
+
+A column of few levels keeps them all. One of many is cut into bins of equal width, or where its owner says. Bins
+shape the hypothesis and what is measured of it, never the data: a question that cuts through a bin is compared
+with the rows as they are, and the hypothesis takes the bin for level. Missing is a bin of its own, the last.
+Everything here follows from the description.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.schema.metadata import Description
+
+if TYPE_CHECKING:
+    from discreet.query.question import Key
+
+FEW = 128
+"""Levels that a number keeps, each in a bin of its own."""
+
+BINS = 64
+"""Bins of a number with more levels than that, unless said otherwise."""
+
+PARTS = 8
+"""Coarse parts in which numbers with more bins are measured as well, for the sake of wide ranges."""
+
+MOST_BINS, MOST_COLUMNS = 10_000, 64
+
+Bins: TypeAlias = int | Sequence[Any]
+"""How many bins of equal width, or the values at which bins begin."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One column: its name, what the sealed rows call it, its levels, and the code at which each bin starts."""
+
+    name: str
+    sealed: str
+    levels: int
+    nullable: bool
+    starts: tuple[int, ...]
+    ordered: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many bins there are, the missing one included.
+
+        >>> Axis("age", "c0", 111, True, tuple(range(0, 111, 10))).size
+        13
+        """
+        return len(self.starts) + self.nullable
+
+    @property
+    def places(self) -> int:
+        """How many levels there are, the missing one included."""
+        return self.levels + self.nullable
+
+    @cached_property
+    def widths(self) -> NDArray[np.float64]:
+        """How many levels every bin holds."""
+        ends = [*self.starts[1:], self.levels]
+        inside = [end - start for start, end in zip(self.starts, ends, strict=True)]
+        return np.array([*inside, *([1] if self.nullable else [])], np.float64)
+
+    @property
+    def parts(self) -> tuple[int, ...] | None:
+        """The bins at which coarse parts begin, where there are more bins of a number than that; else None.
+
+        >>> Axis("age", "c0", 111, True, tuple(range(0, 111, 10)), ordered=True).parts
+        (0, 1, 3, 4, 6, 7, 9, 10, 12)
+        """
+        count = len(self.starts)
+        if not self.ordered or count <= PARTS:
+            return None
+        return (*_even(count, PARTS), *([count] if self.nullable else []))
+
+    def coarse(self) -> Axis:
+        """Return the same column with its parts for bins."""
+        if self.parts is None:
+            return self
+        return replace(self, starts=tuple(self.starts[i] for i in self.parts if i < len(self.starts)))
+
+    def averaged(self, values: NDArray[Any], axis: int) -> NDArray[np.float64]:
+        """Return values by level as means by bin, along one axis of an array.
+
+        >>> Axis("age", "c0", 4, False, (0, 2)).averaged(np.array([1, 0, 1, 1]), 0).tolist()
+        [0.5, 1.0]
+        """
+        cuts = [*self.starts, *([self.levels] if self.nullable else [])]
+        sums = np.add.reduceat(values.astype(np.float64), cuts, axis=axis)
+        shape = [1] * values.ndim
+        shape[axis] = -1
+        means: NDArray[np.float64] = sums / self.widths.reshape(shape)
+        return means
+
+    def key(self) -> Key:
+        """Return the bins as declared groups, for an engine to group by."""
+        from discreet.query import ir
+        from discreet.query.question import Key
+
+        code = ir.sealed(self.sealed)
+        if len(self.starts) < self.levels:
+            code = ir.stepped(code, self.starts, range(len(self.starts)))
+        return Key(self.name, code, tuple(range(len(self.starts))), self.nullable)
+
+
+def axes_of(
+    description: Description, columns: Sequence[str], bins: Mapping[str, Bins] | None = None
+) -> tuple[Axis, ...]:
+    """Return the axes of an oracle over these columns.
+
+    >>> from discreet.schema import Integer, Real
+    >>> people = Description("people", {"age": Integer(0, 110), "pay": Real(0, 9000, 1)}, person="id")
+    >>> [axis.size for axis in axes_of(people, ["age", "pay"])]
+    [112, 65]
+    """
+    if isinstance(columns, str) or not columns:
+        raise ParameterError(f'an oracle is about a list of columns, such as ["age", "city"], not {columns!r}.')
+    if len(columns) > MOST_COLUMNS:
+        raise ParameterError(
+            f"an oracle is about {MOST_COLUMNS} columns at most, not {len(columns)}. Make one for those that "
+            "belong together, or a synthetic table: vault.synthesize(…)."
+        )
+    known = {name.casefold(): name for name in description.columns}
+    names = [known.get(str(name).casefold(), "") for name in columns]
+    for written, name in zip(columns, names, strict=True):
+        if not name:
+            raise ParameterError(f"there is no column {written!r}. There are {', '.join(description.columns)}.")
+        if names.count(name) > 1:
+            raise ParameterError(f"{name} is named twice. Once is enough.")
+    wanted = {known.get(name.casefold(), name): cut for name, cut in (bins or {}).items()}
+    if strange := set(wanted) - set(names):
+        raise ParameterError(f"bins are for columns of the oracle, and {sorted(strange)[0]!r} is none of them.")
+    return tuple(_axis(description, name, wanted.get(name)) for name in names)
+
+
+def cells(axes: Sequence[Axis]) -> int:
+    """Return how many combinations of bins there are.
+
+    >>> cells([Axis("a", "c0", 2, False, (0, 1)), Axis("b", "c1", 3, True, (0, 1, 2))])
+    8
+    """
+    return prod(axis.size for axis in axes)
+
+
+def _axis(description: Description, name: str, cut: Bins | None) -> Axis:
+    column = description.columns[name]
+    if column.levels is None:
+        raise ParameterError(
+            f"{name} is a text, whose values are not public. Leave it out, or seal it as a Category."
+        )
+    nullable = getattr(column, "missing", None) is None
+    starts = _starts(name, column, column.levels, cut)
+    if len(starts) > MOST_BINS:
+        raise ParameterError(
+            f"{name} has {len(starts):,} bins, and {MOST_BINS:,} are the most. Write bins={{{name!r}: 64}}."
+        )
+    ordered = column.kind not in ("category", "boolean")
+    return Axis(name, description.sealed_name(name), column.levels, nullable, starts, ordered)
+
+
+def _starts(name: str, column: Any, levels: int, cut: Bins | None) -> tuple[int, ...]:
+    if cut is None:
+        few = levels <= FEW or column.kind in ("category", "boolean")
+        return tuple(range(levels)) if few else _even(levels, BINS)
+    if isinstance(cut, int):
+        if not 1 <= cut <= levels:
+            raise ParameterError(f"{name} has {levels:,} levels: it takes from 1 to {levels:,} bins, not {cut}.")
+        return _even(levels, cut)
+    codes = {0}
+    for edge in cut:
+        code = column.code(edge)
+        if code is None:
+            raise ParameterError(f"{edge!r} is no value of {name}, at which a bin could begin.")
+        codes.add(min(max(-int(-code // 1), 0), levels - 1))
+    return tuple(sorted(codes))
+
+
+def _even(levels: int, count: int) -> tuple[int, ...]:
+    return tuple(i * levels // count for i in range(count))

@@ -1,0 +1,234 @@
+"""Calendar terms: the month, quarter or year that a day lies in, and the parts of dates and times.
+
+Months are irregular, yet integer division knows them. Let D count days from 1 March of the year 0, so that a leap
+day is the last of its year.
+
+    c = ⌊(4D + 3)/146097⌋                  centuries
+    J = D + ⌊(3c + 3)/4⌋                   days if every fourth year were a leap year
+    y = ⌊(4J + 3)/1461⌋                    years, from March to March
+    M = ⌊(5J + 2 + 6y + 5⌊(3y + 3)/4⌋)/153⌋  months: 31, 30, 31, 30, 31, 31, 30 … days are 153/5 on average
+
+The last is the well-known ⌊(5d + 2)/153⌋ for the day d = J − 365y − ⌊y/4⌋ of the year, with 12y months added under
+the division so that no difference is divided. Each step rises with D, so the bounds of a term are the calendar's
+at both ends. After 400 years, 146097 days, everything repeats: tested on every day of such a period against
+numpy's calendar, and against DuckDB's, in tests/query/bounds/test_arithmetic.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.expressions import Expression
+
+from discreet.errors import QuestionRefused
+from discreet.query import ir
+from discreet.query.bounds import arithmetic
+from discreet.query.question import Term
+
+EPOCH = datetime(1970, 1, 1)
+DAY = 86_400_000_000
+"""Microseconds."""
+
+_FIRST = EPOCH.toordinal()
+_MARCH = 719468  # days from 0000-03-01 to 1970-01-01
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_SPANS = {"hour": 3600 * 10**6, "minute": 60 * 10**6, "second": 10**6}
+_CYCLES = {"hour": ("hour", 24), "minute": ("minute", 60), "second": ("second", 60)}
+
+TRUNCATIONS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
+PARTS = ("year", "quarter", "month", "day", "dow", "isodow", "doy", "hour", "minute", "second")
+
+
+def moment(term: Term, code: int) -> date | datetime:
+    """Return the date or the time that a code of a term stands for.
+
+    >>> moment(Term(trees.sealed("c0"), 0, 9, offset=Fraction(19000), kind="date"), 5)
+    datetime.date(2022, 1, 13)
+    """
+    return moments(term, [code])[0]
+
+
+def moments(term: Term, codes: Sequence[int]) -> tuple[date | datetime, ...]:
+    """Return the dates or the times that codes of a term stand for: whole days, or microseconds, all of them."""
+    first, step = int(term.offset), int(term.scale)
+    try:
+        if term.kind == "date":
+            return tuple(date.fromordinal(_FIRST + first + step * code) for code in codes)
+        return tuple(EPOCH + timedelta(microseconds=first + step * code) for code in codes)
+    except (OverflowError, ValueError):
+        raise _beyond() from None
+
+
+def days(term: Term) -> Term:
+    """Return the day of a date or a time, as a date."""
+    if term.kind == "date":
+        return term
+    return replace(arithmetic.floor(arithmetic.scaled(arithmetic.plain(term), Fraction(1, DAY))), kind="date")
+
+
+def truncated(unit: str, term: Term) -> Term:
+    """Return the start of the month, quarter, year, week, day, hour … that a date or time lies in.
+
+    Months and longer are a category of dates, in order; what is regular stays a date or a time.
+    """
+    if unit not in TRUNCATIONS:
+        raise QuestionRefused(f"date_trunc has no unit {unit!r}. It has {', '.join(TRUNCATIONS)}.")
+    if unit in _MONTHS:
+        return _months(days(term), _MONTHS[unit])
+    if unit in _SPANS:
+        return term if term.kind == "date" else _regular(term, _SPANS[unit])
+    if unit == "day":
+        return term if term.kind == "date" else _regular(term, DAY)
+    return _regular(days(term), 7, since=-3)  # the Monday before 1970-01-01
+
+
+def extracted(part: str, term: Term) -> Term:
+    """Return the year, month, day of week … of a date or time as a number. Sunday is dow 0 and isodow 7."""
+    if part not in PARTS:
+        raise QuestionRefused(f"extract has no part {part!r}. It has {', '.join(PARTS)}.")
+    if part in _CYCLES:
+        unit, cycle = _CYCLES[part]
+        if term.kind == "date":
+            raise QuestionRefused(f"a date has no {part}. Ask for the year, month or day, or seal a Datetime.")
+        counted = arithmetic.floor(arithmetic.scaled(arithmetic.plain(term), Fraction(1, _SPANS[unit])))
+        return _cycle(counted, cycle, 0)
+    day = days(term)
+    if part in ("dow", "isodow"):  # 1970-01-01 was a Thursday
+        return _cycle(arithmetic.plain(day, offset=day.offset + 4 - (part == "isodow")), 7, int(part == "isodow"))
+    tree, low, high = _PARTS[part](day)
+    return arithmetic.term(tree, low, high, Fraction(1), Fraction(0), nullable=term.nullable)
+
+
+def _regular(term: Term, span: int, since: int = 0) -> Term:
+    """Round down to multiples of a span, on the term's own axis."""
+    shifted = arithmetic.plain(term, offset=term.offset - since)
+    whole = arithmetic.scaled(arithmetic.floor(arithmetic.scaled(shifted, Fraction(1, span))), Fraction(span))
+    return replace(whole, offset=whole.offset + since, kind=term.kind)
+
+
+def _cycle(counted: Term, length: int, first: int) -> Term:
+    """The place of a whole number in a cycle: what is left after whole cycles, counted from before it."""
+    shift = -(counted.least // length) * length
+    place = arithmetic.remainder(
+        arithmetic.plain(counted, offset=counted.offset + shift), arithmetic.constant(Fraction(length))
+    )
+    return arithmetic.plain(place, offset=place.offset + first)
+
+
+def _months(day: Term, length: int) -> Term:
+    """Periods of so many months as a category of their first days."""
+    first, last = (_period(moment(day, code), length) for code in (day.low, day.high))
+    labels = tuple(date(n * length // 12, n * length % 12 + 1, 1) for n in range(first, last + 1))
+    code = ir.divided(ir.plus(_month(day), 2), length)
+    return Term(ir.plus(code, -first), 0, last - first, kind="category", labels=labels, nullable=day.nullable)
+
+
+def _period(when: date | datetime, length: int) -> int:
+    return (12 * when.year + when.month - 1) // length
+
+
+def _julian(day: Term) -> tuple[Expression, Expression]:
+    """The trees J and y."""
+    if ir.has_difference(day.code):
+        raise QuestionRefused(
+            "months and years are taken of date columns, not of dates computed from two columns."
+        )
+    counted, shift = ir.times(day.code, int(day.scale)), int(day.offset) + _MARCH
+    ends = [int(day.scale) * code + shift for code in (day.low, day.high)]
+    if ends[0] < 0:
+        raise _beyond()
+    first, last = ((3 * ((4 * end + 3) // 146097) + 3) // 4 for end in ends)
+    if first == last:  # as from March 1900 to February 2100
+        julian = ir.plus(counted, shift + first)
+    else:
+        tree = ir.plus(counted, shift)
+        century = ir.divided(ir.plus(ir.times(tree, 4), 3), 146097)
+        julian = _sum(tree, ir.divided(ir.plus(ir.times(century, 3), 3), 4))
+    return julian, ir.divided(ir.plus(ir.times(julian, 4), 3), 1461)
+
+
+def _month(day: Term) -> Expression:
+    """The tree M."""
+    julian, year = _julian(day)
+    correction = ir.times(ir.divided(ir.plus(ir.times(year, 3), 3), 4), 5)
+    counted = _sum(_sum(ir.plus(ir.times(julian, 5), 2), ir.times(year, 6)), correction)
+    return ir.divided(counted, 153)
+
+
+def _year(day: Term) -> tuple[Expression, int, int]:
+    first, last = (moment(day, code).year for code in (day.low, day.high))
+    return ir.divided(ir.plus(_month(day), 2), 12), first, last
+
+
+def _month_of_year(day: Term) -> tuple[Expression, int, int]:
+    month = ir.plus(_month(day), 2)
+    return ir.plus(_less(month, ir.times(ir.divided(month, 12), 12)), 1), 1, 12
+
+
+def _quarter(day: Term) -> tuple[Expression, int, int]:
+    month = ir.plus(_month(day), 2)
+    quarters = _less(ir.divided(month, 3), ir.times(ir.divided(month, 12), 4))
+    return ir.plus(quarters, 1), 1, 4
+
+
+def _day_of_month(day: Term) -> tuple[Expression, int, int]:
+    """1 + J + 3y − ⌊y/4⌋ − ⌊(153M + 2 + 4y)/5⌋: the days before month M, with 368y added under the division."""
+    julian, year = _julian(day)
+    before = _sum(ir.plus(ir.times(_month(day), 153), 2), ir.times(year, 4))
+    left = _less(_sum(julian, ir.times(year, 3)), ir.divided(year, 4))
+    return ir.plus(_less(left, ir.divided(before, 5)), 1), 1, 31
+
+
+def _day_of_year(day: Term) -> tuple[Expression, int, int]:
+    """Days since 1 January of the year 0, less those of whole years: 365 each, and one for every leap year."""
+    year, _, _ = _year(day)
+    leaps = _sum(ir.divided(ir.plus(year, 3), 4), ir.divided(ir.plus(year, 399), 400))
+    whole = _less(_sum(ir.times(year, 365), leaps), ir.divided(ir.plus(year, 99), 100))
+    since = ir.plus(ir.times(day.code, int(day.scale)), int(day.offset) + _MARCH + 61)
+    return _less(since, whole), 1, 366
+
+
+_PARTS: dict[str, Callable[[Term], tuple[Expression, int, int]]] = {
+    "year": _year,
+    "quarter": _quarter,
+    "month": _month_of_year,
+    "day": _day_of_month,
+    "doy": _day_of_year,
+}
+
+
+def _beyond() -> QuestionRefused:
+    return QuestionRefused(
+        "the question leads to days before 0001-01-01 or after 9999-12-31, which have no names here. Add or "
+        "subtract fewer days, or keep to comparisons: day + 30 > date '2024-01-31'."
+    )
+
+
+def _sum(left: Expression, right: Expression) -> Expression:
+    return ir.binary(exp.Add, left, right)
+
+
+def _less(left: Expression, right: Expression) -> Expression:
+    return ir.binary(exp.Sub, left, right)
+
+
+def microseconds(when: date) -> int:
+    """Return a date, at its beginning, or a time in microseconds since 1970-01-01 00:00.
+
+    >>> microseconds(date(1970, 1, 2)), microseconds(datetime(1970, 1, 1, microsecond=5))
+    (86400000000, 5)
+    """
+    exact = constant(when)
+    return int(exact) if isinstance(when, datetime) else int(exact) * DAY
+
+
+def constant(value: Any) -> Fraction:
+    """Return a date in days, or a time in microseconds, since 1970-01-01 00:00."""
+    if isinstance(value, datetime):
+        return Fraction((value - EPOCH) // timedelta(microseconds=1))
+    return Fraction((value - EPOCH.date()).days)

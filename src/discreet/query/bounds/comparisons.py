@@ -1,0 +1,320 @@
+"""Comparisons as conditions over codes, in three-valued logic.
+
+Claim. On every row the condition is true, false or NULL exactly as SQL's comparison of the declared values is.
+What a question compares with is put on the axis of codes beforehand, as an exact fraction: `age >= 64.5` is
+`c0 >= 65`. Past a column's bounds a comparison is always true, or always false, which is a public fact; on a
+missing value it is NULL all the same. Lists of categories are public too, so `<` and LIKE on them are looked up in
+the list, and a value that is not in it is an error and no guess.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from difflib import get_close_matches
+from fractions import Fraction
+from typing import Any
+from unicodedata import normalize
+
+from sqlglot.expressions import Expression
+
+from discreet.errors import QuestionRefused
+from discreet.query import ir
+from discreet.query.bounds import arithmetic, calendar, conditionals
+from discreet.query.question import Term
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A constant of the question: a fraction, a string, a truth value, a date, a datetime, or None for NULL."""
+
+    value: Fraction | str | bool | date | datetime | None
+
+
+Operand = Term | Constant
+
+_PYTHON: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_TURNED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_NOUNS = {"number": "a number", "category": "a category", "boolean": "true or false", "text": "a text"}
+
+
+def compare(name: str, left: Operand, right: Operand) -> Expression:
+    """Return the comparison =, <>, <, <=, > or >= of two operands.
+
+    >>> age = Term(trees.sealed("c0"), 0, 110)
+    >>> compare(">=", age, Constant(Fraction("64.5"))).sql()
+    'c0 >= 65'
+    >>> compare("<", age, Constant(Fraction(1000))).sql()
+    'c0 <= 110'
+    """
+    if isinstance(left, Constant):
+        if isinstance(right, Constant):
+            return ir.always(_of_constants(name, left.value, right.value))
+        return compare(_TURNED[name], right, left)
+    if isinstance(right, Constant):
+        return _with_constant(name, left, right.value)
+    return _of_terms(name, left, right)
+
+
+def among(term: Operand, listed: Sequence[Operand]) -> Expression:
+    """Return term IN (constants)."""
+    if isinstance(term, Constant) or not all(isinstance(item, Constant) for item in listed):
+        raise QuestionRefused("in takes a column and a list of constants. Write comparisons joined by or.")
+    values = [item.value for item in listed if isinstance(item, Constant)]
+    if term.kind == "text":
+        return ir.among(term.code, [ir.string(text) for text in sorted({_text(value) for value in values})])
+    if term.labels is not None:
+        return codes(term, {_place(term, value) for value in values})
+    places = ((axis(term, value) - term.offset) / term.scale for value in values)
+    return codes(term, {int(p) for p in places if p.denominator == 1 and term.low <= p <= term.high})
+
+
+def like(term: Operand, pattern: str, *, caseless: bool = False) -> Expression:
+    """Return whether a category or a text matches a pattern, in which % is anything and _ any one character.
+
+    >>> city = Term(trees.sealed("c0"), 0, 2, kind="category", labels=("Bergen", "Oslo", "Odda"))
+    >>> like(city, "o%", caseless=True).sql()
+    'c0 >= 1'
+    """
+    if isinstance(term, Constant) or term.kind not in ("category", "text"):
+        raise QuestionRefused("like is for categories and texts. Compare numbers and dates with = < > or between.")
+    if term.labels is None:
+        return ir.like(term.code, pattern, caseless=caseless)
+    if not all(isinstance(label, str) for label in term.labels):
+        raise QuestionRefused("like is for lists of strings, and this category is not one. Use = or in.")
+    wanted = _fold(pattern, caseless)
+    return codes(term, {code for code, label in enumerate(term.labels) if matches(wanted, _fold(label, caseless))})
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Return whether a text matches a pattern of LIKE, in as many steps as both are long together, multiplied.
+
+    What stands between two % is looked for from left to right, and the first place is the best: whatever follows
+    has the more room. So nothing is tried twice, as a regular expression would.
+
+    >>> matches("_s%o", "Oslo"), matches("%a" * 2000, "a" * 1999)
+    (True, False)
+    """
+    first, *rest = pattern.split("%")
+    if not rest:
+        return len(first) == len(text) and _fits(first, text, 0)
+    last, place, end = rest.pop(), len(first), len(text)
+    if end < place + len(last) or not (_fits(first, text, 0) and _fits(last, text, end - len(last))):
+        return False
+    for part in rest:
+        places = (i for i in range(place, end - len(last) - len(part) + 1) if _fits(part, text, i))
+        found = next(places, None)
+        if found is None:
+            return False
+        place = found + len(part)
+    return True
+
+
+def _fits(part: str, text: str, place: int) -> bool:
+    return all(sign in ("_", text[place + i]) for i, sign in enumerate(part))
+
+
+def codes(term: Term, wanted: set[int]) -> Expression:
+    """Return whether the code is one of those wanted, as a range if they are neighbours."""
+    if not wanted:
+        return arithmetic.surely(term, False)
+    low, high = min(wanted), max(wanted)
+    if low == high:
+        return ir.compared("=", term.code, ir.number(low))
+    if high - low + 1 > len(wanted):
+        return ir.among(term.code, [ir.number(code) for code in sorted(wanted)])
+    ends = []
+    if low > term.low:
+        ends.append(ir.compared(">=", term.code, ir.number(low)))
+    if high < term.high or not ends:
+        ends.append(ir.compared("<=", term.code, ir.number(high)))
+    return ir.both(*ends)
+
+
+def truth(term: Operand) -> Expression:
+    """Return a truth value as a condition."""
+    if isinstance(term, Constant) and isinstance(term.value, bool):
+        return ir.always(term.value)
+    if isinstance(term, Term) and term.kind == "boolean":
+        return ir.compared("=", term.code, ir.number(1))
+    raise QuestionRefused("a condition is wanted here, and this is a value. Compare it with something: age >= 65.")
+
+
+def as_term(condition: Expression) -> Term:
+    """Return a condition as a truth value: 1, 0, or NULL where it is NULL.
+
+    >>> as_term(trees.is_null(trees.sealed("c0"))).code.sql()
+    'CASE WHEN c0 IS NULL THEN 1 WHEN NOT (c0 IS NULL) THEN 0 END'
+    """
+    code = ir.case([(condition, ir.number(1)), (ir.opposite(condition), ir.number(0))])
+    return Term(code, 0, 1, kind="boolean")
+
+
+def _of_constants(name: str, left: Any, right: Any) -> bool:
+    _refuse_null(left, right)
+    if isinstance(left, str) is not isinstance(right, str) or isinstance(left, date) is not isinstance(
+        right, date
+    ):
+        raise QuestionRefused(f"{_shown(left)} and {_shown(right)} are not comparable. Compare like with like.")
+    if isinstance(left, date) and isinstance(right, date):  # Python does not compare a day with a time
+        left, right = calendar.microseconds(left), calendar.microseconds(right)
+    return _PYTHON[name](left, right)
+
+
+def _with_constant(name: str, term: Term, value: Any) -> Expression:
+    _refuse_null(value)
+    if term.kind == "text":
+        if name not in ("=", "<>"):
+            raise QuestionRefused(
+                f"engines order texts differently, so {name} is not for them. Use =, in or like."
+            )
+        return ir.compared(name, term.code, ir.string(_text(value)))
+    if term.labels is not None:
+        return _with_label(name, term, value)
+    if term.kind == "boolean" and name not in ("=", "<>"):
+        raise QuestionRefused(f"{name} is not for true and false. Write the column alone, or not column.")
+    return arithmetic.ordered(name, term, arithmetic.constant(axis(term, value)))
+
+
+def _with_label(name: str, term: Term, value: Any) -> Expression:
+    if name in ("=", "<>"):
+        return ir.compared(name, term.code, ir.number(_place(term, value)))
+    wanted = _like_label(term, value)
+    holds, labels = _PYTHON[name], term.labels or ()
+    try:
+        return codes(term, {code for code, label in enumerate(labels) if holds(label, wanted)})
+    except TypeError:
+        raise QuestionRefused(f"{name} cannot compare {_shown(value)} with {_shown(labels[0])}.") from None
+
+
+def _place(term: Term, value: Any) -> int:
+    """Where a value stands in the list of a category, which is public: so is that it does not."""
+    _refuse_null(value)
+    labels, wanted = term.labels or (), _like_label(term, value)
+    if type(wanted) is type(labels[0]) or (isinstance(wanted, Fraction) and isinstance(labels[0], int)):
+        if wanted in labels:
+            return labels.index(wanted)
+        if isinstance(wanted, date):
+            raise QuestionRefused(
+                f"{wanted} begins no period here. The first is {labels[0]}, the last {labels[-1]}."
+            )
+    shown = [str(label) for label in labels]
+    near = get_close_matches(str(value), shown, n=3, cutoff=0.5)
+    hint = f"Did you mean {' or '.join(map(_quoted, near))}?" if near else _listed(shown)
+    raise QuestionRefused(f"{_shown(value)} is not in the declared list. {_alike(str(value), shown) or hint}")
+
+
+def _alike(written: str, labels: Sequence[str]) -> str:
+    """What to say of a value that looks like one of the list, and is another by its code points."""
+    for label in labels:
+        if normalize("NFC", label) == normalize("NFC", written):
+            return (
+                f"Did you mean {_quoted(label)}? It looks the same and has other code points, as ü may be one "
+                "letter, or u with dots after it. Copy it from the list."
+            )
+        if label.split() == written.split():
+            return f"Did you mean {_quoted(label)}? Only blanks differ."
+    return ""
+
+
+def _like_label(term: Term, value: Any) -> Any:
+    first = (term.labels or ("",))[0]
+    if isinstance(first, date) and not isinstance(first, datetime):
+        when = moment(value)
+        midnight = isinstance(when, datetime) and when == datetime(when.year, when.month, when.day)
+        return when.date() if isinstance(when, datetime) and midnight else when
+    return value
+
+
+def axis(term: Term, value: Any) -> Fraction:
+    """Return a constant on the axis of a term's values."""
+    _refuse_null(value)
+    if term.kind == "number" and isinstance(value, Fraction):
+        return value
+    if term.kind == "boolean" and (isinstance(value, bool) or value in (0, 1)):
+        return Fraction(int(value))
+    if term.kind in ("date", "datetime"):
+        exact = Fraction(calendar.microseconds(moment(value)))
+        return exact / calendar.DAY if term.kind == "date" else exact
+    raise QuestionRefused(f"{_shown(value)} is compared with {_NOUNS[term.kind]}. Compare like with like.")
+
+
+def moment(value: Any) -> date | datetime:
+    """Return the date or the time that a constant is.
+
+    >>> moment("2024-01-31")
+    datetime.date(2024, 1, 31)
+    """
+    if isinstance(value, date):
+        return value
+    if isinstance(value, str):
+        for read in (date.fromisoformat, datetime.fromisoformat):
+            try:
+                when = read(value.strip())
+            except ValueError:
+                continue
+            if not isinstance(when, datetime) or when.tzinfo is None:
+                return when
+    raise QuestionRefused(f"{_shown(value)} is no date. Write '2024-01-31', or '2024-01-31 18:00:00' for a time.")
+
+
+def _of_terms(name: str, a: Term, b: Term) -> Expression:
+    if {a.kind, b.kind} == {"date", "datetime"}:
+        a, b = (_in_microseconds(term) for term in (a, b))
+    if a.kind != b.kind:
+        raise QuestionRefused(
+            f"{_NOUNS.get(a.kind, 'a ' + a.kind)} is compared with {_NOUNS.get(b.kind, 'a ' + b.kind)}. "
+            "Compare columns of one kind."
+        )
+    if a.kind in ("category", "text", "boolean") and name not in ("=", "<>"):
+        raise QuestionRefused(f"{name} is not for two columns of this kind. Use = or <>.")
+    if a.kind == "text":
+        return ir.compared(name, a.code, b.code)
+    if a.labels is not None:
+        conditionals.expect_alike(a, b)
+        return ir.compared(name, a.code, conditionals.relabelled(b, a.labels))
+    return arithmetic.ordered(name, a, b)
+
+
+def _in_microseconds(term: Term) -> Term:
+    return (
+        replace(arithmetic.scaled(term, Fraction(calendar.DAY)), kind="datetime") if term.kind == "date" else term
+    )
+
+
+def _refuse_null(*values: Any) -> None:
+    if None in values:
+        raise QuestionRefused("a comparison with null is never true. Write is null, or is not null.")
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise QuestionRefused(f"{_shown(value)} is compared with a text. Write it in single quotes.")
+    return value
+
+
+def _fold(text: str, caseless: bool) -> str:
+    from discreet.engines import case_folding
+
+    return case_folding.folded(text) if caseless else text  # as every engine is told to
+
+
+def _shown(value: Any) -> str:
+    return _quoted(value) if isinstance(value, str) else str(value)
+
+
+def _quoted(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _listed(labels: Sequence[str]) -> str:
+    return f"It is {', '.join(map(_quoted, labels[:8]))}{' …' if len(labels) > 8 else ''}."

@@ -1,0 +1,205 @@
+"""Questions built in Python: the same as SQL, since they become SQL text and are read like any other.
+
+    select("count(*)", avg("income")).where("age >= 65").group_by("city")
+    where(age=(30, 40), city="Oslo")                  how many
+
+Conditions are texts, or columns by keyword: a value for equality, a pair for a range with both ends included (None
+leaves an end open), a list for any of its values, None for missing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from discreet.query.question import Question
+    from discreet.schema.metadata import Description
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A question in the making. Each step returns a new one.
+
+    >>> ask = select("count(*)", avg("income")).where("age >= 65", city=["Bergen", "Oslo"]).group_by("city")
+    >>> print(ask.sql("people"))
+    select "city", count(*), avg("income") from "people"
+    where (age >= 65) and ("city" in ('Bergen', 'Oslo'))
+    group by "city"
+    """
+
+    items: tuple[str, ...] = ("count(*)",)
+    conditions: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    havings: tuple[str, ...] = ()
+    orders: tuple[str, ...] = ()
+    most: int | None = None
+
+    def where(self, *conditions: str, **columns: Any) -> Ask:
+        """Return the question about the rows that meet all conditions."""
+        more = (*conditions, *(_condition(name, wanted) for name, wanted in columns.items()))
+        return replace(self, conditions=(*self.conditions, *more))
+
+    def group_by(self, *keys: str) -> Ask:
+        """Return the question by group: names of columns, or expressions such as `floor(age / 10)`."""
+        return replace(self, keys=(*self.keys, *(_key(key) for key in keys)))
+
+    def having(self, *conditions: str) -> Ask:
+        """Return the question with fewer of its groups shown."""
+        return replace(self, havings=(*self.havings, *conditions))
+
+    def order_by(self, *orders: str) -> Ask:
+        """Return the question with its groups in order: `order_by("count(*) desc")`."""
+        return replace(self, orders=(*self.orders, *orders))
+
+    def limit(self, most: int) -> Ask:
+        """Return the question with so many of its groups shown."""
+        return replace(self, most=most)
+
+    def sql(self, table: str) -> str:
+        """Return the question as SQL text."""
+        lines = [f"select {', '.join([*self.keys, *self.items])} from {name(table)}"]
+        if self.conditions:
+            lines.append(f"where {_all(self.conditions)}")
+        if self.keys:
+            lines.append(f"group by {', '.join(self.keys)}")
+        if self.havings:
+            lines.append(f"having {_all(self.havings)}")
+        if self.orders:
+            lines.append(f"order by {', '.join(self.orders)}")
+        if self.most is not None:
+            lines.append(f"limit {int(self.most)}")
+        return "\n".join(lines)
+
+    def question(self, description: Description) -> Question:
+        """Return the question as it is asked of a described table."""
+        from discreet.query.parse.select import parse
+
+        return parse(self.sql(description.name), description)
+
+
+def select(*items: str, **named: str) -> Ask:
+    """Return a question for aggregates, as texts; by keyword they get names.
+
+    >>> print(select("count(*)", mean=avg("income")).sql("people"))
+    select count(*), avg("income") as "mean" from "people"
+    """
+    if not items and not named:
+        raise ParameterError('select needs something to ask for. Write select("count(*)").')
+    return Ask((*items, *(f"{text} as {name(alias)}" for alias, text in named.items())))
+
+
+def where(*conditions: str, **columns: Any) -> Ask:
+    """Return the question how many rows meet all conditions.
+
+    >>> print(where(age=(30, 40), city="Oslo").sql("people"))
+    select count(*) from "people"
+    where ("age" between 30 and 40) and ("city" = 'Oslo')
+    """
+    return Ask().where(*conditions, **columns)
+
+
+def count(column: str | None = None) -> str:
+    """Return count(*), or the count of rows where a column is not missing."""
+    return "count(*)" if column is None else f"count({_key(column)})"
+
+
+def avg(column: str) -> str:
+    """Return the mean of a column, or of an expression such as `least(income, 100000)`.
+
+    >>> avg("income"), avg("least(income, 100000)")
+    ('avg("income")', 'avg(least(income, 100000))')
+    """
+    return f"avg({_key(column)})"
+
+
+def total(column: str) -> str:
+    """Return the sum of a column or an expression."""
+    return f"sum({_key(column)})"
+
+
+def median(column: str) -> str:
+    """Return the median of a column or an expression."""
+    return f"median({_key(column)})"
+
+
+def quantile(column: str, probability: float | str | Fraction) -> str:
+    """Return a quantile of a column or an expression."""
+    exact = Fraction(probability) if isinstance(probability, str) else probability
+    return f"quantile({_key(column)}, {literal(exact)})"
+
+
+def name(text: str) -> str:
+    """Return a name as SQL writes it, whatever it contains.
+
+    >>> name('the "best" one')
+    '"the ""best"" one"'
+    """
+    return '"' + text.replace('"', '""') + '"'
+
+
+def literal(value: Any) -> str:
+    """Return a value as SQL writes it.
+
+    >>> literal("l'été"), literal(date(2024, 1, 31)), literal(0.1), literal(True)
+    ("'l''été'", "date '2024-01-31'", '0.1', 'true')
+    """
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        return f"timestamp '{value.isoformat(' ')}'"
+    if isinstance(value, date):
+        return f"date '{value.isoformat()}'"
+    if isinstance(value, Fraction):
+        return f"({value.numerator} / {value.denominator})"
+    if isinstance(value, float | Decimal) and math.isfinite(value):
+        return str(value)
+    if hasattr(value, "__index__"):
+        return str(value.__index__())
+    raise ParameterError(
+        f"{value!r} is no value to compare with. Take a number, a string, a date or a truth value."
+    )
+
+
+def _key(text: str) -> str:
+    """A plain word is the name of a column; anything else is an expression."""
+    return name(text) if text.isidentifier() else text
+
+
+def _condition(column: str, wanted: Any) -> str:
+    quoted = name(column)
+    if wanted is None:
+        return f"{quoted} is null"
+    if isinstance(wanted, tuple):
+        return _range(quoted, wanted)
+    if isinstance(wanted, list | set | frozenset):
+        listed = [literal(item) for item in (wanted if isinstance(wanted, list) else sorted(wanted))]
+        if not listed:
+            raise ParameterError(f"{column} is asked to be one of no values. List at least one.")
+        return f"{quoted} in ({', '.join(listed)})"
+    if isinstance(wanted, Mapping):
+        raise ParameterError(f"{column} takes a value, a pair (low, high) or a list, not {wanted!r}.")
+    return f"{quoted} = {literal(wanted)}"
+
+
+def _range(quoted: str, ends: tuple[Any, ...]) -> str:
+    if len(ends) != 2 or ends == (None, None):
+        raise ParameterError(f"a range is a pair (low, high), one of which may be None, not {ends!r}.")
+    low, high = ends
+    if low is None or high is None:
+        return f"{quoted} <= {literal(high)}" if low is None else f"{quoted} >= {literal(low)}"
+    return f"{quoted} between {literal(low)} and {literal(high)}"
+
+
+def _all(conditions: tuple[str, ...]) -> str:
+    """Each in parentheses; one that ends in a comment gets a line of its own."""
+    return " and ".join(f"({text}\n)" if "--" in text else f"({text})" for text in conditions)

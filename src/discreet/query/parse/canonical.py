@@ -1,0 +1,136 @@
+"""One spelling for each question: the key under which an answer is kept and served again for nothing.
+
+Names are as declared, functions and keywords in one case, numbers in full without idle zeros, operands of AND and
+OR sorted, parentheses where and only where operands are compound, aliases and comments gone. Equal texts mean
+equal questions: a text read again gives the question it came from, which tests/query/parse/test_select.py checks
+for every question it knows. Some equal questions have unequal texts (`5 < age` and `age > 5`); they are paid for
+twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from functools import lru_cache
+
+from sqlglot import exp
+from sqlglot.expressions import Expression
+
+from discreet.query.parse.expressions import bare, chain
+from discreet.query.parse.scope import Scope
+
+_COMPOUND = (exp.Binary, exp.Connector, exp.Not, exp.Neg, exp.Between, exp.In)
+_TIGHT = (exp.Binary, exp.Not, exp.Neg, exp.Between, exp.In)
+_SIMPLE: dict[type, str] = {exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg"}
+
+
+def spelled(node: Expression, scope: Scope) -> str:
+    """Return the one spelling of an expression that has been understood."""
+    return _written(_normal(node, scope), last=True)
+
+
+def question(
+    table: str, keys: Sequence[str], aggregates: Sequence[str], where: str | None, groups: Sequence[str]
+) -> str:
+    """Return the text of a whole question from the spellings of its parts.
+
+    >>> question("people", ["city"], ["count(*)"], "age >= 65", ["city"])
+    'select city, count(*) from people where age >= 65 group by city'
+    """
+    text = f"select {', '.join([*keys, *aggregates])} from {_named(table)}"
+    if where is not None:
+        text += f" where {where}"
+    return f"{text} group by {', '.join(groups)}" if groups else text
+
+
+def identifier(name: str) -> exp.Identifier:
+    """Return a name, quoted unless it is plain and no word of SQL."""
+    plain = re.fullmatch("[a-z_][a-z0-9_]*", name) is not None and name.upper() not in _words()
+    return exp.Identifier(this=name, quoted=not plain)
+
+
+@lru_cache(1)
+def _words() -> frozenset[str]:
+    from sqlglot.dialects.duckdb import DuckDB
+
+    return frozenset(DuckDB.Tokenizer.KEYWORDS) | frozenset(
+        word.upper() for word in ("all", "end", "else", "then")
+    )
+
+
+def _written(node: Expression, *, last: bool = False) -> str:
+    """The text of a normal form. Where it is the last use of it, it need not be spared the writer's changes."""
+    if isinstance(node, exp.Column):  # this and the next need no writer, which takes its time
+        return _named(node.name)
+    if type(node) in _SIMPLE and (inside := _only(node)):
+        return f"{_SIMPLE[type(node)]}({inside})"
+    return node.sql("duckdb", copy=not last, normalize_functions="lower", comments=False)
+
+
+def _only(call: Expression) -> str:
+    """The column, or the star, that a function is called with; empty if there is more to it."""
+    if any(argument for name, argument in call.args.items() if name not in ("this", "big_int")):
+        return ""
+    if isinstance(call.this, exp.Star):
+        return "" if any(call.this.args.values()) else "*"
+    return _named(call.this.name) if isinstance(call.this, exp.Column) else ""
+
+
+@lru_cache(4096)
+def _named(name: str) -> str:
+    return identifier(name).sql("duckdb")
+
+
+def _normal(node: Expression, scope: Scope) -> Expression:
+    node = bare(node)
+    if isinstance(node, exp.And | exp.Or):
+        return _sorted(node, scope)
+    if isinstance(node, exp.Column):
+        name = scope.description.person if scope.is_person(node) else scope.name(node)
+        return exp.Column(this=identifier(str(name)))
+    if isinstance(node, exp.Literal) and not node.is_string:
+        return exp.Literal(this=_numeral(str(node.this)), is_string=False)
+    if isinstance(node, exp.Count) and isinstance(node.this, exp.Literal | exp.Boolean | None):
+        return exp.Count(this=exp.Star())
+    if isinstance(node, exp.WithinGroup):
+        return _normal(_called(node), scope)
+    return type(node)(**{name: _argument(part, node, scope) for name, part in node.args.items()})
+
+
+def _numeral(text: str) -> str:
+    """A number as its value alone decides: 65 for 65.0 and 6.5e1. It has been read, and so is not long."""
+    whole, _, places = f"{Decimal(text):f}".partition(".")
+    places = places.rstrip("0")
+    return f"{whole}.{places}" if places else whole
+
+
+def _called(node: exp.WithinGroup) -> Expression:
+    """percentile_cont(0.9) within group (order by x) as a call with two arguments."""
+    ordered, probability = node.expression.expressions[0], node.this.this
+    if ordered.args.get("desc"):
+        probability = exp.Sub(this=exp.Literal.number(1), expression=exp.Paren(this=probability.copy()))
+    return exp.PercentileCont(this=ordered.this.copy(), expression=probability.copy())
+
+
+def _argument(part: object, parent: Expression, scope: Scope) -> object:
+    if isinstance(part, list):
+        return [_argument(item, parent, scope) for item in part]
+    if not isinstance(part, Expression):
+        return part
+    normal = _normal(part, scope)
+    return exp.Paren(this=normal) if isinstance(parent, _TIGHT) and isinstance(normal, _COMPOUND) else normal
+
+
+def _sorted(node: Expression, scope: Scope) -> Expression:
+    """A chain of AND or OR, sorted by spelling, each operand once."""
+    parts = {_written(part): part for part in (_normal(operand, scope) for operand in chain(node))}
+    operands = [parts[text] for text in sorted(parts)]
+    joined = _closed(operands[0])
+    for operand in operands[1:]:
+        joined = type(node)(this=joined, expression=_closed(operand))
+    return joined if len(operands) > 1 else operands[0]
+
+
+def _closed(operand: Expression) -> Expression:
+    return exp.Paren(this=operand) if isinstance(operand, exp.Connector) else operand

@@ -1,0 +1,224 @@
+"""What a question may compute: each node of the parser that is understood, its arguments, and what it means.
+
+A table is the allow-list. `"expressions*"` stands for any number of arguments, `"decimals?"` for one that may be
+absent. An argument that is not listed makes the node refused. Meanings are functions of operands that have been
+read already (terms and constants of our own), so nothing here sees the analyst's tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.expressions import Expression
+
+from discreet.errors import QuestionRefused
+from discreet.query import ir
+from discreet.query.bounds import arithmetic, calendar, comparisons, conditionals
+from discreet.query.bounds.comparisons import Constant, Operand
+from discreet.query.question import Term
+
+
+def as_term(operand: Operand) -> Term:
+    """Return an operand as a term: a constant is the same on every row.
+
+    >>> as_term(Constant("young")).labels
+    ('young',)
+    """
+    if isinstance(operand, Term):
+        return operand
+    fixed = operand.value
+    if isinstance(fixed, bool):
+        return replace(arithmetic.constant(Fraction(int(fixed))), kind="boolean")
+    if isinstance(fixed, Fraction):
+        return arithmetic.constant(fixed)
+    if isinstance(fixed, str):
+        return Term(ir.number(0), 0, 0, kind="category", labels=(fixed,), nullable=False)
+    if isinstance(fixed, date):
+        kind = "datetime" if isinstance(fixed, datetime) else "date"
+        return replace(arithmetic.constant(calendar.constant(fixed)), kind=kind)
+    raise QuestionRefused("null stands for nothing here. Leave it out: case without else gives null.")
+
+
+def number(operand: Operand) -> Term:
+    """Return an operand that is a number."""
+    term = as_term(operand)
+    if term.kind != "number":
+        raise QuestionRefused(
+            f"{_article(term.kind)} takes no part in arithmetic. Count rows instead, or group by it: "
+            "select city, count(*) … group by city."
+        )
+    return term
+
+
+def moment(operand: Operand) -> Term:
+    """Return an operand that is a date or a time, and a column's."""
+    if isinstance(operand, Term) and operand.kind in ("date", "datetime"):
+        return operand
+    raise QuestionRefused("the parts of dates are taken of Date and Datetime columns, and this is something else.")
+
+
+def folded(term: Term) -> Operand:
+    """Return a number that is the same on every row as the constant it is."""
+    return Constant(term.offset) if arithmetic.is_constant(term) and term.kind == "number" else term
+
+
+def whole(operand: Operand, what: str, least: int, most: int) -> int:
+    """Return a whole number that is written out."""
+    fixed = operand.value if isinstance(operand, Constant) else None
+    if isinstance(fixed, Fraction) and fixed.denominator == 1 and least <= fixed <= most:
+        return int(fixed)
+    raise QuestionRefused(f"{what} must be a whole number from {least} to {most}.")
+
+
+def _arithmetic(operation: Callable[[Term, Term], Term]) -> Callable[[Operand, Operand], Operand]:
+    def apply(left: Operand, right: Operand) -> Operand:
+        a, b = as_term(left), as_term(right)
+        if "date" in (a.kind, b.kind) and operation in (arithmetic.add, arithmetic.subtract):
+            return _days(operation, a, b)
+        return folded(operation(number(a), number(b)))
+
+    return apply
+
+
+def _days(operation: Callable[[Term, Term], Term], a: Term, b: Term) -> Operand:
+    """Days may be added to a date, and two dates are so many days apart."""
+    if {a.kind, b.kind} <= {"date", "number"}:
+        result, kinds = operation(arithmetic.plain(a), arithmetic.plain(b)), (a.kind, b.kind)
+        if kinds == ("date", "date") and operation is arithmetic.subtract:
+            return folded(result)
+        exact = result.scale.denominator == 1 and result.offset.denominator == 1
+        if exact and (
+            kinds == ("date", "number") or (kinds == ("number", "date") and operation is arithmetic.add)
+        ):
+            return replace(result, kind="date")
+    raise QuestionRefused("to a date whole days may be added, and from a date another date subtracted: day + 7.")
+
+
+def _unary(operation: Callable[[Term], Term]) -> Callable[[Operand], Operand]:
+    return lambda operand: folded(operation(number(operand)))
+
+
+def _rounded(operand: Operand, digits: Operand | None) -> Operand:
+    places = 0 if digits is None else whole(digits, "the digits of round", -18, 18)
+    return folded(conditionals.rounded(number(operand), places))
+
+
+def _extreme(operation: Callable[[Term, Term], Term]) -> Callable[[Operand, list[Operand]], Operand]:
+    def apply(first: Operand, others: list[Operand]) -> Operand:
+        result = number(first)
+        for other in others:
+            result = operation(result, number(other))
+        return folded(result)
+
+    return apply
+
+
+def _coalesce(first: Operand, others: list[Operand]) -> Operand:
+    result = as_term(first)
+    for other in others:
+        following = _fitting(other, result)
+        if following.kind != result.kind or following.kind == "text":
+            raise QuestionRefused("coalesce replaces a missing value by one of its own kind: coalesce(age, 0).")
+        result = conditionals.coalesce(result, following)
+    return result
+
+
+def _fitting(operand: Operand, model: Term) -> Term:
+    """A string among dates is a date."""
+    if isinstance(operand, Constant) and isinstance(operand.value, str) and model.kind in ("date", "datetime"):
+        exact = comparisons.axis(model, operand.value)
+        if exact.denominator > 1:
+            raise QuestionRefused(
+                f"'{operand.value}' is a time of day, and a date has none: coalesce(day, '2024-01-31')."
+            )
+        return replace(arithmetic.constant(exact), kind=model.kind)
+    return as_term(operand)
+
+
+def _bucket(operand: Operand, low: Operand, high: Operand, count: Operand) -> Operand:
+    """Bucket 0 is below, 1 … n are equally wide, n + 1 is above."""
+    a, b, term = number(low), number(high), number(operand)
+    buckets = whole(count, "the number of buckets", 1, 10**6)
+    if not (arithmetic.is_constant(a) and arithmetic.is_constant(b)) or a.offset >= b.offset:
+        raise QuestionRefused("width_bucket takes two numbers, the smaller first: width_bucket(age, 0, 100, 10).")
+    width = arithmetic.constant((b.offset - a.offset) / buckets)
+    place = arithmetic.add(
+        arithmetic.floor(arithmetic.divide(arithmetic.subtract(term, a), width)), arithmetic.constant(Fraction(1))
+    )
+    above = conditionals.greatest(place, arithmetic.constant(Fraction(0)))
+    clipped = conditionals.least(above, arithmetic.constant(Fraction(buckets + 1)))
+    return conditionals.where(ir.opposite(ir.is_null(place.code)), clipped) if place.nullable else clipped
+
+
+def _part(name: str) -> Callable[[Operand], Operand]:
+    return lambda operand: calendar.extracted(name, moment(operand))
+
+
+def _compared(name: str) -> Callable[[Operand, Operand], Expression]:
+    return lambda left, right: comparisons.compare(name, left, right)
+
+
+def _between(operand: Operand, low: Operand, high: Operand) -> Expression:
+    return ir.both(comparisons.compare(">=", operand, low), comparisons.compare("<=", operand, high))
+
+
+def _like(operand: Operand, pattern: Operand, *, caseless: bool = False) -> Expression:
+    if not isinstance(pattern, Constant) or not isinstance(pattern.value, str):
+        raise QuestionRefused("like takes a pattern in quotes: city like 'O%'.")
+    return comparisons.like(operand, pattern.value, caseless=caseless)
+
+
+def _article(kind: str) -> str:
+    return {"boolean": "a truth value"}.get(kind, f"a {kind}")
+
+
+_TWO = ("this", "expression")
+
+VALUES: dict[type, tuple[tuple[str, ...], Callable[..., Operand]]] = {
+    exp.Neg: (("this",), _unary(arithmetic.negative)),
+    exp.Add: (_TWO, _arithmetic(arithmetic.add)),
+    exp.Sub: (_TWO, _arithmetic(arithmetic.subtract)),
+    exp.Mul: (_TWO, _arithmetic(arithmetic.multiply)),
+    exp.Div: (_TWO, _arithmetic(arithmetic.divide)),
+    exp.IntDiv: (_TWO, _arithmetic(arithmetic.whole_quotient)),
+    exp.Mod: (_TWO, _arithmetic(arithmetic.remainder)),
+    exp.Floor: (("this",), _unary(arithmetic.floor)),
+    exp.Ceil: (("this",), _unary(arithmetic.ceiling)),
+    exp.Abs: (("this",), _unary(conditionals.absolute)),
+    exp.Round: (("this", "decimals?"), _rounded),
+    exp.Least: (("this", "expressions*"), _extreme(conditionals.least)),
+    exp.Greatest: (("this", "expressions*"), _extreme(conditionals.greatest)),
+    exp.Coalesce: (("this", "expressions*"), _coalesce),
+    exp.WidthBucket: (("this", "min_value", "max_value", "num_buckets"), _bucket),
+    exp.Year: (("this",), _part("year")),
+    exp.Quarter: (("this",), _part("quarter")),
+    exp.Month: (("this",), _part("month")),
+    exp.Day: (("this",), _part("day")),
+    exp.DayOfMonth: (("this",), _part("day")),
+    exp.DayOfWeek: (("this",), _part("dow")),
+    exp.DayOfWeekIso: (("this",), _part("isodow")),
+    exp.DayOfYear: (("this",), _part("doy")),
+    exp.Hour: (("this",), _part("hour")),
+    exp.Minute: (("this",), _part("minute")),
+    exp.Second: (("this",), _part("second")),
+}
+"""Nodes that are a value on each row."""
+
+CONDITIONS: dict[type, tuple[tuple[str, ...], Callable[..., Any]]] = {
+    exp.EQ: (_TWO, _compared("=")),
+    exp.NEQ: (_TWO, _compared("<>")),
+    exp.LT: (_TWO, _compared("<")),
+    exp.LTE: (_TWO, _compared("<=")),
+    exp.GT: (_TWO, _compared(">")),
+    exp.GTE: (_TWO, _compared(">=")),
+    exp.Between: (("this", "low", "high"), _between),
+    exp.In: (("this", "expressions*"), comparisons.among),
+    exp.Like: (_TWO, _like),
+    exp.ILike: (_TWO, lambda operand, pattern: _like(operand, pattern, caseless=True)),
+}
+"""Nodes that are true, false or NULL on each row."""

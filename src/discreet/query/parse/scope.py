@@ -1,0 +1,119 @@
+"""The names a question may use: the columns of the table, and the table itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.errors import QuestionRefused
+from discreet.query import ir
+from discreet.query.question import Term
+from discreet.schema.metadata import UNIT
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expression
+
+    from discreet.schema import Column
+    from discreet.schema.metadata import Description
+
+
+_WEIGHT = "w"  # of a sealed row: UNIT, unless its person has more rows than count in full
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A table and what it may be called in this question."""
+
+    description: Description
+    alias: str | None = None
+
+    @cached_property
+    def _folded(self) -> dict[str, str]:
+        return {name.casefold(): name for name in self.description.columns}
+
+    def term(self, node: exp.Column) -> Term:
+        """Return the column that a node names, whatever its case."""
+        name = self.name(node)
+        return column_term(self.description.sealed_name(name), self.description.columns[name])
+
+    def name(self, node: exp.Column) -> str:
+        """Return the declared name of the column that a node names."""
+        self._check_table(node)
+        written = node.name
+        if self.is_person(node):
+            raise QuestionRefused(
+                f"{written} says who a row is about, and nothing is asked of it but count(distinct {written})."
+            )
+        if written.casefold() in self._folded:
+            return self._folded[written.casefold()]
+        raise QuestionRefused(f"there is no column {written}. {did_you_mean(written, self.description.columns)}")
+
+    def is_person(self, node: exp.Expression) -> bool:
+        """Return whether a node names the column that says who a row is about."""
+        person = self.description.person
+        if person is None or not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
+            return False
+        return node.name.casefold() == person.casefold()
+
+    def over_bound(self) -> Expression:
+        """Return whether a row is of a person with more rows than count in full: only then it weighs less."""
+        if self.description.person is None:
+            raise QuestionRefused("every row is a person here and counts in full: nobody is over the bound.")
+        return ir.compared("<", ir.sealed(_WEIGHT), ir.number(UNIT))
+
+    def bounds(self, sealed: str) -> Term:
+        """Return a column of the sealed table by the name that it has there, or the weight."""
+        if sealed == _WEIGHT:
+            return Term(ir.sealed(_WEIGHT), 0, UNIT, nullable=False)
+        names = {self.description.sealed_name(name): name for name in self.description.columns}
+        return column_term(sealed, self.description.columns[names[sealed]])
+
+    def _check_table(self, node: exp.Column) -> None:
+        if not isinstance(node.this, exp.Identifier) or any(node.args.get(part) for part in ("db", "catalog")):
+            raise QuestionRefused(f"{node.sql()} is no column. Name one column: age, or people.age.")
+        known = self.alias or self.description.name
+        if node.table and node.table.casefold() != known.casefold():
+            raise QuestionRefused(f"{node.table} is not the table of this question. Write {known}.{node.name}.")
+
+
+def column_term(sealed: str, column: Column) -> Term:
+    """Return a column of the sealed table as a term.
+
+    >>> from discreet.schema import Integer
+    >>> column_term("c0", Integer(18, 99)).least
+    Fraction(18, 1)
+    """
+    if column.levels is None:
+        return Term(ir.sealed(sealed), 0, 0, kind=column.kind, column=column)
+    labels = tuple(column.values(list(range(column.levels)))) if column.kind == "category" else None
+    nullable = getattr(column, "missing", None) is None
+    return Term(
+        ir.sealed(sealed),
+        0,
+        column.levels - 1,
+        scale=column.scale,
+        offset=column.offset,
+        kind=column.kind,
+        column=column,
+        labels=labels,
+        nullable=nullable,
+    )
+
+
+def did_you_mean(written: str, names: Iterable[str]) -> str:
+    """Return a hint: the nearest names, or a few of them all.
+
+    >>> did_you_mean("agee", ["age", "city"])
+    'Did you mean age?'
+    """
+    known = {name.casefold(): name for name in names}
+    near = get_close_matches(written.casefold(), known, n=3, cutoff=0.6)
+    if near:
+        return f"Did you mean {' or '.join(known[name] for name in near)}?"
+    few = list(known.values())
+    return f"There are {', '.join(few[:12])}{' …' if len(few) > 12 else ''}."

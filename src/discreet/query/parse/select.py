@@ -1,0 +1,252 @@
+"""SQL text to a question, by allow-list.
+
+One select over the vault's table is understood: aggregates and group keys, where, group by, and on the answer
+having, order by, limit, offset. It is read into records of our own; whatever is not on the list is refused, with
+the reason and the nearest thing that works. Refusals depend on the text and the public description alone. The
+text and its depth are bounded, so that no question exhausts the reader. Meaning is DuckDB's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+from sqlglot.expressions import Expression
+
+from discreet.errors import QuestionRefused
+from discreet.query import ir
+from discreet.query.parse import canonical, group_by, statement, unsupported
+from discreet.query.parse.aggregates import aggregate, is_aggregate, over_bound
+from discreet.query.parse.expressions import bare, condition, only, term
+from discreet.query.parse.having_order_limit import Outputs, position
+from discreet.query.parse.scope import Scope
+from discreet.query.question import Aggregate, Key, Question, Term
+
+if TYPE_CHECKING:
+    from discreet.schema.metadata import Description
+
+DEEPEST_TREE = 150
+"""Levels of a tree that an engine is given: writing it takes two or three calls for each."""
+
+MOST_ITEMS = 100
+"""Items of a select list."""
+
+
+def parse(text: str, description: Description) -> Question:
+    """Return the question that a text asks of a described table, or refuse it.
+
+    >>> from discreet.schema.metadata import Description
+    >>> from discreet.schema import Category, Integer
+    >>> columns = {"age": Integer(0, 110), "city": Category(["Bergen", "Oslo"])}
+    >>> people = Description("people", columns, person="user_id")
+    >>> question = parse("SELECT City, count(*) AS n FROM people WHERE age>=64.5 GROUP BY 1", people)
+    >>> question.text
+    'select city, count(*) from people where age >= 64.5 group by city'
+    >>> question.columns, question.where.sql()
+    (('city', 'n'), 'c0 >= 65')
+    """
+    if "\0" in text or not _writable(text):
+        raise QuestionRefused(
+            "the question holds a NUL, or half a sign of UTF-16, which no text has. Leave it out."
+        )
+    try:
+        select = statement.statement(text)
+        return _question(select, statement.scope(select, description))
+    except RecursionError:
+        raise QuestionRefused(statement.TOO_DEEP) from None
+
+
+@dataclass(frozen=True)
+class _Item:
+    """One item of the select list: as it was written, what it means, its spelling, and the name it was given."""
+
+    node: Expression
+    read: Term | Aggregate
+    text: str
+    alias: str | None
+
+    @property
+    def name(self) -> str:
+        plain = isinstance(self.node, exp.Column)
+        return self.alias or (_unquoted(self.text) if plain else self.text)
+
+
+def _question(select: Expression, scope: Scope) -> Question:
+    items = [_item(node, scope) for node in select.expressions]
+    where = _where(select, scope)
+    groups = _groups(select, items, scope)
+    names = _names(items)
+    keys = {
+        group.text: group_by.key(group.read, where, scope, _key_name(group, items))
+        for group in groups
+        if isinstance(group.read, Term)
+    }
+    group_by.check(list(keys.values()))
+    for item in items:
+        if isinstance(item.read, Term) and item.text not in keys:
+            raise _stray(item, bool(groups))
+    aggregates = _aggregates(items, where, scope)
+    if not aggregates:
+        raise QuestionRefused("a question needs something to count or to sum. Add count(*) to the select list.")
+    outputs = Outputs(names, {item.text: item.name for item in items}, _kinds(items), _counted(items))
+    spelled_where = None if where is None else canonical.spelled(select.args["where"].this, scope)
+    text = canonical.question(
+        scope.description.name,
+        list(keys),
+        [item.text for item in items if isinstance(item.read, Aggregate)],
+        spelled_where,
+        list(keys),
+    )
+    _check_trees(where, keys.values(), aggregates)
+    after = outputs.after(select, scope)
+    return Question(
+        scope.description.name, where, tuple(keys.values()), tuple(aggregates), after, text, tuple(names)
+    )
+
+
+def _check_trees(where: Expression | None, keys: Iterable[Key], aggregates: Iterable[Aggregate]) -> None:
+    """Refuse, before anything is paid for, what would be too deep to be written for an engine."""
+    codes = [*(key.code for key in keys), *(part.term.code for part in aggregates if part.term is not None)]
+    if any(ir.depth(tree) > DEEPEST_TREE for tree in [*codes, *([where] if where is not None else [])]):
+        raise QuestionRefused(statement.TOO_DEEP)
+
+
+def _where(select: Expression, scope: Scope) -> Expression | None:
+    clause = select.args.get("where")
+    if clause is None:
+        return None
+    read = condition(clause.this, scope)
+    return None if read == ir.always(True) else read
+
+
+def _item(node: Expression, scope: Scope) -> _Item:
+    if isinstance(node, exp.Alias):
+        only(node, "this", "alias")
+        return _item_of(node.this, scope, str(node.alias))
+    return _item_of(node, scope, None)
+
+
+def _item_of(node: Expression, scope: Scope, alias: str | None) -> _Item:
+    inner = bare(node)
+    starred = isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star)
+    if starred or isinstance(inner, exp.Star | exp.Columns):
+        raise unsupported.not_understood(exp.Star())
+    if not is_aggregate(inner):
+        _refuse_mixed(inner)
+    # What is read is understood, and only what is understood is spelled.
+    read = aggregate(inner, scope, "") if is_aggregate(inner) else term(inner, scope)
+    return _Item(inner, read, canonical.spelled(inner, scope), alias)
+
+
+def _refuse_mixed(node: Expression) -> None:
+    inside: Any = node.find(exp.AggFunc)
+    if inside is not None:
+        raise unsupported.not_understood(inside)
+
+
+def _groups(select: Expression, items: Sequence[_Item], scope: Scope) -> list[_Item]:
+    clause = select.args.get("group")
+    if clause is None:
+        return []
+    if clause.args.get("all"):
+        only(clause, "all")
+        return list({item.text: item for item in items if isinstance(item.read, Term)}.values())
+    for name, argument in clause.args.items():
+        if argument and name != "expressions":
+            raise QuestionRefused("rollup, cube and grouping sets are several questions. Ask each on its own.")
+    groups = [_group(node, items, scope) for node in clause.expressions]
+    return list({group.text: group for group in groups}.values())
+
+
+def _group(node: Expression, items: Sequence[_Item], scope: Scope) -> _Item:
+    """A key by position, by column, by alias, or written out."""
+    inner = bare(node)
+    if isinstance(inner, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple):
+        raise QuestionRefused("rollup, cube and grouping sets are several questions. Ask each on its own.")
+    if isinstance(inner, exp.Literal) and not inner.is_string:
+        found = items[position(inner, len(items), "group by")]
+    else:
+        found = _by_alias(inner, items, scope) or _item_of(inner, scope, None)
+    if isinstance(found.read, Aggregate):
+        raise QuestionRefused(f"{found.text} is an aggregate, and groups are made of columns. Use having.")
+    return found
+
+
+def _by_alias(node: Expression, items: Sequence[_Item], scope: Scope) -> _Item | None:
+    if not isinstance(node, exp.Column) or node.table:
+        return None
+    names = {name.casefold() for name in scope.description.columns}
+    if node.name.casefold() in names:
+        return None
+    fitting = [item for item in items if item.alias and item.alias.casefold() == node.name.casefold()]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _key_name(group: _Item, items: Sequence[_Item]) -> str:
+    shown = [item.name for item in items if item.text == group.text]
+    return shown[0] if shown else group.name
+
+
+def _names(items: Sequence[_Item]) -> list[str]:
+    if len(items) > MOST_ITEMS:
+        raise QuestionRefused(f"the select list has {len(items)} items, and {MOST_ITEMS} is the most.")
+    names = [item.name for item in items]
+    for name in names:
+        if names.count(name) > 1:
+            raise QuestionRefused(
+                f"two columns of the answer are called {name}. Give one an alias: {name} as other."
+            )
+    texts = [item.text for item in items]
+    for text in texts:
+        if texts.count(text) > 1:
+            raise QuestionRefused(f"{text} is selected twice. Once is enough.")
+    return names
+
+
+def _aggregates(items: Sequence[_Item], where: Expression | None, scope: Scope) -> list[Aggregate]:
+    read = [replace(item.read, name=item.name) for item in items if isinstance(item.read, Aggregate)]
+    if where is None or scope.description.person is None or where != scope.over_bound():
+        return read
+    return [over_bound(part, scope) if part.kind == "persons" else part for part in read]
+
+
+def _stray(item: _Item, grouped: bool) -> QuestionRefused:
+    if grouped:
+        return QuestionRefused(f"{item.text} is neither a group key nor an aggregate. Add it to group by.")
+    return QuestionRefused(
+        f"{item.text} would show single rows. Count or average it, or group by it: "
+        f"select {item.text}, count(*) … group by {item.text}."
+    )
+
+
+def _kinds(items: Sequence[_Item]) -> dict[str, str]:
+    """What every column of the answer holds."""
+    return {item.name: _kind(item.read) for item in items}
+
+
+def _kind(read: Term | Aggregate) -> str:
+    if isinstance(read, Aggregate):
+        return read.term.kind if read.kind == "quantile" and read.term is not None else "number"
+    if read.kind != "category":
+        return read.kind
+    first = (read.labels or ("",))[0]
+    return "text" if isinstance(first, str) else "number" if isinstance(first, int) else "date"
+
+
+def _counted(items: Sequence[_Item]) -> frozenset[str]:
+    """Dates and times that are released as days and microseconds."""
+    return frozenset(item.name for item in items if isinstance(item.read, Aggregate))
+
+
+def _writable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1].replace('""', '"') if text.startswith('"') else text

@@ -1,0 +1,260 @@
+"""From aggregates to what has to be measured: each number of an answer as a formula over noisy measures.
+
+    count(*)     N/U                      N   what all rows weigh
+    count(x)     N_x/U                    N_x what the rows weigh that have a value
+    persons      P/U                      P   persons, nobody for more than one in a group
+    sum(x)       unit·S/U                 S   sum of w·value                           (measured by itself), or
+                 (unit·A + c·N_x)/U       A   sum of w·(value − c), c the middle of the bounds
+    avg(x)       c + unit·A/N_x
+    variance(x)  unit²·(q + Q/N_x − (A/N_x)²)   Q sum of w·((code − centre)² − q), q the middle of what it can be
+    stddev(x)    its root; both of the rows as they are weighed, dividing by n, not n − 1
+    quantile(x)  discreet.query.plan.quantiles
+
+**A sum, from S or from A and N_x?** Let values lie within c ± h, so |value| ≤ V = |c| + h. By itself a sum needs S
+at all of ε, with squared error V²/ε²; split over A and N_x it has (h^{2/3} + |c|^{2/3})³/ε² ≥ (h + |c|)²/ε²,
+because t ↦ t^{2/3} is subadditive. Under zCDP the two are equal. So a sum alone is measured as S. Beside count(x)
+or avg(x), which pay for N_x and perhaps A, the other way is often better. Both are tried, and the one with the
+smaller total is taken.
+
+What is divided well depends on a guess of the answers, and a wrong guess costs accuracy, never privacy: an
+average is taken to lie half-way between the middle and the end of its bounds, and a mean square in the middle.
+Theory: docs/theory/queries.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+
+from discreet.errors import ParameterError, QuestionRefused
+from discreet.query.plan import allocation
+from discreet.query.plan import linear_queries as measures
+from discreet.query.plan.affine import centred
+from discreet.query.plan.linear_queries import Measure
+from discreet.query.question import Aggregate, Term
+from discreet.schema.metadata import UNIT
+
+KINDS = ("count", "count_of", "persons", "sum", "avg", "variance", "stddev", "quantile")
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Σ coefficient·measure: counts, persons and sums."""
+
+    aggregate: Aggregate
+    parts: tuple[tuple[Fraction, Measure], ...]
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What has to be measured."""
+        return tuple(measure for _, measure in self.parts)
+
+
+@dataclass(frozen=True)
+class Mean:
+    """centre + unit·deviation/count, always between `least` and `most`; no deviation where those are equal."""
+
+    aggregate: Aggregate
+    count: Measure
+    deviation: Measure | None
+    centre: Fraction
+    least: Fraction
+    most: Fraction
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What has to be measured."""
+        return tuple(part for part in (self.count, self.deviation) if part is not None)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A variance, or its root: unit²·(mean square − square of the mean)."""
+
+    aggregate: Aggregate
+    mean: Mean
+    square: measures.Square | None
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What has to be measured."""
+        squares = () if self.square is None or self.square.measure is None else (self.square.measure,)
+        return (*self.mean.measures, *squares)
+
+
+@dataclass(frozen=True)
+class Rank:
+    """A quantile of a term."""
+
+    aggregate: Aggregate
+    term: Term
+    probability: Fraction
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """Nothing is added up for it."""
+        return ()
+
+
+Formula = Linear | Mean | Spread | Rank
+
+
+def formulas(
+    aggregates: Sequence[Aggregate], rows_per_person: int, groups: int, *, pure: bool, alone: bool = False
+) -> tuple[Formula, ...]:
+    """Return a formula for each aggregate, with the sums measured in whichever way makes the total error least.
+
+    With `alone` every sum is measured by itself, so that its width can be had without that of another number.
+    """
+    if not aggregates:
+        raise QuestionRefused("A question asks for at least one number: select count(*) from …")
+    sums = [_identity(_term(aggregate)) if aggregate.kind == "sum" else "" for aggregate in aggregates]
+
+    @cache  # whichever sums are measured by themselves, the other formulas stay as they are
+    def formula(place: int, by_itself: bool) -> Formula:
+        return _formula(aggregates[place], rows_per_person, by_itself)
+
+    def made(whole: frozenset[str]) -> tuple[Formula, ...]:
+        return tuple(formula(place, term in whole) for place, term in enumerate(sums))
+
+    def cost(whole: frozenset[str]) -> float:
+        squares = importance(made(whole), rows_per_person, groups, pure=pure)
+        return allocation.least(list(squares.values()), pure=pure)
+
+    whole = frozenset(filter(None, sums))
+    for term in [] if alone else sorted(whole):
+        whole = min(whole, whole - {term}, key=cost)
+    return made(whole)
+
+
+def importance(
+    formulas: Iterable[Formula], rows_per_person: int, groups: int, *, pure: bool
+) -> dict[Measure, float]:
+    """Return how much the squared noise of each measure matters, in units in which all answers matter alike.
+
+    Noise is counted in what one person can move a measure by, and an error in what one person can add to that
+    answer.
+
+    >>> from discreet.query.question import Aggregate
+    >>> count = Linear(Aggregate("count", None, None, "n"), ((Fraction(1, UNIT), measures.rows()),))
+    >>> importance([count, count], 8, 1, pure=True)
+    {Measure(key='w', ...): 2.0}
+    """
+    found: dict[Measure, float] = {}
+    for formula in formulas:
+        for measure, square in _squares(formula, rows_per_person, groups, pure):
+            found[measure] = found.get(measure, 0.0) + square
+    return found
+
+
+def rank_importance(probability: Fraction, levels: int) -> float:
+    """Return the same for a quantile, whose error is one of rank, and grows with the logarithm of its levels.
+
+    >>> rank_importance(Fraction(1, 2), 1)
+    1.0
+    """
+    return (2 * float(max(probability, 1 - probability)) * (1 + math.log(levels) / 3)) ** 2
+
+
+def _squares(formula: Formula, rows_per_person: int, groups: int, pure: bool) -> Iterable[tuple[Measure, float]]:
+    match formula:
+        case Linear():
+            adds = _adds(formula.aggregate, rows_per_person)
+            for coefficient, measure in formula.parts:
+                moves = measure.sensitivity(rows_per_person, groups)
+                squared = (moves.l1 or 0) ** 2 if pure else moves.l2_squared or 0
+                yield measure, float(squared * (coefficient / adds) ** 2)
+        case Mean():
+            yield formula.count, 1 / 4
+            if formula.deviation is not None:
+                yield formula.deviation, 1.0
+        case Spread():
+            yield from _squares(formula.mean, rows_per_person, groups, pure)
+            if formula.square is not None and formula.square.measure is not None:
+                yield formula.square.measure, 1 / 4
+
+
+def _adds(aggregate: Aggregate, rows_per_person: int) -> Fraction:
+    """What one person adds to a count or a sum, at most."""
+    if aggregate.kind == "persons":
+        return Fraction(1)
+    if aggregate.kind != "sum":
+        return Fraction(rows_per_person)
+    return rows_per_person * (max(abs(end) for end in _ends(_term(aggregate))) or Fraction(1))
+
+
+def _formula(aggregate: Aggregate, rows_per_person: int, by_itself: bool) -> Formula:
+    one = Fraction(1, UNIT)
+    match aggregate.kind:
+        case "count":
+            return Linear(aggregate, ((one, measures.rows()),))
+        case "persons":
+            return Linear(aggregate, ((one, measures.persons()),))
+        case "count_of":
+            return Linear(aggregate, ((one, measures.rows_with(_term(aggregate))),))
+        case "sum":
+            return _sum(aggregate, rows_per_person, by_itself)
+        case "avg":
+            return _mean(aggregate, rows_per_person)
+        case "variance" | "stddev":
+            mean = _mean(aggregate, rows_per_person)
+            squares = measures.square(_term(aggregate), rows_per_person) if mean.deviation else None
+            return Spread(aggregate, mean, squares)
+        case "quantile" if aggregate.probability is not None and 0 <= aggregate.probability <= 1:
+            return Rank(aggregate, _term(aggregate), aggregate.probability)
+    raise ParameterError(
+        f"An aggregate is one of {', '.join(KINDS)}, not {aggregate.kind} (p={aggregate.probability})."
+    )
+
+
+def _sum(aggregate: Aggregate, rows_per_person: int, by_itself: bool) -> Linear:
+    term = _term(aggregate)
+    if by_itself and (whole := _total(term, rows_per_person)) is not None:
+        return Linear(aggregate, ((whole.unit / UNIT, whole),))
+    mean = _mean(aggregate, rows_per_person)
+    parts = [(mean.centre / UNIT, mean.count)]
+    if mean.deviation is not None:
+        parts.insert(0, (mean.deviation.unit / UNIT, mean.deviation))
+    return Linear(aggregate, tuple(part for part in parts if part[0] or len(parts) == 1))
+
+
+def _mean(aggregate: Aggregate, rows_per_person: int) -> Mean:
+    term = _term(aggregate)
+    count, (least, most) = measures.rows_with(term), sorted(_ends(term))
+    if least == most:
+        return Mean(aggregate, count, None, least, least, most)
+    line, _ = centred(term, measures.MOST // (rows_per_person * UNIT))
+    centre = term.offset - term.scale * Fraction(line.start, line.slope)
+    return Mean(aggregate, count, measures.deviation(term, rows_per_person), centre, least, most)
+
+
+def _total(term: Term, rows_per_person: int) -> Measure | None:
+    """The sum of the values themselves, where that is an integer that fits and not always 0."""
+    try:
+        measure = measures.total(term, rows_per_person)
+    except QuestionRefused:
+        return None
+    return measure if measure.bound and term.high > term.low else None
+
+
+def _term(aggregate: Aggregate) -> Term:
+    term = aggregate.term
+    if term is None or term.high < term.low:
+        raise ParameterError(f"{aggregate.name}: {aggregate.kind} needs a term with bounds, not {term}.")
+    if not term.scale:
+        return replace(term, high=term.low, scale=Fraction(1), offset=term.offset - term.low)
+    return term
+
+
+def _identity(term: Term) -> str:
+    from sqlglot import exp
+
+    code = term.code.name if isinstance(term.code, exp.Column) else term.code.sql()  # which takes its time
+    return f"{code} {term.low} {term.high} {term.scale} {term.offset}"
+
+
+def _ends(term: Term) -> tuple[Fraction, Fraction]:
+    return term.offset + term.scale * term.low, term.offset + term.scale * term.high

@@ -1,0 +1,112 @@
+"""What is asked of a vault: the records that SQL text, or the builder, becomes.
+
+A question is made of integer expressions over the sealed columns and of public numbers. Every `Term` states a
+theorem: whatever the rows hold, its code is NULL or an integer from `low` to `high`, and it stands for the value
+offset + scale·code. Noise is scaled by these bounds, so they are derived (discreet.query.bounds.arithmetic), never
+read off the data. Expressions are trees of sqlglot built by `discreet.query.ir` from a short list of nodes; no
+node of the analyst's own tree is among them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet.query.answer.postprocess import After
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expression
+
+    from discreet.schema import Column
+
+
+@dataclass(frozen=True)
+class Term:
+    """A value per row: offset + scale·code, where the code is an integer in [low, high], or NULL if missing.
+
+    `kind` is that of a column. For a date the value counts days, for a datetime microseconds, both since
+    1970-01-01 00:00. A category's code stands for `labels[code]` instead. A text is its column itself, and its
+    bounds say nothing.
+    """
+
+    code: Expression
+    low: int
+    high: int
+    scale: Fraction = Fraction(1)
+    offset: Fraction = Fraction(0)
+    kind: str = "number"
+    column: Column | None = None
+    labels: tuple[Any, ...] | None = None
+    nullable: bool = True
+
+    @property
+    def least(self) -> Fraction:
+        """The smallest value that this term can take."""
+        return self.offset + self.scale * self.low
+
+    @property
+    def most(self) -> Fraction:
+        """The largest value that this term can take."""
+        return self.offset + self.scale * self.high
+
+
+@dataclass(frozen=True)
+class Key:
+    """A declared list of groups: code i stands for `values[i]`.
+
+    `values` is None for a text, whose groups are found with budget. `missing` says whether NULL can occur: then it
+    is one more group.
+    """
+
+    name: str
+    code: Expression
+    values: tuple[Any, ...] | None
+    missing: bool
+
+    @property
+    def groups(self) -> int | None:
+        """How many groups are declared, the missing one included; None if they are not."""
+        return None if self.values is None else len(self.values) + self.missing
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One number per group: count, count_of, persons, sum, avg, variance, stddev or quantile.
+
+    `note` says where the answer differs from what was written, in words for the reader.
+    """
+
+    kind: str
+    term: Term | None
+    probability: Fraction | None
+    name: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One select over the sealed table.
+
+    `where` is true, false or NULL on each row, and only rows on which it is true take part. `after` looks at the
+    released numbers only. Equal `text` means equal question up to names and `after`: what was paid for once
+    is served again.
+    """
+
+    table: str
+    where: Expression | None
+    keys: tuple[Key, ...]
+    aggregates: tuple[Aggregate, ...]
+    after: After
+    text: str
+    columns: tuple[str, ...]
+
+    @property
+    def groups(self) -> int | None:
+        """How many groups the answer has, 1 without keys; None if a text is among the keys."""
+        product = 1
+        for key in self.keys:
+            if key.groups is None:
+                return None
+            product *= key.groups
+        return product

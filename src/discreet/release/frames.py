@@ -1,0 +1,118 @@
+"""A release as a table of Arrow, pandas or polars: keys, and x, x_low, x_high for every aggregate x.
+
+Numbers are doubles whatever they happen to be; averages and quantiles of dates are timestamps. Keys have the type
+of their values. The label goes along in Arrow's metadata, and in pandas' `attrs`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import date, datetime
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import DiscreetError, ParameterError
+from discreet.render.numbers import instant
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    from discreet.release.release import Release
+
+
+def kind(name: str, values: Sequence[Any]) -> str:
+    """Return what a column of keys holds: boolean, integer, real, text, date or datetime; null if nothing.
+
+    >>> kind("city", ["Oslo", None]), kind("year", [2024]), kind("x", [])
+    ('text', 'integer', 'null')
+    """
+    found = {_kind(value) for value in values if value is not None}
+    if found == {"integer", "real"}:
+        return "real"
+    if len(found) > 1:
+        raise ParameterError(
+            f"The key {name!r} mixes {' and '.join(sorted(found))}: a key has values of one type."
+        )
+    return found.pop() if found else "null"
+
+
+def arrow(release: Release) -> pa.Table:
+    """Return a release as a table of Arrow."""
+    pyarrow = _module("pyarrow", "pyarrow")
+    types = {
+        "boolean": pyarrow.bool_(),
+        "integer": pyarrow.int64(),
+        "real": pyarrow.float64(),
+        "text": pyarrow.string(),
+        "date": pyarrow.date32(),
+        "datetime": pyarrow.timestamp("us"),
+        "null": pyarrow.string(),
+    }
+    columns, fields = [], []
+    axes = {answer.name: answer.axis for answer in release.aggregates}
+    axis = "number"
+    for name, values in release.table().items():
+        if name in release.keys:
+            column = kind(name, values)
+        else:
+            axis = axes.get(name, axis)  # that of x is that of x_low and x_high, which follow it
+            column = "real" if axis == "number" else "datetime"
+            if axis != "number":
+                values = tuple(None if value is None else instant(value, axis) for value in values)
+        fields.append(pyarrow.field(name, types[column]))
+        columns.append(pyarrow.array(values, types[column], from_pandas=False))
+    about = {"discreet": json.dumps({**_about(release), "label": release.label.facts}, ensure_ascii=False)}
+    table: pa.Table = pyarrow.Table.from_arrays(columns, schema=pyarrow.schema(fields, metadata=about))
+    return table
+
+
+def pandas(release: Release) -> pd.DataFrame:
+    """Return a release as a data frame of pandas."""
+    _module("pandas", "pandas")
+    frame: pd.DataFrame = arrow(release).replace_schema_metadata(None).to_pandas(date_as_object=False)
+    frame.attrs["discreet"] = {**_about(release), "label": release.label.facts}
+    return frame
+
+
+def polars(release: Release) -> pl.DataFrame:
+    """Return a release as a data frame of polars."""
+    frame: pl.DataFrame = _module("polars", "polars").from_arrow(arrow(release).replace_schema_metadata(None))
+    return frame
+
+
+def _about(release: Release) -> dict[str, Any]:
+    return {
+        "question": release.question,
+        "confidence": float(release.confidence),
+        "cost": release.cost.spent,
+        "at": release.at,
+    }
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "real"
+        case str():
+            return "text"
+        case datetime():
+            return "datetime"
+        case date():
+            return "date"
+    raise ParameterError(f"A key is a text, a number, a truth value or a date, not {value!r}.")
+
+
+def _module(name: str, package: str) -> ModuleType:
+    import importlib
+
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise DiscreetError(f"This needs {package}. Install it with: pip install {package}") from None

@@ -1,0 +1,274 @@
+"""A release as JSON: plain numbers and texts under a stated version, read back with every part checked.
+
+    {"schema": "discreet release 1", "question": …, "keys": [{"name", "type", "values"}],
+     "aggregates": [{"name", "values", "low", "high", …}], "label": {…}, …}
+
+Reading runs no code, believes no length or type, and either returns a release equal to the one that was written
+or raises ParameterError. Amounts are exact fractions, "p/q"; numbers are doubles in the shortest form that reads
+back to the same bits; infinite ends are the texts "inf" and "-inf".
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NoReturn
+
+from discreet.errors import DiscreetError, ParameterError
+from discreet.ledger.account import Account
+from discreet.ledger.balance import Balance, read_cost, written_cost
+from discreet.ledger.balance import read as read_balance
+from discreet.ledger.balance import written as written_balance
+from discreet.release.estimate import Answer
+from discreet.release.frames import kind
+from discreet.release.label import Label, Noise
+from discreet.release.receipt import Bill
+from discreet.release.release import Release
+from discreet.schema import from_json
+
+SCHEMA = "discreet release 1"
+"""The version of the files that are written, and the only one that is read."""
+
+_FRACTION = re.compile(r"-?[0-9]{1,1000}(/[0-9]{1,1000})?")
+_TYPES: dict[str, Callable[[Any], Any]] = {
+    "boolean": lambda value: _of(bool, value),
+    "integer": lambda value: _integer(value),
+    "real": lambda value: float(_of((int, float), value)),
+    "text": lambda value: _of(str, value),
+    "date": lambda value: date.fromisoformat(_of(str, value)),
+    "datetime": lambda value: datetime.fromisoformat(_of(str, value)),
+    "null": lambda value: _of(type(None), value),
+}
+
+
+def save(release: Release, path: str | os.PathLike[str]) -> None:
+    """Write a release to a file: the whole of it, or nothing."""
+    target = Path(path)
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
+    text = json.dumps(written(release), ensure_ascii=False, allow_nan=False, indent=1)
+    try:
+        draft.write_text(text + "\n", encoding="utf-8")
+        os.replace(draft, target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def load(path: str | os.PathLike[str]) -> Release:
+    """Return the release that was written to a file."""
+    try:
+        record = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
+    except (ValueError, RecursionError) as wrong:
+        raise ParameterError(f"{os.fspath(path)} is no file of a release: {wrong}.") from None
+    return read(record)
+
+
+def written(release: Release) -> dict[str, Any]:
+    """Return a release as JSON."""
+    return {
+        "schema": SCHEMA,
+        "question": release.question,
+        "at": release.at,
+        "free": release.free,
+        "confidence": str(release.confidence),
+        "columns": list(release.columns),
+        "keys": [_written_key(name, values) for name, values in release.keys.items()],
+        "aggregates": [_written_answer(answer) for answer in release.aggregates],
+        "plan": release.plan,
+        "label": written_label(release.label),
+    }
+
+
+def read(record: Any) -> Release:
+    """Return the release that was written as JSON."""
+    schema = record.get("schema") if isinstance(record, Mapping) else None
+    if schema != SCHEMA:
+        raise ParameterError(f"This is {_quoted(schema)}, and this version of discreet reads {SCHEMA!r}.")
+    try:
+        return Release(
+            question=_of(str, record["question"]),
+            at=_of(str, record["at"]),
+            free=_of(bool, record["free"]),
+            confidence=_fraction(record["confidence"]),
+            columns=tuple(_of(str, name) for name in _list(record["columns"])),
+            keys=dict(map(_read_key, _list(record["keys"]))),
+            aggregates=tuple(map(_read_answer, _list(record["aggregates"]))),
+            plan=_of(str, record["plan"]),
+            label=read_label(_of(dict, record["label"])),
+        )
+    except KeyError as missing:
+        raise ParameterError(f"The release lacks {missing}.") from None
+    except (TypeError, ValueError, AttributeError, OverflowError, ZeroDivisionError, DiscreetError) as wrong:
+        raise ParameterError(f"The release is damaged: {wrong}") from None
+
+
+# -- keys and numbers -------------------------------------------------------------------------------------------
+
+
+def _written_key(name: str, values: Sequence[Any]) -> dict[str, Any]:
+    type_ = kind(name, values)
+    times = type_ in ("date", "datetime")
+    return {
+        "name": name,
+        "type": type_,
+        "values": [value.isoformat() if times and value is not None else value for value in values],
+    }
+
+
+def _read_key(record: dict[str, Any]) -> tuple[str, tuple[Any, ...]]:
+    read_one = _TYPES[record["type"]]
+    values = _list(record["values"])
+    return _of(str, record["name"]), tuple(None if value is None else read_one(value) for value in values)
+
+
+def _written_answer(answer: Answer) -> dict[str, Any]:
+    return {
+        "name": answer.name,
+        "kind": answer.kind,
+        "axis": answer.axis,
+        "note": answer.note,
+        "test_bits": answer.test_bits,
+        "values": [_written_number(number) for number in answer.values],
+        "low": [_written_number(number) for number in answer.low],
+        "high": [_written_number(number) for number in answer.high],
+    }
+
+
+def _read_answer(record: dict[str, Any]) -> Answer:
+    texts = {name: _of(str, record[name]) for name in ("name", "kind", "axis", "note")}
+    values, low, high = ([_number(number) for number in _list(record[end])] for end in ("values", "low", "high"))
+    return Answer(**texts, values=values, low=low, high=high, test_bits=_of(bool, record["test_bits"]))
+
+
+def _written_number(number: float | None) -> float | str | None:
+    return number if number is None or math.isfinite(number) else str(number)
+
+
+def _number(value: Any) -> float | None:
+    if value is None:
+        return None
+    if value in ("inf", "-inf"):
+        return float(value)
+    number = float(_of((int, float), value))
+    if not math.isfinite(number):
+        raise ValueError(f"{value!r} is no number")
+    return number
+
+
+# -- labels -----------------------------------------------------------------------------------------------------
+
+
+def written_label(label: Label) -> dict[str, Any]:
+    """Return a label as JSON."""
+    bill = label.cost
+    return {
+        "table": label.table,
+        "version": label.version,
+        "sealed_at": label.sealed_at,
+        "engine": label.engine,
+        "library": label.library,
+        "product": label.product,
+        "person": label.person,
+        "rows_per_person": label.rows_per_person,
+        "groups": label.groups,
+        "columns": {name: column.as_json() for name, column in label.columns.items()},
+        "noise": [_written_noise(part) for part in label.noise],
+        "notes": list(label.notes),
+        "cost": {
+            "cost": written_cost(bill.cost),
+            "losses": list(bill.losses),
+            "balances": [
+                {"analyst": b.account.analyst, "purpose": b.account.purpose, **written_balance(b)}
+                for b in bill.balances
+            ],
+        },
+    }
+
+
+def read_label(record: dict[str, Any]) -> Label:
+    """Return the label that was written as JSON."""
+    texts = ("table", "sealed_at", "engine", "library", "product")
+    person, groups = record["person"], record["groups"]
+    return Label(
+        **{name: _of(str, record[name]) for name in texts},
+        version=_integer(record["version"]),
+        person=None if person is None else _of(str, person),
+        rows_per_person=_integer(record["rows_per_person"]),
+        groups=None if groups is None else _integer(groups),
+        columns={name: from_json(_of(dict, column)) for name, column in _of(dict, record["columns"]).items()},
+        noise=tuple(map(_read_noise, _list(record["noise"]))),
+        notes=tuple(_of(str, note) for note in _list(record["notes"])),
+        cost=_read_bill(_of(dict, record["cost"])),
+    )
+
+
+def _written_noise(noise: Noise) -> dict[str, Any]:
+    numbers = {"spread": _written_number(noise.spread), "moves": _written_number(noise.moves)}
+    return {"on": noise.on, "law": noise.law, "loss": noise.loss, **numbers}
+
+
+def _read_noise(record: dict[str, Any]) -> Noise:
+    texts = {name: _of(str, record[name]) for name in ("on", "law", "loss")}
+    return Noise(**texts, spread=_number(record["spread"]), moves=_number(record["moves"]))
+
+
+def _read_bill(record: dict[str, Any]) -> Bill:
+    return Bill(
+        cost=read_cost(_amounts(record["cost"])),
+        losses=tuple(_of(str, loss) for loss in _list(record["losses"])),
+        balances=tuple(map(_read_account, _list(record["balances"]))),
+    )
+
+
+def _read_account(record: dict[str, Any]) -> Balance:
+    account = Account(record["analyst"], record["purpose"])
+    budget = None if record["budget"] is None else _amounts(record["budget"])
+    charges = _integer(record["charges"])
+    return read_balance(account, {"budget": budget, "spent": _amounts(record["spent"]), "charges": charges})
+
+
+# -- parts ------------------------------------------------------------------------------------------------------
+
+
+def _amounts(record: Any) -> dict[str, Any]:
+    amounts = {name: None if text is None else str(_fraction(text)) for name, text in _of(dict, record).items()}
+    return {name: amounts.get(name) for name in ("epsilon", "rho", "delta")}
+
+
+def _fraction(text: Any) -> Fraction:
+    if not _FRACTION.fullmatch(_of(str, text)):
+        raise ValueError(f"{_quoted(text)} is no fraction")
+    return Fraction(text)
+
+
+def _integer(value: Any) -> int:
+    if isinstance(value, bool):
+        raise ValueError(f"{value!r} is no whole number")
+    whole: int = _of(int, value)
+    return whole
+
+
+def _list(value: Any) -> list[Any]:
+    items: list[Any] = _of(list, value)
+    return items
+
+
+def _of(kinds: type | tuple[type, ...], value: Any) -> Any:
+    """The value, if it is of such a type. A truth value is no number."""
+    if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
+        raise ValueError(f"{_quoted(value)} stands where {kinds} belongs")
+    return value
+
+
+def _quoted(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")

@@ -1,0 +1,4 @@
+"""Render numbers, text and pages: one look everywhere.
+
+Modules: amounts, numbers.
+"""

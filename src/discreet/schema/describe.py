@@ -1,0 +1,69 @@
+"""What a curator declared about columns, in words."""
+
+from __future__ import annotations
+
+from discreet.schema import Boolean, Category, Column, Date, Datetime, Integer, Real, Text
+
+_LISTED = 6  # values of a category that are written out
+
+
+def domain(column: Column) -> str:
+    """Return what a column can hold.
+
+    >>> domain(Integer(0, 110)), domain(Real(0, 500_000, step=100))
+    ('whole numbers from 0 to 110', 'numbers from 0 to 500000 in steps of 100')
+    >>> domain(Category(["red", "blue"], other="another"))
+    'one of red, blue, another'
+    """
+    match column:
+        case Integer():
+            return f"whole numbers from {column.lo} to {column.hi}"
+        case Real():
+            return f"numbers from {_number(column.lo)} to {_number(column.hi)} in steps of {_number(column.step)}"
+        case Category():
+            listed = ", ".join(map(str, column.labels[:_LISTED]))
+            more = f" and {len(column.labels) - _LISTED} more" if len(column.labels) > _LISTED else ""
+            return f"one of {listed}{more}"
+        case Boolean():
+            return "true or false"
+        case Date():
+            return f"days from {column.lo} to {column.hi}"
+        case Datetime():
+            return f"times from {column.lo} to {column.hi} in steps of {column.step}"
+        case Text():
+            return "any text"
+
+
+def fate(column: Column) -> str:
+    """Return what becomes of values that are missing or outside.
+
+    >>> fate(Integer(0, 110))
+    'outside is moved to the nearer bound; missing is a group of its own, and counts in count(*) only'
+    >>> fate(Real(0, 1, step="0.1", outside="missing", missing=0))
+    'outside is missing; missing is taken for 0'
+    """
+    parts = []
+    match column:
+        case Integer() | Real() | Date() | Datetime():
+            parts.append(
+                "outside is moved to the nearer bound" if column.outside == "clamp" else "outside is missing"
+            )
+        case Category():
+            other = "missing" if column.other is None else f"taken for {column.other}"
+            parts.append(f"what is not in the list is {other}")
+        case Boolean():
+            parts.append("what is neither is missing")
+        case Text():
+            return "missing is a group of its own if it is found"
+    value = column.missing
+    filled = _number(value) if isinstance(column, Real) else str(value)
+    parts.append(
+        "missing is a group of its own, and counts in count(*) only"
+        if value is None
+        else f"missing is taken for {filled}"
+    )
+    return "; ".join(parts)
+
+
+def _number(value: object) -> str:
+    return f"{float(value):.15g}" if value is not None else "none"  # type: ignore[arg-type]

@@ -1,0 +1,249 @@
+"""Numbers: whole ones, and those on a grid.
+
+An Integer's code is v − lo; values between integers are rounded to the nearest, halves upwards. A Real's code is
+⌊(v − lo)/step + ½⌋, computed in doubles. Its grid is refused if it has more than 2⁴⁰ levels or if a bound is more
+than 2⁴⁹ steps from zero, so that the quotient is right to an eighth of a step. Values within a quarter step of a
+bound take the bound's code before anything is divided, so no rounding leads out of the domain. NaN is missing, and
+±∞ is outside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from math import floor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.schema import casts, validation
+from discreet.schema.casts import Family, Step
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expression
+
+_LEVELS = 2**40
+_STEPS_FROM_ZERO = 2**49
+
+
+@validation.like("dp.Integer(0, 110)")
+@dataclass(frozen=True)
+class Integer:
+    """Whole numbers from lo to hi.
+
+    What is outside is clamped, or missing if `outside="missing"`; what is missing takes the value `missing`, if
+    one is declared, and is NULL otherwise.
+
+    >>> age = Integer(0, 110)
+    >>> age.levels, age.code(65), age.values([0, 110])
+    (111, 65, [0, 110])
+    """
+
+    lo: int
+    hi: int
+    outside: str = field(default="clamp", kw_only=True)
+    missing: int | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for name in ("lo", "hi"):
+            bound = casts.exactly(getattr(self, name), name)
+            if bound.denominator != 1:
+                raise ParameterError(
+                    f"{name}={getattr(self, name)!r} is no whole number. Take Real(lo, hi, step)."
+                )
+            if abs(bound) >= casts.BEYOND:
+                raise ParameterError(f"{name}={getattr(self, name)!r} is beyond 2^62. Take a narrower range.")
+            object.__setattr__(self, name, int(bound))
+        _check_order(self.lo, self.hi)
+        if self.levels > casts.BEYOND:
+            raise ParameterError("an integer column has at most 2^62 values. Take a narrower range.")
+        casts.check_outside(self.outside)
+        if self.missing is not None:
+            code = casts.missing_code(self.code(self.missing), self.missing, self.levels)
+            object.__setattr__(self, "missing", self.lo + code)
+
+    @property
+    def kind(self) -> str:
+        """What it is to a question."""
+        return "number"
+
+    @property
+    def levels(self) -> int:
+        """How many codes there are."""
+        return self.hi - self.lo + 1
+
+    @property
+    def scale(self) -> Fraction:
+        """The value of one code step."""
+        return Fraction(1)
+
+    @property
+    def offset(self) -> Fraction:
+        """The value of code 0."""
+        return Fraction(self.lo)
+
+    @property
+    def filling(self) -> int | None:
+        """The code of what is missing, if a value was declared for it."""
+        return None if self.missing is None else self.missing - self.lo
+
+    def code(self, literal: Any) -> int | Fraction | None:
+        """Return where a number lies on the axis of codes, in or out of bounds; None for what is no number."""
+        value = casts.number(literal)
+        return None if value is None else casts.whole_or_exact(value - self.lo)
+
+    def values(self, codes: NDArray[np.int64] | list[int]) -> list[int]:
+        """Return the values that codes stand for."""
+        return [self.lo + int(code) for code in codes]
+
+    def steps(self, family: Family) -> tuple[Step, ...]:
+        """Return the way from a value of a source to its code."""
+        if family == "integer":
+            return (self._place,)
+        if family == "float":
+            return (casts.rounded, self._place)
+        if max(abs(self.lo), abs(self.hi)) < casts.EXACT:
+            return (partial(casts.as_double, family=family), casts.rounded, self._place)
+        return (partial(casts.rounded_exactly, family=family), self._place)
+
+    def encode(self, source: Expression, family: Family = "other") -> Expression:
+        """Return the code of a source's value, as a tree."""
+        return casts.taken(self.steps(family), source)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what `from_json` reads."""
+        return {"type": "integer", "lo": self.lo, "hi": self.hi, "outside": self.outside, "missing": self.missing}
+
+    def _place(self, value: Expression) -> Expression:
+        from sqlglot import exp
+
+        from discreet.engines import sql_writer
+
+        bounded = casts.clamped(value, casts.literal(self.lo), casts.literal(self.hi), self.outside)
+        code = exp.Sub(this=sql_writer.cast(bounded, "BIGINT"), expression=casts.literal(self.lo))
+        return casts.filled(code, self.filling)
+
+
+@validation.like("dp.Real(0, 500_000, step=100)")
+@dataclass(frozen=True)
+class Real:
+    """Numbers from lo to hi, rounded to the grid lo, lo + step, lo + 2·step …
+
+    Floats are taken for the decimals they are written as: 0.1 is one tenth.
+
+    >>> income = Real(0, 500_000, step=100)
+    >>> income.levels, income.code(250), income.values([0, 3])
+    (5001, Fraction(5, 2), [0.0, 300.0])
+    >>> Real(0, 1, step=0.1).scale
+    Fraction(1, 10)
+    """
+
+    lo: Fraction
+    hi: Fraction
+    step: Fraction
+    outside: str = "clamp"
+    missing: Fraction | None = None
+
+    def __init__(self, lo: Any, hi: Any, step: Any, *, outside: str = "clamp", missing: Any = None):
+        for name, value in (("lo", lo), ("hi", hi), ("step", step)):
+            object.__setattr__(self, name, casts.exactly(value, name))
+        object.__setattr__(self, "outside", outside)
+        _check_order(lo, hi)
+        if self.step <= 0:
+            raise ParameterError(f"step must be above 0, not {step!r}. It is the width of the grid.")
+        if self.step > self.hi - self.lo and self.hi > self.lo:
+            raise ParameterError(f"step={step!r} is wider than the whole range. Take a finer grid.")
+        if self.levels > _LEVELS:
+            raise ParameterError(
+                f"step={step!r} makes {float(self.levels):.1e} levels, and 2^40 are the most. {_FINE}"
+            )
+        if max(abs(self.lo), abs(self.hi)) / self.step > _STEPS_FROM_ZERO:
+            raise ParameterError(f"step={step!r} is finer than floats are that far from zero. {_FINE}")
+        if max(abs(self.lo), abs(self.hi)) > 10**300 or self.step < Fraction(1, 10**300):
+            raise ParameterError("bounds and step must lie within what floats hold, 1e-300 to 1e300.")
+        casts.check_outside(outside)
+        exact = None if missing is None else casts.number(missing)
+        if missing is not None:
+            casts.missing_code(self.code(missing), missing, self.levels)
+        object.__setattr__(self, "missing", exact)
+
+    @property
+    def kind(self) -> str:
+        """What it is to a question."""
+        return "number"
+
+    @property
+    def levels(self) -> int:
+        """How many codes there are."""
+        return floor((self.hi - self.lo) / self.step + Fraction(1, 2)) + 1
+
+    @property
+    def scale(self) -> Fraction:
+        """The value of one code step."""
+        return self.step
+
+    @property
+    def offset(self) -> Fraction:
+        """The value of code 0."""
+        return self.lo
+
+    @property
+    def filling(self) -> int | None:
+        """The code of what is missing, if a value was declared for it."""
+        if self.missing is None:
+            return None
+        return casts.missing_code(self.code(self.missing), self.missing, self.levels)
+
+    def code(self, literal: Any) -> int | Fraction | None:
+        """Return where a number lies on the axis of codes, in or out of bounds; None for what is no number."""
+        value = casts.number(literal)
+        return None if value is None else casts.whole_or_exact((value - self.lo) / self.step)
+
+    def values(self, codes: NDArray[np.int64] | list[int]) -> list[float]:
+        """Return the values that codes stand for, each the float nearest to it."""
+        return [float(self.lo + self.step * int(code)) for code in codes]
+
+    def steps(self, family: Family) -> tuple[Step, ...]:
+        """Return the way from a value of a source to its code."""
+        return (partial(casts.as_double, family=family), self._place)
+
+    def encode(self, source: Expression, family: Family = "other") -> Expression:
+        """Return the code of a source's value, as a tree."""
+        return casts.taken(self.steps(family), source)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what `from_json` reads."""
+        written = {name: str(getattr(self, name)) for name in ("lo", "hi", "step")}
+        missing = None if self.missing is None else str(self.missing)
+        return {"type": "real", **written, "outside": self.outside, "missing": missing}
+
+    def _place(self, value: Expression) -> Expression:
+        from sqlglot import exp
+
+        from discreet.engines import sql_writer
+
+        top, quarter = self.levels - 1, self.step / 4
+        from_lo = exp.Sub(this=value.copy(), expression=casts.literal(float(self.lo)))
+        steps = exp.Div(this=from_lo, expression=casts.literal(float(self.step)))
+        nearest = exp.Floor(this=exp.Add(this=steps, expression=casts.literal(0.5)))
+        inside = sql_writer.cast(nearest, "BIGINT", gently=True, of="float")
+        low = exp.LTE(this=value.copy(), expression=casts.literal(float(self.lo + quarter)))
+        high = exp.GTE(this=value.copy(), expression=casts.literal(float(self.lo + top * self.step - quarter)))
+        branches = [(sql_writer.function("IS_NAN", value), exp.Null())]
+        if self.outside == "missing":
+            below = exp.LT(this=value.copy(), expression=casts.literal(float(self.lo)))
+            above = exp.GT(this=value.copy(), expression=casts.literal(float(self.hi)))
+            branches += [(below, exp.Null()), (above, exp.Null())]
+        code = casts.choose([*branches, (low, casts.literal(0)), (high, casts.literal(top))], inside)
+        return casts.filled(code, self.filling)
+
+
+_FINE = "Take a wider step: noise is coarser than a fine grid. For large whole numbers there is Integer(lo, hi)."
+
+
+def _check_order(lo: Any, hi: Any) -> None:
+    if casts.exactly(lo, "lo") > casts.exactly(hi, "hi"):
+        raise ParameterError(f"lo={lo!r} is above hi={hi!r}. Write the smaller bound first.")

@@ -1,0 +1,52 @@
+"""What is missing from a declaration, or too much in it, in words and with an example."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, TypeVar
+
+Kind = TypeVar("Kind")
+
+
+def like(example: str) -> Callable[[type[Kind]], type[Kind]]:
+    """Let a kind of column show an example to whoever declares it with other parameters than it has."""
+
+    def shown(kind: type[Kind]) -> type[Kind]:
+        made: Callable[..., None] = kind.__init__
+
+        @wraps(made)
+        def declared(self: Kind, *given: Any, **named: Any) -> None:
+            if wrong := misfit(kind, given, named):
+                raise TypeError(f"{kind.__name__}: {wrong}. Declare it like {example}.")
+            made(self, *given, **named)
+
+        kind.__init__ = declared  # type: ignore[method-assign, assignment]
+        return kind
+
+    return shown
+
+
+def misfit(kind: type, given: Sequence[Any], named: Mapping[str, Any]) -> str:
+    """Return which parameters of a kind are missing, unknown or too many; nothing if they fit.
+
+    >>> from discreet.schema import Real
+    >>> misfit(Real, [0, 1], {})
+    'it lacks step'
+    """
+    parameters = inspect.signature(kind).parameters.values()
+    unknown = sorted(named.keys() - {parameter.name for parameter in parameters})
+    if unknown:
+        return f"there is no {', '.join(map(repr, unknown))}"
+    by_place = [p.name for p in parameters if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+    if len(given) > len(by_place):
+        others = ", ".join(f"{p.name}=…" for p in parameters if p.name not in by_place)
+        return f"{given[len(by_place)]!r} is one value too many{f' (say which it is: {others})' if others else ''}"
+    if twice := sorted(set(by_place[: len(given)]) & named.keys()):
+        return f"{', '.join(twice)} is given twice"
+    filled = {*by_place[: len(given)], *named}
+    absent = [p.name for p in parameters if p.default is inspect.Parameter.empty and p.name not in filled]
+    if absent:
+        return f"it lacks {', '.join(absent)}"
+    return ""

@@ -1,0 +1,169 @@
+"""A draft of the schema, from what the source declares of itself, and the reading of a finished one.
+
+A draft names columns and types: a Parquet file, a database or a frame declares both, the header of a CSV file only
+the names. No row is read. Bounds, grids and lists of values are left open, because a bound copied off the data is
+a fact about the person who set it. The file is TOML, one table for each column:
+
+    [columns.age]
+    type = "integer"
+    lo = 0
+    hi = 110
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import ParameterError
+from discreet.schema import Column, from_json
+from discreet.sealing.sources import Source, family, opened
+
+OPEN = "TODO"
+"""What stands where only a person knows what to write."""
+
+_HEAD = """\
+# A draft of the columns of {words}, from its declared types. No row was read.
+#
+# Replace every {open}. Bounds and values are public from now on, so take them from what the columns mean
+# (an age is 0 to 110), not from the data: a smallest or largest value copied off the rows tells everyone
+# about the person it belongs to. Values outside are clamped; write outside = "missing" to leave them out.
+# Remove the columns that nobody needs, and the one that says who a row is about.
+"""
+
+
+def propose(source: Any) -> str:
+    """Return the draft of a schema file for a source.
+
+    >>> import pyarrow
+    >>> print(propose(pyarrow.table({"age": [31], "name": ["Ada"]})))
+    # A draft of the columns of a pyarrow Table, from its declared types. No row was read.
+    ...
+    [columns.age]  # BIGINT
+    type = "integer"
+    lo = "TODO"
+    hi = "TODO"
+    <BLANKLINE>
+    [columns.name]  # VARCHAR
+    type = "category"  # or "text", if nobody can list the values: keys are then found with budget
+    values = ["TODO"]
+    # other = "another"  # what to call values that are not listed; without it they are missing
+    <BLANKLINE>
+    """
+    import duckdb
+
+    given = Source.of(source)
+    with duckdb.connect() as connection:
+        types = opened(connection, given, None, "source", rows=False).types
+    untyped = given.is_text
+    drafts = [_draft(name, "" if untyped else kind) for name, kind in types.items()]
+    return "\n".join([_HEAD.format(words=given.words, open=OPEN), *drafts])
+
+
+def read_schema(path: str | Path) -> dict[str, Column]:
+    """Return the columns that a finished schema file declares, or say which line is not finished."""
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ParameterError(f"there is no schema at {path}. Draft one with propose(source).") from None
+    try:
+        record = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as wrong:
+        raise ParameterError(f"{file.name} is no TOML: {wrong}.") from None
+    columns = record.pop("columns", None)
+    if not isinstance(columns, dict) or not columns or record:
+        found = f" It has {', '.join(map(repr, record))}." if record else ""
+        raise ParameterError(f"{file.name} declares columns as [columns.name] tables, and nothing else.{found}")
+    _refuse_open(file.name, text, columns)
+    return {name: _column(file.name, text, name, spelled) for name, spelled in columns.items()}
+
+
+def _draft(name: str, kind: str) -> str:
+    declared = f"  # {kind}" if kind else ""
+    lines = [f"[columns.{_key(name)}]{declared}", *_fields(kind)]
+    return "\n".join(lines) + "\n"
+
+
+def _fields(kind: str) -> list[str]:
+    if not kind:
+        return [f'type = "{OPEN}"  # integer, real, category, boolean, date, datetime or text, with their bounds']
+    bounds = [f'lo = "{OPEN}"', f'hi = "{OPEN}"']
+    match family(kind):
+        case "integer":
+            return ['type = "integer"', *bounds]
+        case "float":
+            return ['type = "real"', *bounds, f'step = "{OPEN}"  # the grid that values are rounded to']
+        case "decimal":
+            return ['type = "real"', *bounds, f"step = {json.dumps(_scale(kind))}"]
+        case "boolean":
+            return ['type = "boolean"']
+        case "date":
+            return ['type = "date"', *bounds]
+        case "timestamp" | "zoned":
+            return ['type = "datetime"', *bounds, f'step = "{OPEN}"  # such as "15min", "1h" or "1d"']
+        case "text":
+            return [
+                'type = "category"  # or "text", if nobody can list the values: keys are then found with budget',
+                f'values = ["{OPEN}"]',
+                '# other = "another"  # what to call values that are not listed; without it they are missing',
+            ]
+        case _:
+            return [f'type = "{OPEN}"  # such values are read as text']
+
+
+def _scale(kind: str) -> str:
+    if kind == "NUMERIC":  # of any scale
+        return OPEN
+    parts = re.fullmatch(r"DECIMAL\(\d+,(\d+)\)", kind)
+    digits = int(parts[1]) if parts else 0
+    return "1" if digits == 0 else f"0.{'1'.rjust(digits, '0')}"
+
+
+def _key(name: str) -> str:
+    return (
+        name
+        if re.fullmatch(r"[A-Za-z0-9_-]+", name)
+        else json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
+    )
+
+
+def _refuse_open(file: str, text: str, columns: Mapping[str, Any]) -> None:
+    unfinished = [
+        f"{name}.{field} (line {_line(text, name, field)})"
+        for name, spelled in columns.items()
+        if isinstance(spelled, dict)
+        for field, value in spelled.items()
+        if value == OPEN or (isinstance(value, list) and OPEN in value)
+    ]
+    if unfinished:
+        raise ParameterError(
+            f"{file} still says {OPEN} at {', '.join(unfinished)}. Only you know what belongs there."
+        )
+
+
+def _column(file: str, text: str, name: str, spelled: Any) -> Column:
+    where = f"{file}, line {_line(text, name)}, column {name!r}"
+    if not isinstance(spelled, dict):
+        raise ParameterError(f"{where}: a column is a table with a type, not {spelled!r}.")
+    try:
+        return from_json(spelled)
+    except ParameterError as wrong:
+        raise ParameterError(f"{where}: {wrong}") from None
+
+
+def _line(text: str, name: str, field: str | None = None) -> int:
+    """The line on which a column, or a field of it, is declared; 1 if it is written in another way than ours."""
+    found = 0
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.startswith("["):
+            found = number if found == 0 and line.startswith(f"[columns.{_key(name)}]") else -abs(found)
+        if found > 0 and field is None:
+            return number
+        if found > 0 and re.match(rf"\s*{re.escape(field or '')}\s*=", line):
+            return number
+    return abs(found) or 1

@@ -1,0 +1,230 @@
+"""Answers from a synthetic table, with intervals from its measurements.
+
+A question is a linear query: weights in [0, 1] on the bins of its columns. The value is the model's. The interval
+holds the true value (that of the sealed rows) with the stated confidence, by what was measured and nothing else:
+
+* if the columns were measured together, the noisy sum itself, ± the noise on it;
+* if three columns that hold them were scored, |q(D) − q(E)| ≤ (‖D − E‖₁ + ||D| − |E||)/2, where E is the very
+  table of these three that the model of that moment had, whose noisy distance is known: this covers what the
+  model gets wrong, as well as noise;
+* both, where there are both. If there is neither, it is from 0 to all rows, and says so.
+
+**For questions chosen beforehand.** Noise is drawn once, so an interval holds as often as it says for a question
+that does not depend on it. A choice made after looking, such as the bin that came out densest, picks the noise
+along with it, and its interval holds less often. An oracle promises its intervals for such choices too
+(docs/theory/oracle.md).
+
+Three things can be further off than allowed for, the number of rows, the noisy sum and the distance: each has a
+third of the doubt.
+
+A bin that the question cuts through may hold anything from none of it to all; the interval allows for both.
+`typical` is how far off the value is if the columns behave as shrinkage believes: it is no bound.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import QuestionRefused
+from discreet.mechanisms import tails
+from discreet.oracle.linear_query import MOST_LEVELS
+from discreet.rational import Rational
+from discreet.synth.marginals.domain import Columns, Floats, onto
+from discreet.synth.structural_zeros import understood
+
+if TYPE_CHECKING:
+    from discreet.query.bins import Axis
+    from discreet.query.question import Term
+    from discreet.synth.synthetic import Synthetic
+
+HOW = {
+    "measured": "the columns were measured together: it is about noise",
+    "scored": "the distance of the model was measured: it is about noise and what the model gets wrong",
+    "unknown": "the columns were not measured together: it says nothing but how many rows there are",
+}
+"""What an interval rests on."""
+
+
+@dataclass(frozen=True)
+class SyntheticAnswer:
+    """A number from a synthetic table: value, the ends of its interval, and what the interval rests on.
+
+    The interval is for a question that was chosen before looking at the table.
+    """
+
+    question: str
+    value: float
+    low: float
+    high: float
+    typical: float
+    confidence: Fraction
+    how: str
+
+    @property
+    def error(self) -> float:
+        """Half of the width of the interval."""
+        return (self.high - self.low) / 2
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The ends of the interval."""
+        return self.low, self.high
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        sure = f"{float(self.confidence):.4g}"
+        return f"{_short(self.value)} ({_short(self.low)} to {_short(self.high)} with {sure}: {HOW[self.how]})"
+
+
+@dataclass(frozen=True)
+class _Ends:
+    value: float
+    low: float
+    high: float
+    typical: float
+    how: str
+
+
+def answer(table: Synthetic, question: Any, confidence: Rational) -> SyntheticAnswer:
+    """Return the answer to a question about a synthetic table."""
+    asked = understood(question, table.axes, table.description)
+    doubt = tails.doubt(confidence)
+    query = asked.count
+    parts = 1 if asked.total is None else 2
+    counted = _linear(table, query.columns, query.weights, *_cut(query.weights), doubt / parts)
+    text = query.text.removeprefix("count: ")
+    if asked.total is None or asked.term is None:
+        return SyntheticAnswer(text, *_numbers(counted), 1 - doubt, counted.how)
+    least, most = _rounded(table, asked.total.columns, query.columns, query.weights, asked.total.target or "")
+    summed = _linear(table, asked.total.columns, asked.total.weights, least, most, doubt / parts)
+    found = (_sum if asked.kind == "sum" else _mean)(counted, summed, asked.term)
+    how = max(counted.how, summed.how, key=list(HOW).index)
+    return SyntheticAnswer(text, *found, 1 - doubt, how)
+
+
+def _cut(weights: Floats) -> tuple[Floats, Floats]:
+    """Of bins that are cut through, none and all."""
+    return np.floor(weights), np.ceil(weights)
+
+
+def _rounded(
+    table: Synthetic, columns: Columns, inside: Columns, weights: Floats, target: str
+) -> tuple[Floats, Floats]:
+    """The least and the most that a bin can add to the sum of a column, as a share of its range."""
+    place = next(i for i, axis in enumerate(table.axes) if axis.sealed == target)
+    axis = table.axes[place]
+    if axis.levels > MOST_LEVELS:
+        raise QuestionRefused(f"{axis.name} has too many levels to be added up here. Sum the synthetic rows.")
+    ends = [_laid(end, (place,), columns) for end in _shares(axis)]
+    selected = [_laid(end, inside, columns) for end in _cut(weights)]
+    shape = table.domain.shape(columns)
+    low, high = (np.broadcast_to(part * end, shape) for part, end in zip(selected, ends, strict=True))
+    return np.asarray(low), np.asarray(high)
+
+
+def _shares(axis: Axis) -> tuple[Floats, Floats]:
+    """Where every bin begins and ends, as a share of the range; what is missing adds nothing."""
+    top = max(1, axis.levels - 1)
+    ends = np.array([*axis.starts[1:], axis.levels]) - 1
+    none = np.zeros(int(axis.nullable))
+    return np.r_[np.array(axis.starts) / top, none], np.r_[ends / top, none]
+
+
+def _laid(values: Floats, columns: Columns, wanted: Columns) -> Floats:
+    sizes = dict(zip(columns, values.shape, strict=True))
+    return values.reshape([sizes.get(column, 1) for column in wanted])
+
+
+def _linear(
+    table: Synthetic, columns: Columns, weights: Floats, least: Floats, most: Floats, doubt: Fraction
+) -> _Ends:
+    """A linear query: its value, and the ends of its interval between the least and the most of its weights."""
+    model = table.model
+    value = float((weights * model.marginal(columns)).sum())
+    typical = math.sqrt(float(np.square(weights * model.deviation(columns)).sum()))
+    known = model.evidence.total()
+    rows, off = float(known.values), _quantile(doubt / 3) * math.sqrt(known.variance)
+    low, high, how = 0.0, max(rows + off, 0.0), "unknown"
+    intervals = {"measured": _measured(table, columns, least, most, doubt / 3)}
+    intervals["scored"] = _scored(table, columns, least, most, doubt / 3, (rows - off, rows + off))
+    for name, ends in intervals.items():
+        if ends is not None:
+            low, high, how = max(low, ends[0]), min(high, ends[1]), name if how == "unknown" else how
+    high = max(high, low)
+    return _Ends(min(max(value, low), high), low, high, typical, how)
+
+
+def _measured(
+    table: Synthetic, columns: Columns, least: Floats, most: Floats, doubt: Fraction
+) -> tuple[float, float] | None:
+    """From the most precise measurement that holds the columns."""
+    best: tuple[float, float, float] | None = None
+    for m in table.measurements:
+        if not set(columns) <= set(m.columns):
+            continue
+        ends = [np.broadcast_to(_laid(end, columns, m.columns), m.values.shape) for end in (least, most)]
+        sums = [float((end * m.values).sum()) for end in ends]
+        deviations = [math.sqrt(float((np.square(end) * m.variances).sum())) for end in ends]
+        if best is None or sum(deviations) < best[0]:
+            radius = _quantile(doubt)
+            best = (sum(deviations), sums[0] - radius * deviations[0], sums[1] + radius * deviations[1])
+    return None if best is None else best[1:]
+
+
+def _scored(
+    table: Synthetic, columns: Columns, least: Floats, most: Floats, doubt: Fraction, rows: tuple[float, float]
+) -> tuple[float, float] | None:
+    """From the smallest distance of the model that was scored over columns that hold these.
+
+    `rows` are the ends of how many rows there are.
+    """
+    found = [s for s in table.scores.get("triples", ()) if set(columns) <= set(s.columns)]
+    if not found:
+        return None
+    nearest = min(found, key=lambda s: s.value)
+    # The smallest of several noisy distances: the doubt is shared among all of them.
+    distance = max(nearest.value, 0.0) + _quantile(doubt / len(found)) * nearest.deviation
+    believed = table.scored(nearest.columns)
+    size = float(believed.sum())
+    radius = (distance + max(abs(end - size) for end in rows)) / 2
+    inside = onto(believed, nearest.columns, columns)
+    return float((least * inside).sum()) - radius, float((most * inside).sum()) + radius
+
+
+def _numbers(ends: _Ends) -> tuple[float, float, float, float]:
+    return ends.value, ends.low, ends.high, ends.typical
+
+
+def _sum(counted: _Ends, summed: _Ends, term: Term) -> tuple[float, float, float, float]:
+    least, span = float(term.least), float(term.most - term.least)
+    edges = sorted((least * counted.low, least * counted.high))
+    value = least * counted.value + span * summed.value
+    typical = math.hypot(least * counted.typical, span * summed.typical)
+    return value, edges[0] + span * summed.low, edges[1] + span * summed.high, typical
+
+
+def _mean(counted: _Ends, summed: _Ends, term: Term) -> tuple[float, float, float, float]:
+    least, span = float(term.least), float(term.most - term.least)
+    low = summed.low / counted.high if counted.high > 0 else 0.0
+    high = summed.high / counted.low if counted.low > 0 else 1.0
+    low, high = min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)
+    share = summed.value / counted.value if counted.value > 0 else 0.5
+    share = min(max(share, low), max(high, low))
+    typical = math.hypot(summed.typical, share * counted.typical) / max(counted.value, 1.0)
+    return least + span * share, least + span * low, least + span * max(high, low), span * typical
+
+
+def _quantile(doubt: Fraction) -> float:
+    return -NormalDist().inv_cdf(float(doubt) / 2)  # 1 − doubt/2 would be 1 where the doubt is tiny
+
+
+def _short(number: float) -> str:
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"

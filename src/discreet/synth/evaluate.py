@@ -1,0 +1,328 @@
+"""How wrong a synthetic table is: distances of its marginals of one, two and three columns, and pictures of them.
+
+The distance is ‖M(D)/n − M(synthetic)/n‖₁, between 0 and 2. Three ways to know it:
+
+**From what was released.** The distances that were scored while the table was made are unbiased, up to noise
+that is stated; they are those of the model before its last round, which made it better if anything. What was
+measured has the error that its shrinkage believes, E|x̂ − x| ≈ √(2/π)·deviation, added up: an expectation, which
+has no interval of its own, and is said to be one.
+**Beside a public table**: the distances themselves, which are exact.
+**For a price**: half of ρ for the distances of the final model from the vault, all at once, half for a fresh
+look at a few marginals. This is a release of its own, charged before it is made and recorded like any other.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+import numpy as np
+
+from discreet.errors import NotForRelease, ParameterError
+from discreet.oracle import prior as priors
+from discreet.privacy.losses import ZeroConcentrated
+from discreet.query import cache_key
+from discreet.rational import Rational, positive
+from discreet.render import numbers
+from discreet.schema.metadata import UNIT
+from discreet.synth import measure
+from discreet.synth.adaptive_bins import check_cells
+from discreet.synth.budget import Unit, parts
+from discreet.synth.marginals.domain import Columns, Floats
+from discreet.synth.synthetic import Synthetic
+from discreet.synth.workload import MOST_CELLS
+
+if TYPE_CHECKING:
+    import altair
+
+MOST_SETS = 600
+"""Distances that one comparison pays for."""
+
+EARLIER = "scored before the last round"
+BELIEVED = "believed"
+
+_ROOT = math.sqrt(2 / math.pi)
+_WIDTH, _NAMED = 540, 30  # pixels of a picture, and marginals that it names
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far one marginal is off, in l1 as a share of the rows, give or take `deviation`."""
+
+    columns: tuple[str, ...]
+    value: float
+    deviation: float
+    how: str
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """One marginal beside its counterpart: counts, and the deviation of the noise on those of the table."""
+
+    columns: tuple[str, ...]
+    table: Floats
+    synthetic: Floats
+    deviation: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Distances of marginals, and marginals side by side."""
+
+    title: str
+    distances: tuple[Distance, ...]
+    shown: tuple[Shown, ...] = field(default=())
+    test_bits: bool = False
+
+    def mean(self, ways: int) -> tuple[float, float] | None:
+        """Return the mean distance of the marginals over so many columns, and its deviation; None without any."""
+        found = [d for d in self.distances if len(d.columns) == ways]
+        if not found:
+            return None
+        noise = math.sqrt(sum(d.deviation**2 for d in found)) / len(found)
+        return float(np.mean([d.value for d in found])), noise
+
+    @property
+    def worst(self) -> tuple[Distance, ...]:
+        """The ten marginals that are furthest off."""
+        return tuple(sorted(self.distances, key=lambda d: -d.value)[:10])
+
+    def expect_release(self, doing: str) -> None:
+        """Refuse to go on if this was made from test bits."""
+        if self.test_bits:
+            raise NotForRelease(
+                f"This comparison was made from test bits: its noise is predictable, and {doing} would let it "
+                "out. Compare outside of noise.deterministic(…)."
+            )
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        self.expect_release("pickle")
+        return super().__reduce_ex__(protocol)
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.title}; {len(self.distances)} distances, {len(self.shown)} shown)"
+
+    def __str__(self) -> str:
+        self.expect_release("showing it")
+        lines = [self.title]
+        for ways in (1, 2, 3):
+            if found := self.mean(ways):
+                hows = [d.how for d in self.distances if len(d.columns) == ways]
+                lines.append(
+                    f"  {len(hows):4d} marginal{'s' * (len(hows) > 1)} of {ways} column{'s' * (ways > 1)}: "
+                    f"mean distance {_known(*found, believed=BELIEVED in hows)}"
+                )
+        lines += [f"  furthest off: {', '.join(d.columns)} ({d.value:.3f}, {d.how})" for d in self.worst[:3]]
+        return "\n".join(lines)
+
+    def plot(self) -> altair.TopLevelMixin:
+        """Draw the distances, and the marginals that were looked at, side by side."""
+        import altair as alt
+
+        self.expect_release("plot")
+        rows = [
+            {
+                "columns": ", ".join(d.columns),
+                "ways": f"{len(d.columns)}",
+                "distance": max(d.value, 0),
+                "low": max(d.value - 1.96 * d.deviation, 0),
+                "high": max(d.value + 1.96 * d.deviation, 0),
+                "how": d.how,
+            }
+            for d in self.distances
+        ]
+        ticks = alt.Chart(_data(rows), title=self.title, width=_WIDTH).mark_tick(thickness=2)
+        every = ticks.encode(**_seen(), y=alt.Y("ways:N", title="columns"))
+        drawn: alt.TopLevelMixin = alt.vconcat(every, _by_name(rows), *map(_picture, self.shown))
+        return drawn
+
+    def _repr_html_(self) -> str:
+        import html
+
+        if self.test_bits:
+            return f"<p>{html.escape(repr(self))}: made from test bits.</p>"
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def _known(value: float, deviation: float, *, believed: bool) -> str:
+    """A mean distance, with what is known of its error."""
+    if believed:
+        return f"{value:.4f} (expected from the noise of what was measured)"
+    return " ".join(numbers.halved(value, 1.96 * deviation)) if deviation else f"{value:.4f}"
+
+
+def _data(rows: Sequence[dict[str, Any]]) -> Any:
+    import altair as alt
+
+    return alt.Data(values=rows)  # type: ignore[no-untyped-call]
+
+
+def _seen() -> dict[str, Any]:
+    """How every mark shows its distance."""
+    import altair as alt
+
+    return {
+        "x": alt.X("distance:Q", title="distance of the marginal (l1, from 0 to 2)"),
+        "color": alt.Color("how:N", title="known"),
+        "tooltip": ["columns:N", alt.Tooltip("distance:Q", format=".4f"), "how:N"],
+    }
+
+
+def _by_name(rows: Sequence[dict[str, Any]]) -> Any:
+    """The marginals that are furthest off, one line each, with their intervals where they have any."""
+    import altair as alt
+
+    worst = sorted(rows, key=lambda row: -float(row["distance"]))[:_NAMED]
+    title = "By name" if len(worst) == len(rows) else f"The {len(worst)} furthest off, of {len(rows):,}"
+    names = alt.Y("columns:N", title=None, sort=None, axis=alt.Axis(labelLimit=320))
+    base = alt.Chart(_data(worst), title=title, width=_WIDTH)
+    ends = _seen() | {"x": alt.X("low:Q", title=""), "x2": "high:Q"}
+    points = base.mark_point(filled=True, opacity=1).encode(**_seen(), y=names)
+    return points + base.mark_rule(opacity=0.6).encode(**ends, y=names)
+
+
+def _picture(shown: Shown) -> Any:
+    import altair as alt
+
+    noise = 1.96 * shown.deviation
+    rows = [
+        {"synthetic": float(s), "table": float(t), "low": float(t) - noise, "high": float(t) + noise}
+        for s, t in zip(shown.synthetic.ravel()[:5000], shown.table.ravel()[:5000], strict=True)
+    ]
+    top = max(float(shown.synthetic.max()), float(shown.table.max()), 1.0)
+    base = alt.Chart(_data(rows), title=" × ".join(shown.columns), width=400, height=400)
+    diagonal = alt.Chart(_data([{"at": 0.0}, {"at": top}])).mark_line(color="#777777")
+    x = alt.X("synthetic:Q", title="rows, synthetic")
+    bars = base.mark_rule(opacity=0.4).encode(x=x, y=alt.Y("low:Q", title="rows, measured"), y2="high:Q")
+    points = base.mark_point(size=12).encode(x=x, y="table:Q")
+    return diagonal.encode(x="at:Q", y="at:Q") + bars + points
+
+
+def released(table: Synthetic) -> Comparison:
+    """Return the comparison that is free: from what was released while the table was made."""
+    model, total = table.model, table.total
+    names = table.domain.names
+    found: list[Distance] = []
+    known = model.evidence.gathered(1)
+    for (column,), m in known.items():
+        cells = np.minimum(_ROOT * np.sqrt(m.variances), model.ones[column]).sum() / total
+        found.append(Distance((names[column],), float(cells), 0.0, BELIEVED))
+    for pair in model.variances:
+        off = _ROOT * float(np.sqrt(model.variances[pair]).sum()) / total
+        found.append(Distance(tuple(names[c] for c in pair), off, 0.0, BELIEVED))
+    for score in table.scores.get("triples", ()):
+        columns = tuple(names[c] for c in score.columns)
+        found.append(Distance(columns, score.value / total, score.deviation / total, EARLIER))
+    return Comparison("What the measurements say of the synthetic table", tuple(found))
+
+
+def beside(table: Synthetic, public: Any) -> Comparison:
+    """Return the comparison with a public table that has the same columns."""
+    record = priors.of_rows(public, table.axes, table.description)[0]
+    places, counts = np.array(record["places"], np.int64), np.array(record["counts"], float)
+    rows = max(float(counts.sum()), 1.0)
+    found = []
+    for columns in _sets(table):
+        shape = table.domain.shape(columns)
+        flat = np.ravel_multi_index([places[c] for c in columns], shape)
+        there = np.bincount(flat, counts, math.prod(shape)).reshape(shape) / rows
+        here = table.model.marginal(columns)
+        off = float(np.abs(there - here / max(float(here.sum()), 1e-12)).sum())
+        found.append(Distance(tuple(table.domain.names[c] for c in columns), off, 0.0, "beside a public table"))
+    return Comparison("The synthetic table beside a public one", tuple(found))
+
+
+def _sets(table: Synthetic) -> list[Columns]:
+    """Sets of one, two and three columns; if they are too many, some of each, spread evenly over all."""
+    found: list[Columns] = []
+    for ways in (1, 2, 3):
+        found += table.domain.spread(ways, (MOST_SETS - len(found)) // (4 - ways))
+    return [c for c in found if table.domain.cells(c) <= MOST_CELLS]
+
+
+def _looks(table: Synthetic, show: Sequence[Sequence[str]]) -> list[Columns]:
+    """The marginals to look at, or a refusal."""
+    if isinstance(show, str) or any(isinstance(names, str) for names in show):
+        raise ParameterError(f'show is a list of lists of columns, such as [["age", "city"]], not {show!r}.')
+    looks = [table.domain.places(names) for names in show] or _worst(table)
+    for columns in looks:
+        if not columns:
+            raise ParameterError('a marginal to show names its columns: show=[["age", "city"]].')
+        check_cells([table.domain.names[c] for c in columns], table.domain.shape(columns))
+    return looks
+
+
+def paid(table: Synthetic, epsilon: Rational, show: Sequence[Sequence[str]]) -> Comparison:
+    """Return the comparison with the vault itself, and charge it."""
+    from discreet.synth.synthesize import _source
+
+    vault = table.vault
+    if vault is None:
+        raise ParameterError(
+            "this table was loaded from a file, and a comparison that is paid for asks its vault. "
+            "Make the table again, which is free: vault.synthesize(…).compare(epsilon=…)."
+        )
+    if vault.description.mark != table.description.mark:
+        raise ParameterError("the vault has other rows by now. Synthesize them, and compare that.")
+    rho = positive(epsilon, "epsilon") ** 2 / 2
+    looks = _looks(table, show)
+    sets = _sets(table)
+    believed = table.model
+    believed.triples  # noqa: B018, made here: whatever fails for want of memory fails before the charge
+    digest = table.label.cost.losses, [m.values.sum() for m in table.measurements[:3]]
+    text = f"comparison of a synthetic table over {', '.join(table.domain.names)} [rho {rho}, {looks}, {digest}]"
+    question = cache_key.text(table.description, text)
+    engine = vault._engine(table.description)
+    found = vault.ledger.find(question)
+    if found is not None:
+        return _read(json.loads(found), table)
+    budget = parts(rho, {"scores": 1.0, "looks": 1.0})
+    each = parts(budget["looks"], dict.fromkeys(looks, 1.0))
+    unit = Unit(table.description.rows_per_person * UNIT)
+    if not unit.affords(budget["scores"], len(sets)) or not unit.affords(min(each.values())):
+        raise ParameterError(
+            f"epsilon={epsilon} buys noise that would leave int64, and nobody could see through it. Spend more: "
+            f'epsilon="0.1".'
+        )
+    charge = vault.ledger.reserve(
+        ZeroConcentrated(rho), question=question, analyst=vault._analyst, purpose=vault._purpose
+    )
+    done = measure.Released(table.domain, unit, float(UNIT))
+    source = _source(engine, table.axes)
+    measure.score(done, source, sets, believed.marginal, budget["scores"], "paid")
+    measure.measure(done, source, each)
+    record = {
+        "scores": [[list(s.columns), s.value, s.deviation] for s in done.scores["paid"]],
+        "looks": [[list(m.columns), m.values.ravel().tolist(), m.variance] for m in done.measurements],
+    }
+    if not done.test_bits:
+        vault.ledger.record(charge, json.dumps(record))
+    return replace(_read(record, table), test_bits=done.test_bits)
+
+
+def _worst(table: Synthetic) -> list[Columns]:
+    """The pair that is tied most, and the column that it begins with."""
+    ties = table.model.ties
+    pair = max(ties, key=lambda c: ties[c]) if ties else tuple(range(min(2, len(table.domain))))
+    return [pair[:1], *([pair] if len(pair) > 1 else [])]
+
+
+def _read(record: Any, table: Synthetic) -> Comparison:
+    names, total = table.domain.names, table.total
+    distances = tuple(
+        Distance(tuple(names[c] for c in columns), value / total, deviation / total, "measured")
+        for columns, value, deviation in record["scores"]
+    )
+    shown = tuple(
+        Shown(
+            tuple(names[c] for c in columns),
+            np.array(values, float).reshape(table.domain.shape(columns)),
+            table.model.marginal(columns),
+            math.sqrt(variance),
+        )
+        for columns, values, variance in record["looks"]
+    )
+    return Comparison("The synthetic table beside the vault, with noise", distances, shown)

@@ -1,0 +1,82 @@
+"""The label of a synthetic table, from what is public about it: nothing here looks at data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from discreet.ledger.costs import described
+from discreet.mechanisms import Gaussian, Sensitivity
+from discreet.query.bins import Axis
+from discreet.release.label import Label, Noise
+from discreet.release.receipt import Bill
+from discreet.schema.metadata import UNIT, Description
+
+NOTE = (
+    "Rows are drawn from a model of noisy marginals: no row is a person's. What several columns have in common "
+    "beyond the marginals that were measured is filled in by the law of largest entropy, and may differ from the "
+    "table."
+)
+
+
+def label(
+    description: Description,
+    axes: Sequence[Axis],
+    noises: Sequence[Gaussian],
+    bill: Bill,
+    impossible: Sequence[str],
+    promise: str = "",
+    sizes: Sequence[Gaussian] = (),
+) -> Label:
+    """Return the label of a synthetic table."""
+    marginals = [noise for noise in noises if _entries(noise) == 1]
+    scores = [noise for noise in noises if _entries(noise) > 1]
+    left_out = [name for name in description.columns if name not in {axis.name for axis in axes}]
+    notes = [NOTE]
+    if promise:
+        notes.append(f"By itself this release is differentially private with {promise}, as Gaussian DP has it.")
+    if left_out:
+        notes.append(f"Columns that are not part of it: {', '.join(left_out)}.")
+    if sizes:
+        notes.append("Rows of one id are drawn like rows of several: only how many a person has was measured.")
+    if impossible:
+        notes.append(f"Taken for impossible, and not checked: {'; '.join(impossible)}.")
+    return Label(
+        table=description.name,
+        person=description.person,
+        rows_per_person=description.rows_per_person,
+        columns={axis.name: description.columns[axis.name] for axis in axes},
+        noise=[
+            *_noise(marginals, f"{len(marginals)} marginals, the noisiest"),
+            *_noise(scores, f"{len(scores)} lists of distances, the noisiest"),
+            *_noise(sizes, "how many persons have how many rows", unit=1),
+        ],
+        cost=bill,
+        version=description.version,
+        sealed_at=description.sealed_at,
+        engine=description.engine,
+        product="a synthetic table",
+        notes=notes,
+    )
+
+
+def _entries(noise: Gaussian) -> int:
+    moved = noise.sensitivity
+    return 1 if not isinstance(moved, Sensitivity) or moved.l1 == moved.each else 2
+
+
+def _noise(noises: Sequence[Gaussian], on: str, unit: int = UNIT) -> list[Noise]:
+    if not noises:
+        return []
+    widest = max(noises, key=lambda noise: noise.variance)
+    moved = widest.sensitivity
+    moves = moved.each if isinstance(moved, Sensitivity) and moved.each is not None else 0
+    return [
+        Noise(
+            on=on,
+            law="discrete Gaussian noise",
+            spread=math.sqrt(widest.variance) / unit,
+            moves=moves / unit,
+            loss="; ".join(described(widest.loss)),
+        )
+    ]

@@ -1,0 +1,124 @@
+"""From evidence to a model: totals, one-way and two-way marginals that fit together.
+
+1. The total and the one-way marginals are weighted means of all that was measured, put on the simplex.
+2. Each pair that was measured is shrunk (`shrinkage`), towards independence first. A better base is then at hand:
+   for the pair (u, v) what follows through a third column c if u and v were independent given it,
+   Σ_c P(u, c)·P(c, v)/P(c), with the c whose weaker tie is strongest; and it is shrunk again, towards that.
+   A tenth of independence stays in every base, so that no cell is thought impossible.
+3. A pair that was not measured is filled in by the same path.
+4. Every pair is raked to the one-way marginals. Cells that are declared impossible are empty throughout.
+
+All of this is post-processing. Theory: docs/theory/synthesis.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.synth.marginals.domain import Columns, Floats
+from discreet.synth.marginals.empirical_bayes import shrink
+from discreet.synth.marginals.ipf import on_simplex, product, rake
+from discreet.synth.marginals.measurements import Evidence
+from discreet.synth.marginals.model import Model
+
+_KEPT = 0.1  # of independence in every base
+_LEAST = 1e-9
+_FLOOR = 1e-7  # of the total: the least that a base expects of a cell
+
+Masks = Mapping[Columns, NDArray[np.bool_]]
+
+
+def estimate(
+    evidence: Evidence,
+    ties: Mapping[Columns, float] | None = None,
+    *,
+    prior: Mapping[Columns, Floats] | None = None,
+    impossible: Masks | None = None,
+) -> Model:
+    """Return the model of what was measured.
+
+    `ties` say how strongly pairs hang together, and choose the paths; without them, it is how far their measured
+    tables are from independence. `prior` has public two-way marginals to start from, in any scale, and
+    `impossible` marks cells of pairs that nobody can be in.
+
+    >>> from discreet.synth.marginals import Domain, Measurement
+    >>> pair = Measurement((0, 1), np.array([[40.0, 10.0], [10.0, 40.0]]), 1.0)
+    >>> model = estimate(Evidence(Domain(("a", "b"), (2, 2)), (pair,)))
+    >>> bool(abs(model.marginal((0, 1)) - pair.values).max() < 2)
+    True
+    """
+    total = max(float(evidence.total().values), 1.0)
+    ones = _ones(evidence, total)
+    masks = dict(impossible or {})
+    bases = {pair: _independent(pair, ones, total) for pair in evidence.domain.sets(2)}
+    plain = dict(bases)
+    for pair, table in (prior or {}).items():
+        bases[pair] = _mixed(_fitted(table + _FLOOR * table.sum(), pair, ones), plain[pair])
+    bases = {pair: _without(table, masks.get(pair)) for pair, table in bases.items()}
+    measured = evidence.gathered(2)
+    if ties is None:
+        ties = {pair: float(np.abs(m.values - plain[pair]).sum()) for pair, m in measured.items()}
+    pairs: dict[Columns, Floats] = {}
+    variances: dict[Columns, Floats] = {}
+    ties_of = np.zeros((len(ones), len(ones)))  # of pairs that paths may go by: those that have a table
+    for again in (False, True):
+        for pair, found in measured.items():
+            floored = np.maximum(bases[pair], _FLOOR * total)
+            mean, variances[pair] = shrink(found.values, float(np.sqrt(found.variance)), floored)
+            kept = mean + _LEAST * plain[pair]  # or a row that noise emptied could not be filled again
+            pairs[pair] = _fitted(_without(kept, masks.get(pair)), pair, ones)
+        if not again and not prior:
+            for pair in measured:
+                ties_of[pair] = ties_of[pair[::-1]] = ties.get(pair, 0.0)
+            paths = {pair: _path(pair, pairs, ties_of) for pair in measured}
+            bases |= {pair: _mixed(_scaled(t, total), plain[pair]) for pair, t in paths.items() if t is not None}
+    for pair in bases:
+        if pair not in measured:
+            path = None if prior else _path(pair, pairs, ties_of)
+            filled = bases[pair] if path is None else _scaled(path, total)
+            pairs[pair] = _fitted(_without(filled, masks.get(pair)), pair, ones)
+            ties_of[pair] = ties_of[pair[::-1]] = ties.get(pair, 0.0)
+    return Model(evidence, total, tuple(ones), pairs, variances, dict(ties), masks)
+
+
+def _ones(evidence: Evidence, total: float) -> list[Floats]:
+    known = evidence.gathered(1)
+    sizes = evidence.domain.sizes
+    even = [np.full(size, total / size) for size in sizes]
+    return [on_simplex(known[c,].values, total) if (c,) in known else even[c] for c in range(len(sizes))]
+
+
+def _independent(pair: Columns, ones: list[Floats], total: float) -> Floats:
+    return product([ones[column] for column in pair], total)
+
+
+def _fitted(table: Floats, pair: Columns, ones: list[Floats]) -> Floats:
+    return rake(table, {(0,): ones[pair[0]], (1,): ones[pair[1]]}, rounds=5)
+
+
+def _mixed(table: Floats, independent: Floats) -> Floats:
+    return (1 - _KEPT) * table + _KEPT * independent
+
+
+def _without(table: Floats, mask: NDArray[np.bool_] | None) -> Floats:
+    return table if mask is None else np.where(mask, 0.0, table)
+
+
+def _scaled(table: Floats, total: float) -> Floats:
+    return table * (total / max(float(table.sum()), 1e-12))
+
+
+def _path(pair: Columns, pairs: Mapping[Columns, Floats], ties: Floats) -> Floats | None:
+    """The pair as it follows through a third column, or None if no column is tied to both."""
+    u, v = pair
+    weakest = np.minimum(ties[u], ties[v])  # of u with itself it is 0, so neither end is taken
+    through = int(weakest.argmax())
+    if weakest[through] <= 0:
+        return None
+    first = pairs[u, through] if u < through else pairs[through, u].T
+    second = pairs[through, v] if through < v else pairs[v, through].T
+    followed: Floats = first @ (second / np.maximum(second.sum(axis=1, keepdims=True), 1e-12))
+    return followed

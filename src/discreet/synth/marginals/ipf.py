@@ -1,0 +1,67 @@
+"""Fitting a table to margins: projection onto the simplex, and iterative proportional fitting.
+
+`rake` multiplies a table by one factor after the other until its margins are the wanted ones. Started from a
+product it tends to the table of largest entropy with those margins, started from any table to the one nearest to
+it in relative entropy (Csiszár 1975). Where wanted margins contradict each other it ends between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from discreet.synth.marginals.domain import Floats
+
+_TINY = 1e-12
+
+
+def on_simplex(values: Floats, total: float) -> Floats:
+    """Return the nearest table (in l2) that is nowhere negative and adds up to `total`.
+
+    >>> on_simplex(np.array([5.0, -1.0, 2.0]), 6.0).tolist()
+    [4.5, 0.0, 1.5]
+    """
+    ordered = np.sort(values, axis=None)[::-1]
+    excess = np.cumsum(ordered) - total
+    count = np.arange(1, ordered.size + 1)
+    last = np.nonzero(ordered > excess / count)[0][-1]
+    projected: Floats = np.maximum(values - excess[last] / (last + 1), 0.0)
+    return projected
+
+
+def product(ones: Sequence[Floats], total: float) -> Floats:
+    """Return the table of independent columns with these one-way margins, each adding up to `total`.
+
+    >>> product([np.array([1.0, 3.0]), np.array([2.0, 2.0])], 4.0).tolist()
+    [[0.5, 0.5], [1.5, 1.5]]
+    """
+    table = np.array(total)
+    for one in ones:
+        table = np.multiply.outer(table, one / total)
+    return table
+
+
+def rake(
+    table: Floats, margins: Mapping[tuple[int, ...], Floats], rounds: int = 8, tolerance: float = 1e-4
+) -> Floats:
+    """Return the table fitted to margins, each given by the axes that it keeps.
+
+    It stops early once a round has moved no margin by more than `tolerance`, as a share of the whole.
+
+    >>> fitted = rake(np.ones((2, 2)), {(0,): np.array([1.0, 3.0]), (1,): np.array([2.0, 2.0])})
+    >>> fitted.tolist()
+    [[0.5, 0.5], [1.5, 1.5]]
+    """
+    fitted = np.array(table, float)
+    for _ in range(rounds):
+        worst = 0.0
+        for axes, wanted in margins.items():
+            gone = tuple(axis for axis in range(fitted.ndim) if axis not in axes)
+            found = fitted.sum(axis=gone, keepdims=True)
+            goal = wanted.reshape(found.shape)
+            worst = max(worst, float(np.abs(found - goal).sum()))
+            fitted *= goal / np.maximum(found, _TINY)
+        if worst <= tolerance * max(float(fitted.sum()), _TINY):
+            break
+    return fitted

@@ -1,0 +1,168 @@
+"""A synthetic table as JSON: what was released to make it, from which everything else follows.
+
+    {"schema": "discreet synthetic table 1", "description": …, "axes": […], "measurements": […], "scores": …, …}
+
+Noisy values are integers, packed as base64 of compressed int64. Reading runs no code, believes no length, and
+either returns a table or raises ParameterError. A saved table is a directory of that JSON and of rows in
+Parquet.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import DiscreetError, ParameterError
+from discreet.query.bins import Axis
+from discreet.release.serialize import read_label, written_label
+from discreet.schema.metadata import UNIT, Description
+from discreet.synth.adaptive_bins import Cut
+from discreet.synth.marginals.domain import Floats
+from discreet.synth.marginals.measurements import Measurement
+from discreet.synth.measure import Score
+from discreet.synth.synthetic import Synthetic
+
+SCHEMA = "discreet synthetic table 1"
+"""The version of the files that are written, and the only one that is read."""
+
+FILE, ROWS = "synthetic.json", "rows.parquet"
+_MOST = 2**27  # bytes that one marginal unpacks to, at most
+
+
+def written(table: Synthetic) -> dict[str, Any]:
+    """Return a synthetic table as JSON."""
+    return {
+        "schema": SCHEMA,
+        "description": table.description.as_json(),
+        "axes": [_written_axis(axis) for axis in table.axes],
+        "measurements": [_written_measurement(m) for m in table.measurements],
+        "scores": {
+            name: [[list(s.columns), s.value, s.deviation] for s in scores]
+            for name, scores in table.scores.items()
+        },
+        "stages": dict(table.stages),
+        "impossible": list(table.impossible),
+        "prior": None if table.prior is None else dict(table.prior),
+        "sizes": None if table.sizes is None else list(table.sizes),
+        "label": written_label(table.label),
+        "rows": table.rows,
+        "seed": table.seed,
+    }
+
+
+def read(record: Any) -> Synthetic:
+    """Return the synthetic table that was written as JSON."""
+    schema = record.get("schema") if isinstance(record, Mapping) else None
+    if schema != SCHEMA:
+        raise ParameterError(f"This is {schema!r:.60}, and this version of discreet reads {SCHEMA!r}.")
+    try:
+        axes = tuple(map(_read_axis, record["axes"]))
+        sizes = [axis.size for axis in axes]
+        return Synthetic(
+            description=Description.from_json(record["description"]),
+            axes=axes,
+            measurements=tuple(_read_measurement(m, sizes) for m in record["measurements"]),
+            scores={
+                str(name): tuple(Score(tuple(map(int, c)), float(v), float(d)) for c, v, d in scores)
+                for name, scores in record["scores"].items()
+            },
+            stages={str(name): int(stage) for name, stage in record["stages"].items()},
+            label=read_label(record["label"]),
+            impossible=tuple(map(str, record["impossible"])),
+            prior=record["prior"],
+            sizes=None if record.get("sizes") is None else tuple(map(int, record["sizes"])),
+            rows=None if record["rows"] is None else int(record["rows"]),
+            seed=int(record["seed"]),
+        )
+    except KeyError as missing:
+        raise ParameterError(f"The synthetic table lacks {missing}.") from None
+    except (TypeError, ValueError, AttributeError, IndexError, zlib.error, DiscreetError) as wrong:
+        raise ParameterError(f"The synthetic table is damaged: {wrong}") from None
+
+
+def save(table: Synthetic, path: str | os.PathLike[str]) -> None:
+    """Write a table to a directory."""
+    from pyarrow import parquet
+
+    target = Path(path)
+    target.mkdir(parents=True, exist_ok=True)
+    parquet.write_table(table.to_arrow(), target / ROWS)
+    draft = target / f".{FILE}.{os.getpid()}"
+    draft.write_text(json.dumps(written(table), ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    os.replace(draft, target / FILE)
+
+
+def load(path: str | os.PathLike[str]) -> Synthetic:
+    """Return the table that was written to a directory."""
+    target = Path(path) / FILE
+    try:
+        record = json.loads(target.read_text(encoding="utf-8"))
+    except OSError as wrong:
+        raise ParameterError(f"{target} cannot be read: {wrong.strerror}.") from None
+    except (ValueError, RecursionError) as wrong:
+        raise ParameterError(f"{target} is no synthetic table: {wrong}.") from None
+    return read(record)
+
+
+def _written_axis(axis: Axis) -> dict[str, Any]:
+    cut = {"cells": list(axis.cells), "masses": list(axis.masses)} if isinstance(axis, Cut) else {}
+    return {
+        "name": axis.name,
+        "sealed": axis.sealed,
+        "levels": axis.levels,
+        "nullable": axis.nullable,
+        "starts": list(axis.starts),
+        **cut,
+    }
+
+
+def _read_axis(record: Mapping[str, Any]) -> Axis:
+    plain = (
+        str(record["name"]),
+        str(record["sealed"]),
+        int(record["levels"]),
+        bool(record["nullable"]),
+        tuple(map(int, record["starts"])),
+    )
+    if "cells" not in record:
+        return Axis(*plain)
+    return Cut(*plain, cells=tuple(map(int, record["cells"])), masses=tuple(map(float, record["masses"])))
+
+
+def _written_measurement(m: Measurement) -> dict[str, Any]:
+    return {
+        "columns": list(m.columns),
+        "variance": m.variance,
+        "each": None if m.each is None else m.each.ravel().tolist(),
+        "values": _packed(m.values),
+    }
+
+
+def _read_measurement(record: Mapping[str, Any], sizes: list[int]) -> Measurement:
+    columns = tuple(map(int, record["columns"]))
+    shape = [sizes[column] for column in columns]
+    each = None if record["each"] is None else np.array(record["each"], float).reshape(shape)
+    variance = float(record["variance"])
+    if not 0 < variance < float("inf"):
+        raise ValueError(f"{variance} is no variance")
+    return Measurement(columns, _unpacked(record["values"]).reshape(shape), variance, each)
+
+
+def _packed(values: Floats) -> str:
+    integers = np.rint(values * UNIT).astype("<i8")
+    return base64.b64encode(zlib.compress(integers.tobytes())).decode("ascii")
+
+
+def _unpacked(text: str) -> Floats:
+    unzip = zlib.decompressobj()
+    raw = unzip.decompress(base64.b64decode(text, validate=True), _MOST)
+    if not unzip.eof:
+        raise ValueError("a marginal is too long")
+    return np.frombuffer(raw, "<i8") / UNIT

@@ -1,0 +1,79 @@
+"""Many questions on one charge, as people and their pipelines ask them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from discreet.cli import exit_codes
+from tests.cli import desk
+from tests.cli.desk import run
+
+OLD = "select count(*) from people where age >= 65"
+TERMS = ("--columns", "age,city", "--epsilon", "4", "--within", "0.15")
+
+
+def test_answers_have_intervals_and_the_oracle_is_charged_once(town: Path) -> None:
+    first = run("oracle", town, OLD, "select avg(paid) from people", *TERMS[2:], "--columns", "age,city,paid")
+    assert first.exit_code == 0, first.output
+    assert OLD in first.stdout
+    assert "Most answers can be free" in first.stdout
+    assert "with 0.95" in first.stdout
+    assert "with 0.9)" in first.stdout  # an average is made of two
+    charged = desk.spent(town)
+    again = run("oracle", town, OLD, *TERMS[2:], "--columns", "age,city,paid")
+    assert again.exit_code == 0
+    assert "free" in again.stdout
+    assert desk.spent(town) == charged
+
+
+def test_questions_come_from_a_pipe_and_one_that_is_refused_keeps_no_other_from_its_answer(town: Path) -> None:
+    oslo = "select count(*) from people where city = 'Oslo'"
+    piped = f"{OLD};\n\n-- how many live in Oslo?\nselect median(age) from people\n{oslo}\n"
+    said = run("oracle", town, *TERMS, "--json", typed=piped)
+    assert said.exit_code == exit_codes.REFUSED
+    first, second = map(json.loads, said.stdout.splitlines())
+    assert (first["question"], second["checked"]) == (OLD, True)
+    assert first["low"] <= first["value"] <= first["high"]
+    assert abs(second["value"] - 200) < 150
+    assert first["total_rho"] == pytest.approx(8)
+    assert "discreet: line 4: select median(age) from people\n  an oracle adds up rows" in said.stderr
+    assert "Ask the vault: discreet ask VAULT" in said.stderr
+
+
+def test_what_is_missing_is_said_before_anything_is_charged(town: Path) -> None:
+    for options, words in (
+        (("--epsilon", "1"), "--columns age,city,paid,day"),
+        (("--epsilon", "1", "--columns", "age", "--bins", "age"), "--bins age=20"),
+        (("--epsilon", "1", "--columns", "age", "--prior", "gone.csv"), "There is no file gone.csv"),
+        (("--epsilon", "1", "--columns", "aeg"), "aeg"),
+    ):
+        refused = run("oracle", town, OLD, *options)
+        assert refused.exit_code == exit_codes.BAD_INPUT, refused.output
+        assert words in refused.stderr
+    assert desk.spent(town) == 0
+
+
+def test_a_vault_without_a_delta_is_told_what_it_takes(here: Path) -> None:
+    refused = run("oracle", here, OLD, *TERMS)
+    assert refused.exit_code == exit_codes.BAD_INPUT
+    assert (
+        "seal the vault with --epsilon 2 --delta 1e-9, or amend it: discreet budget VAULT --amend"
+        in refused.stderr
+    )
+    assert desk.spent(here) == 0
+
+
+def test_opening_says_that_no_answer_will_be_free_and_what_would_make_them_so(town: Path) -> None:
+    terms = ("--columns", "age,city", "--epsilon", "3", "--within", "0.05")
+    shown = " ".join(run("oracle", town, OLD, *terms).stdout.split())
+    assert "No new answer will be free" in shown
+    assert "Most would be with --within 0.15 or --epsilon 9: another oracle, at its own cost." in shown
+
+
+def test_a_budget_that_does_not_reach_has_its_exit_status(town: Path) -> None:
+    refused = run("oracle", town, OLD, "--columns", "age", "--epsilon", "100")
+    assert refused.exit_code == exit_codes.OVERSPENT
+    assert desk.spent(town) == 0

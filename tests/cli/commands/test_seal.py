@@ -1,0 +1,198 @@
+"""From a file of rows to a vault, as a stranger types it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from discreet.cli import exit_codes
+from tests.cli import desk
+from tests.cli.desk import OPTIONS, run, told
+
+
+def test_a_draft_names_columns_and_shows_no_row(here: Path) -> None:
+    drafted = run("propose", "people.csv")
+    assert drafted.exit_code == 0
+    assert "[columns.city]" in drafted.stdout
+    assert "Oslo" not in drafted.stdout
+
+
+def test_a_draft_does_not_overwrite_what_was_finished(here: Path) -> None:
+    refused = run("propose", "people.csv", "--out", "people.toml")
+    assert refused.exit_code == exit_codes.BAD_INPUT
+    assert "may hold your work" in refused.stderr
+    assert Path("people.toml").read_text(encoding="utf-8") == desk.SCHEMA
+
+
+def test_an_unfinished_schema_is_refused_by_its_lines_and_leaves_nothing_behind(here: Path) -> None:
+    assert run("propose", "people.csv", "--out", "draft.toml").exit_code == 0
+    before = sorted(os.listdir())
+    refused = run(
+        "seal", "people.csv", "--schema", "draft.toml", "--each-row", "--epsilon", "2", "--to", "new.vault"
+    )
+    assert refused.exit_code == exit_codes.BAD_INPUT
+    assert "draft.toml still says TODO at user_id.type (line " in refused.stderr
+    assert sorted(os.listdir()) == before
+
+
+def test_sealing_tells_nothing_about_the_rows(here: Path) -> None:
+    said = []
+    for name, persons in (("few", 3), ("many", 200)):
+        Path(name).mkdir()
+        Path(name, "people.csv").write_text(desk.table(persons), encoding="utf-8")
+        result = run("seal", f"{name}/people.csv", *OPTIONS, "--to", f"{name}/people.vault")
+        assert result.exit_code == 0, result.output
+        assert result.stderr == ""
+        said.append(result.stdout.replace(name, "…"))
+    assert said[0] == said[1]
+
+
+def test_odd_rows_are_sealed_and_counted(here: Path) -> None:
+    rows = [
+        "1;abc;Oslo;;02.01.2026",
+        "1;30",
+        '2;31;"quo""te";1e99;2026-02-30;x;y',
+        ";;;;",
+        "NaN;-5;=cmd();inf;",
+        "",
+    ]
+    Path("odd.csv").write_text("\n".join(["user_id;age;city;paid;day", *rows]), encoding="utf-8")
+    sealed = run("seal", "odd.csv", *OPTIONS, "--to", "odd.vault")
+    assert sealed.exit_code == 0, sealed.output
+    ((row,), error) = (told("ask", "odd.vault", "select count(*) from odd", "--epsilon", "1")["rows"], 40)
+    assert abs(row["count(*)"] - 5) < error  # exceeded once in 10⁸: Laplace noise of scale 2
+    ages = told("ask", "odd.vault", "select city, avg(age) from odd group by city", "--epsilon", "1")["rows"]
+    assert [row["city"] for row in ages] == ["Oslo", "Bergen", "Ålesund", "elsewhere", None]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--each-row", "--epsilon", "2"), "discreet propose SOURCE --out schema.toml"),
+        (("--schema", "people.toml", "--epsilon", "2"), "--person user_id if a person may have several rows"),
+        (("--schema", "people.toml", "--epsilon", "2", "--person", "user_id", "--each-row"), "contradict"),
+        (("--schema", "people.toml", "--person", "user_id"), "--epsilon 2, and --delta 1e-9"),
+        (("--schema", "people.toml", "--person", "user", "--epsilon", "2"), "It has 'user_id', 'age'"),
+        (("--schema", "people.toml", "--person", "city", "--epsilon", "2"), "Leave it out of the columns."),
+        (
+            ("--schema", "none.toml", "--person", "user_id", "--epsilon", "2"),
+            "Draft one with discreet propose SOURCE",
+        ),
+        ((*OPTIONS, "--rows-per-person", "0"), "1 or more"),
+        ((*OPTIONS, "--delta", "2"), "delta must not be above 1"),
+        ((*OPTIONS, "--epsilon", "0"), "could never be asked anything. Write --epsilon 2"),
+        ((*OPTIONS, "--lookup", "zip"), "--lookup zip=regions.csv"),
+    ],
+)
+def test_what_is_missing_or_wrong_is_asked_for(here: Path, options: tuple[str, ...], words: str) -> None:
+    refused = run("seal", "people.csv", *options, "--to", "new.vault")
+    assert refused.exit_code == exit_codes.BAD_INPUT
+    assert words in refused.stderr
+    assert not Path("new.vault").exists()
+
+
+@pytest.mark.parametrize(
+    ("budget", "words", "fits"),
+    [
+        (
+            ("--epsilon", "3", "--delta", "1e-6"),
+            "Questions add up ρ = ε²/2 here, 0.175749 in all. One question may have ε = 0.592874 at most; 35 of "
+            "ε = 0.1 fit.",
+            "0.1",
+        ),
+        (("--epsilon", "0.05"), "One question may have ε = 0.05 at most; 5 of ε = 0.01 fit.", "0.01"),
+    ],
+)
+def test_sealing_names_a_question_that_fits(here: Path, budget: tuple[str, ...], words: str, fits: str) -> None:
+    sealed = run("seal", "people.csv", *OPTIONS[:-2], *budget, "--to", "new.vault")
+    assert words in " ".join(sealed.stdout.split())
+    command = sealed.stdout.strip().splitlines()[-1].strip()
+    assert command == f"discreet ask new.vault 'select count(*) from new' --epsilon {fits}"
+    assert run(*shlex.split(command)[1:]).exit_code == 0
+
+
+def test_a_budget_that_hardly_promises_anything_is_sealed_with_a_word_on_stderr(here: Path) -> None:
+    sealed = run("seal", "people.csv", *OPTIONS[:-2], "--epsilon", "1000", "--delta", "0.1", "--to", "new.vault")
+    assert sealed.exit_code == 0
+    assert "ε = 1000 is hardly a promise" in sealed.stderr
+    assert "δ = 0.1 is large" in sealed.stderr
+    assert "hardly" not in sealed.stdout
+
+
+def test_a_vault_is_not_overwritten(here: Path) -> None:
+    refused = run("seal", "people.csv", *OPTIONS, "--to", here)
+    assert refused.exit_code == exit_codes.BAD_INPUT
+    assert "discreet seal SOURCE --to VAULT --reseal" in refused.stderr
+
+
+def test_resealing_keeps_the_ledger_and_what_was_spent(here: Path) -> None:
+    question = ("ask", here, "select count(*) from people", "--epsilon", "0.5")
+    run(*question)
+    resealed = run("seal", "people.csv", "--reseal", "--to", here)
+    assert resealed.exit_code == 0, resealed.output
+    assert "Version 2, under the same ledger" in resealed.stdout
+    assert "may be deleted afterwards" in " ".join(resealed.stdout.split())
+    assert desk.spent(here) == 0.5
+    assert told(*question)["free"] is False  # other rows: another question
+    assert desk.spent(here) == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (("--epsilon", "3"), "discreet budget VAULT --amend"),
+        (("--each-row",), "a person is a user_id"),
+        (("--person", "city"), "a person is a user_id"),
+    ],
+)
+def test_resealing_changes_neither_budget_nor_persons(here: Path, option: tuple[str, ...], words: str) -> None:
+    refused = run("seal", "people.csv", "--reseal", *option, "--to", here)
+    assert refused.exit_code == exit_codes.BAD_INPUT
+    assert words in refused.stderr
+
+
+def test_several_files_more_about_persons_and_public_tables_go_together(here: Path) -> None:
+    Path("regions.csv").write_text("city,region\nOslo,east\nBergen,west\nÅlesund,west\n", encoding="utf-8")
+    Path("members.csv").write_text(
+        "user_id,member\n" + "".join(f"{i},yes\n" for i in range(300)), encoding="utf-8"
+    )
+    more = (
+        '\n[columns.region]\ntype = "category"\nvalues = ["east", "west"]\n\n[columns.member]\ntype = "boolean"\n'
+    )
+    Path("more.toml").write_text(desk.SCHEMA + more, encoding="utf-8")
+    options = ("--schema", "more.toml", "--person", "user_id", "--rows-per-person", "4", "--epsilon", "100")
+    beside = ("--also", "members.csv", "--lookup", "city=regions.csv", "--name", "visits", "--to", "more.vault")
+    sealed = run("seal", "people.csv", "people.csv", *options, *beside)
+    assert sealed.exit_code == 0, sealed.output
+    question = "select region, count(*) as n from visits where member group by region"
+    rows = told("ask", "more.vault", question, "--epsilon", "40")["rows"]
+    # Each file has two rows of 300 persons; noise of scale 0.1 exceeds 3 with a probability of 10⁻¹³.
+    found = {row["region"]: row["n"] for row in rows}
+    assert abs(found["east"] - 400) < 3
+    assert abs(found["west"] - 800) < 3
+
+
+def _stopped(process: subprocess.Popen[bytes]) -> bytes:
+    """Press Ctrl-C, again if nothing happens: Python does not notice what comes just before a read that waits."""
+    for _ in range(20):
+        process.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            return process.communicate(timeout=3)[1]
+    raise AssertionError("it does not stop")
+
+
+def test_control_c_while_sealing_leaves_nothing_behind(here: Path) -> None:
+    os.mkfifo("slow.csv")
+    process = desk.started("seal", "slow.csv", *OPTIONS, "--to", "slow.vault")
+    with open("slow.csv", "w", encoding="utf-8"):  # returns when the command has begun to read
+        before = {"people.csv", "people.toml", "people.vault", "slow.csv"}
+        said = _stopped(process)
+    assert process.returncode == exit_codes.STOPPED
+    assert said == b"discreet: stopped.\n"
+    assert {*os.listdir()} == before

@@ -1,0 +1,59 @@
+"""How commands end."""
+
+from __future__ import annotations
+
+import pytest
+import typer
+
+from discreet.cli import exit_codes
+from discreet.cli.exit_codes import conversing
+from discreet.errors import (
+    BudgetExceeded,
+    DiscreetError,
+    LedgerMissing,
+    LedgerTampered,
+    LedgerUnavailable,
+    ParameterError,
+    QuestionRefused,
+)
+from tests.cli.desk import run
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (BudgetExceeded("x"), 3),
+        (QuestionRefused("x"), 4),
+        (ParameterError("x"), 2),
+        (DiscreetError("x"), 2),
+        (LedgerTampered("x"), 1),
+        (LedgerUnavailable("x"), 75),
+        (LedgerMissing("x"), 1),  # trying again does not help
+        (PermissionError(13, "Permission denied", "people.vault"), 2),
+        (KeyboardInterrupt(), 130),
+        (RuntimeError("x"), 70),
+    ],
+)
+def test_every_ending_has_a_code_of_its_own(
+    error: BaseException, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def command() -> None:
+        raise error
+
+    with pytest.raises(typer.Exit) as ended:
+        conversing(command)()
+    assert ended.value.exit_code == code
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert ("Traceback" in said.err) is (code == exit_codes.CRASHED)
+
+
+@pytest.mark.parametrize(
+    "command", ["propose", "seal", "ask", "preview", "describe", "ledger", "budget", "demo", "audit"]
+)
+def test_every_command_explains_itself_with_an_example(command: str) -> None:
+    help_ = run(command, "--help")
+    assert help_.exit_code == 0
+    assert "Example" in help_.stdout
+    assert f"discreet {command}" in help_.stdout
+    assert command in run("--help").stdout

@@ -1,0 +1,39 @@
+"""Protocols by name: what a descriptor can name, and what it cannot."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from discreet import local
+from discreet.errors import ParameterError
+from discreet.local.protocols import registry
+
+
+@pytest.mark.parametrize("name", registry.PROTOCOLS)
+def test_every_name_leads_to_a_protocol_of_that_name(name: str) -> None:
+    assert registry.kind(name).name == name
+
+
+def test_what_is_not_there_is_refused_with_what_is() -> None:
+    with pytest.raises(ParameterError, match=r"no protocol 'gr'\. There are: grr,"):
+        registry.of("gr", {})
+
+
+def test_the_package_gives_functions_where_modules_have_the_same_name() -> None:
+    """`choose` is also a module: loading it must not put it in the place of the function."""
+    assert "discreet.local.design.choose" in sys.modules
+    assert local.choose(2, 1).randomiser == local.protocol("grr").for_epsilon(2, 1)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"domain": 2}, {"domain": 2, "keep": 2**63 + 1, "more": 1}])
+def test_parameters_are_named_one_by_one(parameters: dict[str, int]) -> None:
+    with pytest.raises(ParameterError, match="grr has the parameters domain, keep, not"):
+        registry.of("grr", parameters)
+
+
+@pytest.mark.parametrize("domain", [True, 2.0, "2", None])
+def test_parameters_are_whole_numbers(domain: int) -> None:
+    with pytest.raises(ParameterError, match="domain is a whole number"):
+        registry.of("grr", {"domain": domain, "keep": 2**63 + 1})

@@ -1,0 +1,121 @@
+"""What an oracle's budget is divided into: everything together is within ρ, and widths are what they say."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import ParameterError
+from discreet.ledger.costs import cost
+from discreet.mechanisms.tails import WIDEST
+from discreet.oracle.pricing import (
+    FINE,
+    FREE,
+    GAP,
+    MOST_ROWS,
+    PAID,
+    SENTRY,
+    SHARES,
+    Terms,
+    narrowest,
+    prices,
+    terms,
+)
+from discreet.oracle.threshold_test import gap_radius, slack
+
+
+def agreed(**changes: object) -> Terms:
+    given_ = {
+        "rho": Fraction(1, 70),
+        "within": "0.01",
+        "confidence": "0.95",
+        "queries": 10_000,
+        "start": "pairs",
+        "rows_per_person": 1,
+    }
+    return terms(**{**given_, **changes})  # type: ignore[arg-type]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    rho=st.fractions("1/100000", 10, max_denominator=10**6)
+    | st.integers(6, 22).map(lambda digits: Fraction(1, 10**digits)),
+    within=st.sampled_from(["1e-9", "0.001", "0.01", "0.99", 1, 50, 10**6, MOST_ROWS, "1%"]),
+    rows=st.floats(-1e14, 1e9) | st.floats(1e9, 1e14),
+    queries=st.integers(1, 10**7) | st.just(10**400),
+    each=st.integers(1, 1000) | st.just(2**24),
+)
+def test_every_price_is_what_its_mechanism_loses_and_fits(
+    rho: Fraction, within: object, rows: float, queries: int, each: int
+) -> None:
+    known = agreed(rho=rho, within=within, queries=queries, rows_per_person=each)
+    found = prices(known, rows)
+    assert found.width >= 1
+    if found.watch is not None:
+        assert found.runs >= 2
+        assert found.runs * found.run <= rho * SENTRY
+        assert cost(found.watch.loss).rho <= found.run
+        assert found.watch.sensitivity == known.moves * (FINE // 4096)
+        assert found.watch.threshold + slack(found.watch, FREE * known.doubt / found.runs) == found.width
+        assert gap_radius(found.watch, GAP * known.doubt / found.runs) == found.reach
+    else:
+        assert found.runs == 0
+    if found.payment is not None:
+        assert cost(found.payment.loss).rho <= found.single <= rho
+        assert found.payment.error(1 - PAID * known.doubt) <= found.width
+    assert FREE + PAID + GAP == 1
+
+
+@pytest.mark.parametrize(("rho", "each"), [("1/200", 1), ("1/2", 8), ("1e-14", 1)])
+def test_the_narrowest_answer_is_one_that_can_be_paid_for_and_half_of_it_is_not(rho: str, each: int) -> None:
+    known = agreed(rho=Fraction(rho), rows_per_person=each)
+    least = narrowest(known)
+    assert least is not None
+    assert prices(agreed(rho=Fraction(rho), rows_per_person=each, within=least), 0).answers(known)
+    assert not prices(agreed(rho=Fraction(rho), rows_per_person=each, within=least // 2), 0).answers(known)
+
+
+def test_too_little_pays_for_no_answer_however_wide() -> None:
+    assert narrowest(agreed(rho=Fraction(1, 10**24))) is None
+
+
+def test_wide_answers_are_paid_for_by_the_widest_noise_that_is_drawn() -> None:
+    """Without a bound their noise would leave int64, and the widest answers could not be paid for at all."""
+    found = prices(agreed(within=MOST_ROWS), 0)
+    assert found.payment is not None
+    assert found.payment.variance == WIDEST**2
+
+
+@pytest.mark.parametrize("start", list(SHARES))
+def test_the_start_and_the_sentry_leave_something_for_payments(start: str) -> None:
+    known = agreed(start=start)
+    assert sum(SHARES[start].values()) + SENTRY < 1
+    assert known.part("pairs", 28) * 28 + known.part("singles", 8) * 8 + known.part("total") < known.rho
+
+
+def test_a_whole_marginal_is_as_private_as_it_is_charged() -> None:
+    known = agreed(rows_per_person=3)
+    assert cost(known.marginal(Fraction(1, 1000)).loss).rho == Fraction(1, 1000)
+
+
+@pytest.mark.parametrize(("within", "rows"), [("1%", 10_000), ("0.01", 10_000), (100, 77), ("100", 5)])
+def test_within_is_a_share_of_the_rows_or_so_many(within: object, rows: float) -> None:
+    assert prices(agreed(within=within), rows).width == 100 * FINE
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"within": 0}, "above 0"),
+        ({"within": MOST_ROWS + 1}, "137438953472 at most"),
+        ({"start": "triples"}, "starts with"),
+        ({"confidence": 2}, "between 0 and 1"),
+        ({"confidence": "0.999999999999999999999"}, "1e-20 at least"),
+    ],
+)
+def test_terms_that_make_no_sense_are_refused(changes: dict[str, object], word: str) -> None:
+    with pytest.raises(ParameterError, match=word):
+        agreed(**changes)

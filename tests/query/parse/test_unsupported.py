@@ -1,0 +1,245 @@
+"""What is not answered is refused by its text alone, with the reason and the nearest thing that works."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.engines import sql_writer
+from discreet.errors import QuestionRefused
+from discreet.query.parse.select import parse
+from discreet.schema import Integer
+from discreet.schema.metadata import Description
+from tests.query.parse.test_select import EVERYTHING, PEOPLE
+
+REFUSED = [
+    # single rows
+    ("select * from people", "no select *", "count(*)"),
+    ("select people.* from people", "no select *", "count(*)"),
+    ("select * exclude (age) from people", "no select *", "count(*)"),
+    ("select columns(*) from people", "no select *", "count(*)"),
+    ("select age from people", "age would show single rows", "group by age"),
+    ("select city, age, count(*) from people group by city", "age is neither", "group by"),
+    ("select city, count(*) from people", "city would show single rows", "group by city"),
+    ("select distinct city from people", "distinct rows", "group by"),
+    ("select city from people group by city", "something to count", "count(*)"),
+    ("select any_value(age) from people", "any_value is not a function", "There are count"),
+    ("select first(age) from people", "first is not a function", "There are count"),
+    ("select list(age) from people", "is not a function", "There are count"),
+    ("select string_agg(note, ',') from people", "is not a function", "There are count"),
+    ("select arg_max(age, income) from people", "is not a function", "Did you mean max?"),
+    # more than one table, more than one question
+    ("select count(*) from people, people", "no other", "Join before sealing"),
+    ("select count(*) from people join people p on true", "no other", "Join before sealing"),
+    ("select count(*) from (select * from people)", "no other", "Join before sealing"),
+    ("select count(*) from read_csv('/etc/passwd')", "no other", "Join before sealing"),
+    ("select count(*) from 'rows.duckdb'", "no table", "from people"),
+    ("select count(*) from main.people", "from takes the table alone", "from people"),
+    ("select count(*) from peoples", "no table peoples", "from people"),
+    ("select count(*)", "names no table", "from people"),
+    ("with t as (select 1) select count(*) from people", "without with", "on its own"),
+    ("select count(*) from people union all select count(*) from people", "one select", "on its own"),
+    ("select count(*) from people; select count(*) from people", "one question at a time", "2 statements"),
+    ("select count(*) from people; drop table people", "one question at a time", "2 statements"),
+    ("select count(*) from people where age in (select age from people)", "one select", "on its own"),
+    ("select count(*) from people where exists (select 1)", "one select", "on its own"),
+    ("select count(*) from people where age = (select max(age) from people)", "one select", "on its own"),
+    ("select count(*) from people where age > all (select 1)", "one select", "on its own"),
+    ("select count(*) from people group by rollup(city)", "several questions", "on its own"),
+    ("select count(*) from people group by grouping sets ((city), ())", "several questions", "on its own"),
+    ("drop table people", "nothing else", "select count(*)"),
+    ("update people set age = 3", "nothing else", "select count(*)"),
+    ("copy people to 'x'", "nothing else", "select count(*)"),
+    ("select count(*) into x from people", "stores nothing", "Leave into out"),
+    ("select count(*) from people tablesample 10%", "all rows take part", "Leave sample out"),
+    # other people's rows
+    ("select count(*) over () from people", "window functions", "group by"),
+    ("select sum(age) over (partition by city) from people", "window functions", "group by"),
+    ("select count(*) from people qualify row_number() over () = 1", "window functions", "group by"),
+    # aggregates
+    ("select count(distinct city) from people", "only persons", "count(distinct user_id)"),
+    ("select sum(distinct age) from people", "single values", "Leave distinct out"),
+    ("select sum(city) from people", "needs a number", "Count rows"),
+    ("select avg(note) from people", "needs a number", "Count rows"),
+    ("select sum(day) from people", "needs a number", "median"),
+    ("select max(city) from people", "no quantiles", "by group"),
+    ("select sum(sum(age)) from people", "an aggregate stands alone", "compute with the answers"),
+    ("select sum(age) / count(*) from people", "an aggregate stands alone", "compute with the answers"),
+    ("select count(*) from people where sum(age) > 3", "an aggregate stands alone", "having"),
+    ("select count(*) from people group by count(*)", "is an aggregate", "having"),
+    ("select avgg(age) from people", "avgg is not a function", "Did you mean avg?"),
+    ("select quantile(age, [0.1, 0.9]) from people", "one number from 0 to 1", "for each"),
+    ("select quantile(age, 1.5) from people", "one number from 0 to 1", "for each"),
+    ("select quantile(age) from people", "needs its probability", "quantile(income, 0.9)"),
+    ("select count(distinct user_id) filter (where insured) from people", "not with filter", "where"),
+    ("select max(age, 3) from people", "", ""),
+    ("select sum(age order by age) from people", "", ""),
+    ("select count(null) from people", "null stands for nothing", ""),
+    # arithmetic
+    ("select sum(age / income) from people", "dividing by a column has no bound", "divide the answers"),
+    ("select sum(age / 0) from people", "dividing by 0", "another number"),
+    ("select sum(age + city) from people", "a category takes no part in arithmetic", "group by"),
+    ("select sum(age + note) from people", "a text takes no part in arithmetic", "group by"),
+    ("select sum(sqrt(age)) from people", "sums are exact", "Seal a column"),
+    (
+        "select sum(income * income * income * income * income * income) from people",
+        "2^62",
+        "floor(income / 1000)",
+    ),
+    ("select sum(-age // 10) from people", "never negative", "floor(a / 10)"),
+    ("select sum(cast(age as varchar)) from people", "engines disagree", "floor"),
+    ("select sum(day + interval 3 day) from people", "intervals", "day + 30"),
+    ("select count(*) from people where random() < 0.5", "noise is added to the answer", "Leave random() out"),
+    ("select sum(case when insured then 1 else 'a' end) from people", "outcomes of a case", "all numbers"),
+    # conditions
+    ("select count(*) from people where agee > 3", "no column agee", "Did you mean age?"),
+    ("select count(*) from people where other.age > 3", "other is not the table", "people.age"),
+    ("select count(*) from people where user_id = 7", "says who a row is about", "count(distinct user_id)"),
+    ("select user_id, count(*) from people group by 1", "says who a row is about", "count(distinct user_id)"),
+    ("select count(*) from people where city = 'Olso'", "'Olso' is not in the declared list", "'Oslo'?"),
+    ("select count(*) from people where city in ('Oslo', 'Bregen')", "'Bregen' is not in the", "'Bergen'?"),
+    ("select count(*) from people where city = 3", "not in the declared list", "'Oslo'"),
+    ("select count(*) from people where age = null", "never true", "is null"),
+    ("select count(*) from people where age in (1, null)", "never true", "is null"),
+    ("select count(*) from people where age > '65'", "compared with a number", "like with like"),
+    ("select count(*) from people where age", "a condition is wanted", "age >= 65"),
+    ("select count(*) from people where age = city", "a number is compared with a category", "one kind"),
+    ("select count(*) from people where day > 'soon'", "'soon' is no date", "'2024-01-31'"),
+    ("select count(*) from people where day > current_date", "whenever it is asked", "date '2024-01-31'"),
+    ("select count(*) from people where at > now()", "whenever it is asked", "date '2024-01-31'"),
+    ("select count(*) from people where note < 'a'", "order texts differently", "like"),
+    ("select count(*) from people where lower(note) = 'a'", "compared as they are", "ilike"),
+    ("select count(*) from people where note ~ 'a'", "compared as they are", "like"),
+    ("select count(*) from people where age like '6%'", "for categories and texts", "between"),
+    ("select count(*) from people where age between symmetric 3 and 1", "not understood", "between"),
+    ("select count(*) from people where (age, city) = (1, 'Oslo')", "not understood", "constants"),
+    ("select count(*) from people where age = ?", "not understood", "constants"),
+    ("select count(*) from people where age = 1e999999999", "more digits", ""),
+    (
+        "select count(*) from people where coalesce(day, '2024-01-31 12:00') > '2024-01-01'",
+        "a time of day",
+        "31')",
+    ),
+    ("select count(*) from people where hour(day) = 3", "a date has no hour", "Datetime"),
+    ("select count(*) from people where year(age) = 3", "of Date and Datetime columns", ""),
+    ("select age, count(*) from people where age > 200 group by age", "no row can have", ""),
+    # groups and answers
+    ("select income, at, count(*) from people group by 1, 2", "an answer has 1000000 at most", "wider bins"),
+    ("select count(*) from people group by 7", "group by 7 names no column", "has 1"),
+    ("select count(*) from people having avg(age) > 3", "is not selected", "Add it to the select list"),
+    ("select count(*) from people order by age", "age is not a column of the answer", "where"),
+    ("select count(*) from people limit 3 percent", "whole numbers", "limit 10"),
+    ("select count(*) from people limit age", "takes a whole number", ""),
+    ("select count(*) as n, sum(age) as n from people", "two columns of the answer", "alias"),
+    ("select count(*), count(*) as n from people", "selected twice", "Once is enough"),
+    # no SQL
+    ("", "SQL text", "select count(*)"),
+    ("how many people are there?", "", ""),
+    ("select count(*) from people where", "no SQL", "line 1"),
+    ("select 'open", "no SQL", ""),
+    ("select avg(`pay €`) from people", "no SQL", 'in double quotes here, not in backquotes: "pay €"'),
+    ("selct count(*) from people", "no SQL", "Did you mean select, not selct?"),
+]
+
+
+@pytest.mark.parametrize(("text", "reason", "fix"), REFUSED)
+def test_the_refusal_says_why_and_what_to_write(text: str, reason: str, fix: str) -> None:
+    with pytest.raises(QuestionRefused) as refused:
+        parse(text, PEOPLE)
+    assert reason in str(refused.value)
+    assert fix in str(refused.value)
+    assert "sqlglot" not in str(refused.value)
+
+
+def test_without_a_person_column_there_are_no_distinct_persons() -> None:
+    rows = Description("readings", {"level": Integer(0, 9)}, person=None)
+    with pytest.raises(QuestionRefused, match=r"every row is a person here.*count\(\*\)"):
+        parse("select count(distinct level) from readings", rows)
+
+
+def test_comments_are_no_part_of_a_question() -> None:
+    trick = "select count(*) /* ; drop table people; -- */ from people -- where age > 3\n; -- select *"
+    assert parse(trick, PEOPLE).text == "select count(*) from people"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "(" * 2000 + "age > 1" + ")" * 2000,
+        "not " * 5000 + "insured",
+        "- " * 5000 + "age > 1",
+        "age" + " + age" * 2000 + " > 1",
+        "case when insured then " * 500 + "1" + " end" * 500 + " = 1",
+        "abs(" * 1000 + "age" + ")" * 1000 + " > 1",
+        "(insured or " * 500 + "insured" + ")" * 500,
+    ],
+    ids=["parentheses", "nots", "minuses", "sum", "cases", "calls", "brackets of or"],
+)
+def test_deep_nests_are_refused_in_words(condition: str) -> None:
+    with pytest.raises(QuestionRefused, match="nested more than 60 levels deep"):
+        parse(f"select count(*) from people where {condition}", PEOPLE)
+
+
+@pytest.mark.parametrize("depth", range(5, 60, 3))
+@pytest.mark.parametrize(
+    "layer", ["floor({} / 2 + 1)", "least({}, 3)", "case when {} > 1 then 2 else 1 end", "-({}) * 2"]
+)
+def test_what_is_not_refused_can_be_written_for_an_engine(layer: str, depth: int) -> None:
+    text = "age"
+    for _ in range(depth):
+        text = layer.format(text)
+    try:
+        question = parse(f"select sum({text}) from people where {text} > 1", PEOPLE)
+    except QuestionRefused:
+        if depth == 5:
+            raise
+        return
+    term, where = question.aggregates[0].term, question.where
+    assert term is not None
+    assert where is not None
+    assert sql_writer.sql(term.code).count("(") == sql_writer.sql(term.code).count(")")
+    assert sql_writer.sql(where)
+
+
+def test_long_chains_and_lists_are_read() -> None:
+    chain = " or ".join(f"age = {i}" for i in range(100))
+    listed = ", ".join(str(i) for i in range(5000))
+    text = f"select count(*) from people where ({chain}) and income in ({listed})"
+    assert parse(text, PEOPLE).where is not None
+
+
+def test_a_text_beyond_all_measure_is_refused_before_it_is_read() -> None:
+    with pytest.raises(QuestionRefused, match="characters"):
+        parse("select count(*) from people where age in (" + "1, " * 50_000 + "1)", PEOPLE)
+
+
+pieces = st.sampled_from(
+    [
+        *" ".join(EVERYTHING).split()[:120],
+        "(",
+        ")",
+        "'",
+        '"',
+        ";",
+        "--",
+        "/*",
+        "*/",
+        "::",
+        "[1]",
+        "$1",
+        "{",
+        "select",
+        "from",
+    ]
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.one_of(st.lists(pieces, max_size=20).map(" ".join), st.text(max_size=40)))
+def test_whatever_is_typed_is_answered_or_refused(text: str) -> None:
+    for asked in (text, f"select count(*) from people where {text}", f"select {text} from people group by all"):
+        try:
+            parse(asked, PEOPLE)
+        except QuestionRefused:
+            continue

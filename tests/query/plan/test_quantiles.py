@@ -1,0 +1,234 @@
+"""Quantiles: how far scores move, what all groups cost together, and intervals that hold for any table."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from discreet import noise
+from discreet.audit.attacks import exact as enumeration
+from discreet.audit.inputs.subject import Subject
+from discreet.errors import QuestionRefused
+from discreet.ledger import cost
+from discreet.mechanisms import Exact, Exponential, PermuteAndFlip, Sensitivity
+from discreet.query.plan.quantiles import (
+    CELLS,
+    Ranking,
+    cells,
+    choose,
+    coarsening,
+    ranking,
+    root_below,
+    scores,
+)
+from discreet.schema.metadata import UNIT
+from tests.vault.sealed_rows import term
+
+probabilities = st.sampled_from([Fraction(p) for p in ("1/2", "1/4", "9/10", "999/1000", "0", "1", "1/3")])
+histograms = st.lists(st.integers(0, 20) | st.just(0), min_size=1, max_size=8)
+
+
+def made(
+    high: int, p: Any, budget: Any, *, pure: bool = True, groups: int = 1, doubt: Any = "0.05", k: int = 1
+) -> Ranking:
+    rank, part, left = Fraction(p), Fraction(budget), Fraction(doubt)
+    return ranking(term(high=high), rank, part, pure=pure, rows_per_person=k, groups=groups, doubt=left)
+
+
+@given(
+    histogram=histograms,
+    person=st.lists(st.integers(0, 9), min_size=8, max_size=8),
+    p=probabilities,
+    shift=st.integers(-50, 50),
+    outside=st.sampled_from([-1, 0, 1]),
+)
+def test_a_person_moves_every_score_by_at_most_their_weight_times_the_larger_part(
+    histogram: list[int], person: list[int], p: Fraction, shift: int, outside: int
+) -> None:
+    theirs = np.array(person[: len(histogram)])
+    without = scores(np.array(histogram), p, shift, outside)
+    joined = scores(np.array(histogram) + theirs, p, shift, outside)
+    most = int(theirs.sum()) * max(p.numerator, p.denominator - p.numerator)
+    assert np.abs(joined - without).max() <= most
+
+
+def test_the_sensitivity_of_scores_is_reached() -> None:
+    empty, one = np.zeros(3, np.int64), np.array([0, 0, 7])
+    for p in (Fraction(1, 2), Fraction(9, 10), Fraction(1, 10)):
+        most = 7 * max(p.numerator, p.denominator - p.numerator)
+        reached = max(int(np.abs(scores(one[::s], p, 0, 0) - scores(empty, p, 0, 0)).max()) for s in (1, -1))
+        assert reached == most
+
+
+@given(histogram=histograms, p=probabilities, shift=st.integers(-50, 50))
+def test_some_candidate_always_has_a_score_of_zero(histogram: list[int], p: Fraction, shift: int) -> None:
+    outside = -1 if shift < 0 else 1
+    assert scores(np.array(histogram), p, shift, outside).max() == 0
+    assert scores(np.array(histogram), p, 0, 0).max() == 0
+
+
+@given(
+    weights=st.lists(st.integers(0, 2**62), min_size=1, max_size=6),
+    p=probabilities | st.just(Fraction(1, 10**6)),
+    shift=st.integers(-(2**58), 2**58),
+)
+def test_scores_of_giant_tables_are_clipped_and_never_wrap(weights: list[int], p: Fraction, shift: int) -> None:
+    most = 2**61 // len(weights)
+    clamped = [min(weight, most) for weight in weights]
+    a, b = p.numerator, p.denominator
+    target, limit = a * sum(clamped) + shift, b * (2**61 // b - 1)
+    expected = []
+    for x in range(len(clamped)):
+        before, upto = sum(clamped[:x]), sum(clamped[: x + 1])
+        expected.append(-min(max(0, b * before - target, target - b * upto), limit))
+    assert scores(np.array(weights, np.int64), p, shift, 0).tolist() == expected
+
+
+@given(histogram=histograms, p=probabilities, reach=st.integers(0, 60))
+def test_ends_within_reach_of_the_best_enclose_all_quantiles(
+    histogram: list[int], p: Fraction, reach: int
+) -> None:
+    """The theorem behind the interval, without chance: whichever choice is within reach, nothing is left out."""
+    upto = np.cumsum(histogram)
+    n = int(upto[-1])
+    right = [x for x in range(len(histogram)) if upto[x] - histogram[x] <= p * n <= upto[x]]
+    low = scores(np.array(histogram), p, -(reach + 1), -1)
+    high = scores(np.array(histogram), p, reach + 1, 1)
+    for choice in np.flatnonzero(low >= -reach):
+        assert max(int(choice) - 1, 0) <= min(right)
+    for choice in np.flatnonzero(high >= -reach):
+        end = len(histogram) - 1 if choice == 0 else int(choice) - 1
+        assert end >= max(right)
+
+
+PAIRS = [  # what two groups of three cells hold; the second table has one person more, in both groups
+    ([[1, 0, 2], [0, 3, 0]], [[1, 0, 2.5], [0.5, 3, 0]]),
+    ([[0, 0, 0], [0, 0, 0]], [[0.5, 0, 0], [0, 0, 0.5]]),
+    ([[2, 2, 0], [1, 0, 0]], [[2, 2, 0.25], [1, 0, 0.75]]),
+    ([[0, 1, 0], [0, 0, 1]], [[0, 1, 0], [1, 0, 1]]),
+]
+
+
+@pytest.mark.parametrize("kind", [Exponential, PermuteAndFlip])
+@pytest.mark.parametrize("p", [pytest.param("1/2", marks=pytest.mark.slow), "9/10"])
+def test_all_groups_together_lose_no_more_than_one_choice(kind: Any, p: str) -> None:
+    rank = Fraction(p)
+    moves = UNIT * max(rank.numerator, rank.denominator - rank.numerator)
+
+    def release(table: Any, mechanism: Any, believed: int) -> Any:
+        both = (scores((np.array(group) * UNIT).astype(np.int64), rank, 0, 0) for group in table)
+        return tuple(int(mechanism.release(Exact(made, Sensitivity(each=believed)))) for made in both)
+
+    good = kind(2, moves)
+    verdict = enumeration.attack(
+        Subject(name="two groups", release=lambda t: release(t, good, moves), loss=good.loss, pairs=PAIRS)
+    )
+    assert not verdict.caught, verdict.words
+    bad = kind(2, moves // 4)  # scores believed to move a quarter as far
+    caught = enumeration.attack(
+        Subject(name="too sure", release=lambda t: release(t, bad, moves // 4), loss=bad.loss, pairs=PAIRS)
+    )
+    assert caught.caught
+
+
+@pytest.mark.parametrize("p", ["1/2", "9/10", "1/10"])
+@pytest.mark.parametrize("pure", [True, False])
+def test_mechanisms_are_built_for_the_larger_part_of_a_person_s_weight(p: str, pure: bool) -> None:
+    how, rank = made(9, p, 1, pure=pure, k=3), Fraction(p)
+    for mechanism in (how.value, how.end):
+        assert mechanism.sensitivity == 3 * UNIT * max(rank.numerator, rank.denominator - rank.numerator)
+
+
+def test_value_and_ends_in_two_groups_lose_what_is_charged() -> None:
+    both = made(1, "3/4", "1/2", pure=False, groups=2, doubt="0.9")
+
+    def release(table: Any) -> Any:
+        where, cell = np.repeat([0, 1], 2), np.tile([0, 1], 2)
+        weight = (np.array(table).ravel() * UNIT).astype(np.int64)
+        return tuple(tuple(int(x) for x in column) for column in choose(both, 2, where, cell, weight))
+
+    pairs = [([[1, 0], [0, 3]], [[1, 0.5], [0.5, 3]]), ([[0, 0], [0, 0]], [[0.25, 0], [0.75, 0]])]
+    verdict = enumeration.attack(Subject(name="quantiles", release=release, loss=both.losses, pairs=pairs))
+    assert not verdict.caught, verdict.words
+
+
+@pytest.mark.parametrize("pure", [True, False])
+def test_a_quantile_costs_what_it_was_given(pure: bool) -> None:
+    spent = cost(made(100, "1/2", "0.1", pure=pure).losses)
+    if pure:
+        assert spent.epsilon == Fraction(1, 10)
+    else:
+        assert Fraction(99, 1000) < spent.rho <= Fraction(1, 10)
+
+
+@pytest.mark.parametrize("pure", [True, False])
+@pytest.mark.parametrize("p", ["1/2", "1/10"])
+def test_intervals_hold_every_quantile_as_often_as_they_say(pure: bool, p: str) -> None:
+    """False alarm: below 1e-6, if every interval holds with probability 0.8 at least."""
+    groups, levels, rank = 500, 30, Fraction(p)
+    rng = np.random.default_rng(3)
+    counts = rng.poisson(rng.choice([0.0, 0.3, 3.0], size=(groups, 1)), size=(groups, levels))
+    how = made(levels - 1, p, 6, pure=pure, groups=groups, doubt="0.2")
+    where, cell = np.repeat(np.arange(groups), levels), np.tile(np.arange(levels), groups)
+    value, low, high = choose(how, groups, where, cell, counts.ravel() * UNIT)
+    upto = np.cumsum(counts, axis=1)
+    target = rank.numerator * upto[:, -1:] // 1
+    right = ((upto - counts) * rank.denominator <= target) & (target <= upto * rank.denominator)
+    first, last = right.argmax(axis=1), levels - 1 - right[:, ::-1].argmax(axis=1)
+    missed = np.count_nonzero((low > first) | (high < last))
+    assert missed <= stats.binom.isf(1e-7, groups, 0.2)
+    assert np.all((low <= value) & (value <= high))
+
+
+def test_one_person_in_a_thousand_groups_moves_scores_by_what_they_weigh_there() -> None:
+    each = UNIT * 3 // 1000
+    before = np.full(10, 50 * UNIT)
+    after = before.copy()
+    after[4] += each
+    moved = np.abs(scores(after, Fraction(1, 2), 0, 0) - scores(before, Fraction(1, 2), 0, 0)).max()
+    assert 1000 * moved <= made(9, "1/2", 1, k=3).value.sensitivity
+
+
+def test_a_million_codes_are_candidates_and_more_are_taken_together() -> None:
+    assert made(CELLS - 1, "1/2", 1).shift == 0
+    wide = made(10 * CELLS, "1/2", 1)
+    assert wide.cells <= CELLS
+    assert wide.codes(np.array([wide.cells - 1]), last=True)[0] == 10 * CELLS
+    weight = np.array([1000 * UNIT])
+    value, low, high = choose(wide, 1, np.array([0]), np.array([wide.cells // 3]), weight)
+    assert low[0] <= wide.cells // 3 <= high[0]
+    assert value[0] == wide.cells // 3 or low[0] < high[0]
+    assert coarsening(term(high=99), groups=70_000) == 0
+    with pytest.raises(QuestionRefused, match="ask for at most"):
+        coarsening(term(high=999), groups=90_000)
+
+
+def test_one_code_is_its_own_quantile() -> None:
+    one = made(0, "1/2", 1)
+    assert [int(x[0]) for x in choose(one, 1, np.array([0]), np.array([0]), np.array([UNIT]))] == [0, 0, 0]
+    assert cells(term(low=4, high=4), 0) == 1
+
+
+def test_ranks_too_fine_to_tell_are_refused() -> None:
+    with pytest.raises(QuestionRefused, match="at most six digits"):
+        made(10, Fraction(0.9), 1)
+
+
+@given(square=st.fractions(Fraction(1, 10**12), 10**6))
+@settings(max_examples=50)
+def test_roots_are_rounded_down(square: Fraction) -> None:
+    root = root_below(square)
+    assert root**2 <= square
+    assert root**2 >= square * Fraction(99, 100)
+
+
+def test_the_mark_of_test_bits_stays_on_choices() -> None:
+    with noise.deterministic(1):
+        chosen = choose(made(3, "1/2", 1), 1, np.array([0]), np.array([1]), np.array([UNIT]))
+    assert all(noise.is_test_noise(column) for column in chosen)

@@ -1,0 +1,59 @@
+"""Shrinkage: better than what was measured where noise is large, and the measurement itself where it is small."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from discreet.synth.marginals import shrink
+
+
+def table(seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Cells of very different size, most as the base has them and some far off."""
+    rng = np.random.default_rng(seed)
+    base = rng.pareto(1.0, 2000) * 5 + 0.1
+    odd = rng.random(2000) < 0.1
+    return base, base * np.where(odd, rng.lognormal(0, 1.0, 2000), 1.0)
+
+
+@pytest.mark.parametrize("deviation", [1.0, 20.0, 200.0])
+def test_the_estimate_is_much_nearer_than_the_measurement(deviation: float) -> None:
+    base, truth = table(1)
+    noisy = truth + np.random.default_rng(2).normal(0, deviation, len(truth))
+    mean, variance = shrink(noisy, deviation, base)
+    assert np.abs(mean - truth).sum() < 0.25 * np.abs(np.maximum(noisy, 0) - truth).sum()
+    assert mean.min() >= 0
+    assert variance.min() >= 0
+    assert variance.max() <= deviation**2 * (1 + 1e-9)
+
+
+def test_little_noise_changes_little() -> None:
+    base, truth = table(3)
+    mean, _ = shrink(truth, 1e-3, base)
+    assert np.abs(mean - truth).max() < 0.05
+
+
+def test_the_variance_is_about_the_squared_error() -> None:
+    base, truth = table(4)
+    noisy = truth + np.random.default_rng(5).normal(0, 10.0, len(truth))
+    mean, variance = shrink(noisy, 10.0, base)
+    assert 0.5 < np.square(mean - truth).mean() / variance.mean() < 2
+
+
+def test_a_base_that_is_plainly_wrong_is_given_up() -> None:
+    truth = np.r_[np.full(50, 1000.0), np.full(50, 10.0)]
+    noisy = truth + np.random.default_rng(6).normal(0, 20.0, 100)
+    mean, _ = shrink(noisy, 20.0, np.full(100, truth.mean()))
+    assert np.abs(mean - truth).max() < 120
+
+
+def test_large_tables_are_done_in_parts_without_a_seam() -> None:
+    rng = np.random.default_rng(7)
+    base = np.full(40_000, 5.0)
+    noisy = base + rng.normal(0, 3.0, len(base))
+    noisy[::2] = 8.0  # the same cell in both parts
+    mean, _ = shrink(noisy, 3.0, base)
+    assert np.ptp(mean[::2]) < 1e-12

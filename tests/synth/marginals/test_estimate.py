@@ -1,0 +1,82 @@
+"""From evidence to a model whose marginals fit together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.synth.marginals import Domain, Evidence, Measurement, estimate
+from discreet.synth.marginals.domain import Columns, onto
+
+
+def chain(rows: int = 20_000, seed: int = 0) -> tuple[Domain, NDArray[Any]]:
+    """Rows of a Markov chain a → b → c → d."""
+    rng = np.random.default_rng(seed)
+    sizes = (4, 5, 6, 3)
+    codes = np.zeros((rows, 4), int)
+    codes[:, 0] = rng.integers(0, 4, rows)
+    for column in range(1, 4):
+        law = rng.dirichlet(np.full(sizes[column], 0.3), size=sizes[column - 1]).cumsum(axis=1)
+        codes[:, column] = (
+            (law[codes[:, column - 1]] < rng.random(rows)[:, None]).sum(axis=1).clip(0, sizes[column] - 1)
+        )
+    return Domain(tuple("abcd"), sizes), codes
+
+
+def measured(domain: Domain, codes: NDArray[Any], sets: list[Columns], deviation: float) -> Evidence:
+    rng = np.random.default_rng(9)
+    noisy = [domain.count(codes, c) + rng.normal(0, deviation, domain.shape(c)) for c in sets]
+    return Evidence(domain, tuple(Measurement(c, v, deviation**2) for c, v in zip(sets, noisy, strict=True)))
+
+
+def distance(domain: Domain, codes: NDArray[Any], found: NDArray[Any], columns: Columns) -> float:
+    return float(np.abs(found / found.sum() - domain.count(codes, columns) / len(codes)).sum())
+
+
+def test_pairs_that_were_not_measured_follow_through_a_third_column() -> None:
+    domain, codes = chain()
+    steps: list[Columns] = [(0, 1), (1, 2), (2, 3)]
+    model = estimate(measured(domain, codes, steps, 10.0))
+    independent = np.multiply.outer(model.ones[0], model.ones[2]) / model.total
+    assert distance(domain, codes, model.marginal((0, 2)), (0, 2)) < 0.05
+    assert distance(domain, codes, independent, (0, 2)) > 0.2
+
+
+def test_all_marginals_agree_on_what_they_share() -> None:
+    domain, codes = chain()
+    model = estimate(measured(domain, codes, [(0, 1), (1, 2), (0, 1, 3)], 30.0))
+    for pair in domain.sets(2):
+        for column in pair:
+            assert np.allclose(onto(model.marginal(pair), pair, (column,)), model.ones[column], rtol=0.02, atol=20)
+    for triple in domain.sets(3):
+        table = model.marginal(triple)
+        assert table.min() >= 0
+        assert abs(table.sum() - model.total) < 0.01 * model.total
+
+
+def test_cells_that_are_impossible_stay_empty() -> None:
+    domain, codes = chain()
+    mask = np.zeros((4, 5), bool)
+    mask[0, 0] = True
+    model = estimate(measured(domain, codes, [(0, 1), (1, 2)], 30.0), impossible={(0, 1): mask})
+    assert model.marginal((0, 1))[0, 0] == 0
+    assert model.marginal((0, 1, 2))[0, 0].max() < 1e-6 * model.total
+
+
+def test_a_public_prior_fills_in_what_nobody_measured() -> None:
+    domain, codes = chain()
+    public = {pair: domain.count(codes[::50], pair).astype(float) for pair in domain.sets(2)}
+    ones = measured(domain, codes, [(0,), (1,), (2,), (3,)], 30.0)
+    with_prior, without = estimate(ones, prior=public), estimate(ones)
+    assert distance(domain, codes, with_prior.marginal((0, 1)), (0, 1)) < 0.3
+    assert distance(domain, codes, without.marginal((0, 1)), (0, 1)) > 0.5
+
+
+def test_a_table_of_nobody_is_a_table_all_the_same() -> None:
+    domain = Domain(("a", "b"), (3, 3))
+    nobody = Evidence(domain, (Measurement((0, 1), np.full((3, 3), -5.0), 100.0),))
+    model = estimate(nobody)
+    assert model.total == 1.0
+    assert np.isfinite(model.marginal((0, 1))).all()

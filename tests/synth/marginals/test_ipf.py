@@ -1,0 +1,49 @@
+"""Projection onto the simplex, and fitting to margins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from discreet.synth.marginals.ipf import on_simplex, product, rake
+
+finite = st.floats(-100, 100)
+
+
+@given(st.lists(finite, min_size=1, max_size=8), st.floats(0.1, 50), st.integers(0, 2**32 - 1))
+def test_the_projection_is_on_the_simplex_and_nothing_on_it_is_nearer(
+    values: list[float], total: float, seed: int
+) -> None:
+    y = np.array(values)
+    x = on_simplex(y, total)
+    assert x.min() >= 0
+    assert abs(x.sum() - total) < 1e-6 * max(total, 100)
+    other = np.random.default_rng(seed).dirichlet(np.ones(len(y))) * total
+    assert np.square(x - y).sum() <= np.square(other - y).sum() + 1e-6
+
+
+def test_a_fitted_table_has_its_margins_and_keeps_its_odds_ratios() -> None:
+    rng = np.random.default_rng(1)
+    start, goal = rng.random((4, 3, 2)) + 0.1, rng.random((4, 3, 2)) + 0.1
+    margins: dict[tuple[int, ...], NDArray[Any]] = {(0, 1): goal.sum(2), (0, 2): goal.sum(1), (1, 2): goal.sum(0)}
+    fitted = rake(start, margins, rounds=2000, tolerance=1e-13)
+    for axes, wanted in margins.items():
+        gone = next(i for i in range(3) if i not in axes)
+        assert np.allclose(fitted.sum(axis=gone), wanted, atol=1e-8)
+
+    def interaction(table: NDArray[Any]) -> float:
+        logs = np.log(table)
+        two = logs[:2, :2, :]
+        return float((two[0, 0] - two[0, 1] - two[1, 0] + two[1, 1]) @ [1, -1])
+
+    assert abs(interaction(fitted) - interaction(start)) < 1e-8
+
+
+def test_independent_columns_are_a_product() -> None:
+    ones = [np.array([1.0, 3.0]), np.array([2.0, 1.0, 1.0])]
+    assert np.allclose(product(ones, 4.0).sum(axis=1), ones[0])
+    assert np.allclose(product(ones, 4.0).sum(axis=0), ones[1])

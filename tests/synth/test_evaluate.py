@@ -1,0 +1,149 @@
+"""The report: distances that are right, pictures that can be drawn, and a price that is charged once."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet import noise
+from discreet.errors import NotForRelease, ParameterError
+from discreet.schema import Integer
+from discreet.synth import Synthetic, synthesize
+from discreet.synth.evaluate import BELIEVED, MOST_SETS, Comparison, Distance, _sets
+from discreet.synth.marginals import Domain
+from tests.synth.tables import people, sealed
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Synthetic]:
+    with sealed(people(), tmp_path_factory.mktemp("comparing") / "people.vault") as vault:
+        yield synthesize(vault, epsilon=3, delta="1e-9")
+
+
+def test_the_free_report_is_of_the_right_size(table: Synthetic) -> None:
+    free, true = table.compare(), table.compare(people())
+    for ways in (2, 3):
+        found, truth = free.mean(ways), true.mean(ways)
+        assert found is not None
+        assert truth is not None
+        assert 0.4 * truth[0] < found[0] < 2.5 * truth[0] + 0.05
+
+
+def test_the_paid_report_is_right_within_its_noise_and_charged_once(table: Synthetic) -> None:
+    assert table.vault is not None
+    ledger = table.vault.ledger
+    before = ledger.balance().spent.rho
+    paid = table.compare(epsilon=2, show=[["city", "married"]])
+    assert ledger.balance().spent.rho - before == Fraction(2)
+    assert table.compare(epsilon=2, show=[["city", "married"]]).distances == paid.distances
+    assert ledger.balance().spent.rho - before == Fraction(2)
+    true = table.compare(people())
+    for ways in (1, 2, 3):
+        found, truth = paid.mean(ways), true.mean(ways)
+        assert found is not None
+        assert truth is not None
+        # Seven deviations, and the difference between the noisy and the true number of rows.
+        assert abs(found[0] - truth[0]) < 7 * found[1] + 0.02
+        assert found[1] < 0.01
+    assert paid.shown[0].columns == ("city", "married")
+    assert abs(paid.shown[0].table[0].sum() - 2000) < 300
+
+
+def test_pictures_are_drawn(table: Synthetic) -> None:
+    free = table.compare().plot().to_dict()["vconcat"]
+    assert free[0]["mark"]["type"] == "tick"
+    assert len(table.compare(epsilon=1).plot().to_dict()["vconcat"]) >= len(free) + 1
+    assert "mean distance" in str(table.compare())
+    assert "<pre>" in table.compare()._repr_html_()
+
+
+@pytest.mark.parametrize("count", [3, 100])
+def test_the_picture_names_the_marginals_that_are_furthest_off(count: int) -> None:
+    distances = tuple(Distance((f"c{i}", "city"), i / count, 0.01, "measured") for i in range(count))
+    _, named = Comparison("beside the vault", distances).plot().to_dict()["vconcat"]
+    assert all(layer["encoding"]["y"]["field"] == "columns" for layer in named["layer"])
+    assert named["layer"][0]["title"] == ("By name" if count == 3 else "The 30 furthest off, of 100")
+    told = [row["columns"] for row in named["data"]["values"]]
+    assert told == [f"c{i}, city" for i in reversed(range(count))][:30]
+
+
+def test_a_mean_distance_is_said_to_be_what_it_is() -> None:
+    def said(how: str, deviation: float) -> str:
+        made = Comparison("", (Distance(("age",), 0.0675123, deviation, how),))
+        return str(made).splitlines()[1].strip()
+
+    start = "1 marginal of 1 column: mean distance "
+    assert said(BELIEVED, 0.0) == f"{start}0.0675 (expected from the noise of what was measured)"
+    assert said("beside a public table", 0.0) == f"{start}0.0675"
+    assert said("measured", 0.01) == f"{start}0.068 ± 0.020"
+    assert said("measured", 1e-6) == f"{start}0.0675123 ± 0.0000020"
+
+
+@pytest.mark.parametrize(
+    ("show", "words"),
+    [
+        ([["age", "income", "day", "city"]], "1,000,000"),
+        ([[]], "names its columns"),
+        ([["age", "pay"]], "no column 'pay'"),
+        ("city", "list of lists"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_before_the_charge(table: Synthetic, show: Any, words: str) -> None:
+    assert table.vault is not None
+    bins = {"age": 100, "income": 100, "day": 100}
+    made = synthesize(table.vault, ["age", "income", "day", "city"], epsilon="0.1", bins=bins)
+    before = table.vault.ledger.balance().spent
+    with pytest.raises(ParameterError, match=words):
+        made.compare(epsilon=1, show=show)
+    assert table.vault.ledger.balance().spent == before
+
+
+def test_a_comparison_that_buys_noise_which_nobody_draws_is_refused_before_the_charge(table: Synthetic) -> None:
+    assert table.vault is not None
+    before = table.vault.ledger.balance().spent
+    with pytest.raises(ParameterError, match=r'Spend more: epsilon="0\.1"'):
+        table.compare(epsilon="1e-12")
+    assert table.vault.ledger.balance().spent == before
+
+
+def test_a_comparison_made_from_test_bits_is_not_shown(table: Synthetic) -> None:
+    with noise.deterministic(3):
+        made = table.compare(epsilon="0.3")
+    assert made.test_bits
+    for doing in (lambda: str(made), made.plot, lambda: pickle.dumps(made)):
+        with pytest.raises(NotForRelease):
+            doing()
+    assert "test bits" in made._repr_html_()
+    assert "Distance(" not in repr(made)
+    fresh = table.compare(epsilon="0.3")
+    assert not fresh.test_bits
+    assert "mean distance" in str(fresh)
+
+
+def test_of_very_many_marginals_some_of_each_kind_are_compared(tmp_path_factory: pytest.TempPathFactory) -> None:
+    names = [f"c{i}" for i in range(100)]
+    rows = pyarrow.table({"who": range(50), **{name: np.arange(50) % 2 for name in names}})
+    columns = {name: Integer(0, 1, missing=0) for name in names}
+    with sealed(rows, tmp_path_factory.mktemp("many") / "v", columns=columns) as vault:
+        made = synthesize(vault, epsilon=1, workload=[[name] for name in names])
+    sets = _sets(made)
+    assert len(sets) == len(set(sets)) == MOST_SETS
+    assert [sum(len(c) == ways for c in sets) for ways in (1, 2, 3)] == [100, 250, 250]
+    assert all(tuple(sorted(set(c))) == c and c[-1] < 100 for c in sets)
+
+
+@given(st.integers(1, 9), st.integers(1, 3), st.integers(1, 200))
+def test_sets_are_spread_evenly_over_all(width: int, size: int, most: int) -> None:
+    domain = Domain(tuple(map(str, range(width))), (2,) * width)
+    every, found = domain.sets(size), domain.spread(size, most)
+    assert found == sorted(set(found))
+    assert set(found) <= set(every)
+    assert len(found) == min(most, len(every))

@@ -1,0 +1,89 @@
+"""Rows with the marginals of a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.synth.marginals import Domain, Evidence, Measurement, Model, estimate
+from discreet.synth.marginals.domain import Columns
+from discreet.synth.sample import Stream, sample
+from tests.synth.tables import tied
+
+
+def model_of(domain: Domain, codes: NDArray[Any], sets: list[Columns]) -> Model:
+    return estimate(
+        Evidence(domain, tuple(Measurement(c, domain.count(codes, c).astype(float), 1.0) for c in sets))
+    )
+
+
+def off(domain: Domain, rows: NDArray[Any], codes: NDArray[Any], columns: Columns) -> float:
+    return float(np.abs(domain.count(rows, columns) / len(rows) - domain.count(codes, columns) / len(codes)).sum())
+
+
+def test_rows_have_the_two_way_marginals_of_the_model() -> None:
+    domain, codes = tied()
+    rows = sample(model_of(domain, codes, domain.sets(2)), 20_000)
+    assert rows.shape == (20_000, 5)
+    assert max(off(domain, rows, codes, pair) for pair in domain.sets(2)) < 0.02
+
+
+def test_rows_are_nearer_to_the_marginals_than_independent_draws() -> None:
+    domain, codes = tied(5000)
+    rows = sample(model_of(domain, codes, domain.sets(2)), 5000)
+    again = codes[np.random.default_rng(1).integers(0, 5000, 5000)]
+    pairs = domain.sets(2)
+    assert np.mean([off(domain, rows, codes, p) for p in pairs]) < np.mean(
+        [off(domain, again, codes, p) for p in pairs]
+    )
+
+
+def test_rows_keep_what_only_three_columns_show() -> None:
+    domain, codes = tied()
+    rows = sample(model_of(domain, codes, [*domain.sets(2), (0, 3, 4)]), 20_000, sweeps=40)
+    assert off(domain, rows, codes, (0, 3, 4)) < 0.12
+    assert off(domain, sample(model_of(domain, codes, domain.sets(2)), 20_000), codes, (0, 3, 4)) > 0.5
+
+
+def test_any_number_of_rows_can_be_had() -> None:
+    domain, codes = tied(2000)
+    model = model_of(domain, codes, domain.sets(2))
+    for count in (1, 10, 60_000):
+        rows = sample(model, count, sweeps=3)
+        assert rows.shape == (count, 5)
+        assert rows.min() >= 0
+        assert (rows.max(axis=0) < np.array(domain.sizes)).all()
+
+
+def test_the_same_seed_gives_the_same_rows_and_another_gives_others() -> None:
+    domain, codes = tied(2000)
+    model = model_of(domain, codes, domain.sets(2))
+    first, same, other = (sample(model, 1000, seed=seed, sweeps=2) for seed in (5, 5, 6))
+    assert np.array_equal(first, same)
+    assert not np.array_equal(first, other)
+
+
+def test_one_column_alone_is_drawn_from_its_marginal() -> None:
+    domain = Domain(("a",), (3,))
+    model = estimate(Evidence(domain, (Measurement((0,), np.array([10.0, 30.0, 60.0]), 1.0),)))
+    assert np.allclose(np.bincount(sample(model, 10_000)[:, 0]) / 10_000, [0.1, 0.3, 0.6], atol=0.02)
+
+
+def test_nobody_is_what_nobody_can_be() -> None:
+    domain, codes = tied(5000)
+    mask = np.zeros((6, 6), bool)
+    mask[0, :3] = True
+    evidence = Evidence(
+        domain, tuple(Measurement(p, domain.count(codes, p).astype(float), 1.0) for p in domain.sets(2))
+    )
+    rows = sample(estimate(evidence, impossible={(0, 1): mask}), 5000)
+    assert not ((rows[:, 0] == 0) & (rows[:, 1] < 3)).any()
+
+
+def test_the_stream_is_uniform() -> None:
+    """Chi-square of 64 bins over 64,000 numbers: below 160 but for a chance of 1e-9."""
+    counted = np.bincount((Stream(3).uniform(64_000) * 64).astype(int), minlength=64)
+    assert np.square(counted - 1000).sum() / 1000 < 160
+    assert Stream(3).uniform(0).size == 0

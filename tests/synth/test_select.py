@@ -1,0 +1,74 @@
+"""What is measured, and how precisely."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.synth.select import Candidate, chosen, even_weights, filled, weights
+
+candidates = st.lists(
+    st.builds(Candidate, st.just((0, 1)), st.integers(4, 1000), st.floats(0.1, 10), st.floats(0, 1e4)),
+    min_size=1,
+    max_size=12,
+).map(lambda found: [Candidate((0, i + 1), c.cells, c.weight, c.score) for i, c in enumerate(found)])
+
+
+@given(candidates, st.floats(1e-6, 1))
+def test_the_precision_is_divided_and_not_exceeded(listed: list[Candidate], precision: float) -> None:
+    shares = chosen(listed, precision)
+    assert shares
+    assert abs(sum(shares.values()) - precision) < 1e-9 * precision
+
+
+@given(candidates, st.floats(1e-6, 1))
+def test_what_is_added_in_the_second_round_is_what_there_is(listed: list[Candidate], precision: float) -> None:
+    first = chosen(listed, precision)
+    old = [Candidate(c.columns, c.cells, c.weight, 0.0, first[c.columns]) for c in listed if c.columns in first]
+    new = [c for c in listed if c.columns not in first]
+    more = filled([*old, *new], precision)
+    assert abs(sum(more.values()) - precision) < 1e-3 * precision
+    assert min(more.values()) > 0
+
+
+def test_a_marginal_far_off_is_measured_and_one_that_noise_would_drown_is_not() -> None:
+    far, near = Candidate((0, 1), 100, 1.0, 5000.0), Candidate((1, 2), 100, 1.0, 1.0)
+    assert list(chosen([near, far], 0.01)) == [(0, 1)]
+
+
+def test_with_more_budget_more_is_measured() -> None:
+    listed = [Candidate((0, i), 50 * i, 1.0, 300.0 / i) for i in range(1, 20)]
+    sizes = [len(chosen(listed, precision)) for precision in (1e-3, 1e-1, 10)]
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[-1]
+
+
+def test_a_triple_is_taken_if_it_removes_more_than_it_costs() -> None:
+    old = Candidate((0, 1), 100, 10.0, 0.0, precision=0.01)
+    worth, idle = Candidate((0, 1, 2), 100, 1.0, 4000.0), Candidate((0, 1, 3), 100, 1.0, 5.0)
+    assert set(filled([old, worth, idle], 0.01)) == {(0, 1), (0, 1, 2)}
+
+
+def test_larger_sets_lend_their_weight_to_smaller_ones() -> None:
+    assert weights({(0, 1, 2): 1.0, (1, 2): 2.0}, [(1, 2), (0, 1), (0, 3)]) == {
+        (1, 2): 3.0,
+        (0, 1): 1.0,
+        (0, 3): 0.0,
+    }
+
+
+@given(st.integers(1, 8), st.integers(1, 3))
+def test_where_nothing_is_said_all_sets_of_three_matter_alike(width: int, size: int) -> None:
+    sets = list(combinations(range(width), size))
+    every = dict.fromkeys(combinations(range(width), min(3, width)), 1.0)
+    assert even_weights(width, sets) == weights(every, sets)
+
+
+def test_a_wanted_set_of_very_many_columns_is_not_taken_apart() -> None:
+    assert weights({tuple(range(5000)): 2.0}, [(3, 4), (1, 2, 4999), (1, 5000)]) == {
+        (3, 4): 2.0,
+        (1, 2, 4999): 2.0,
+        (1, 5000): 0.0,
+    }
