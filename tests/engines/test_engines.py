@@ -33,13 +33,13 @@ from discreet.query.answer.execute import prepare
 from discreet.query.parse.select import parse
 from discreet.query.plan.plan import Plan, plan
 from discreet.schema import Boolean, Category, Date, Datetime, Integer, Real, Text
-from discreet.schema.metadata import UNIT, Description
+from discreet.schema.metadata import UNIT, TableMetadata
 from tests.engines.python_rows import PythonRows, Totals
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PEOPLE = Description(
+PEOPLE = TableMetadata(
     "people",
     {
         "age": Integer(0, 110),

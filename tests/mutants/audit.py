@@ -43,7 +43,7 @@ AUDIT = [
     Mutant(
         "confidence: the estimate taken for its bound",
         "audit/attacks/clopper_pearson.py",
-        "bound: Floats = special.betaincinv(some, n - some + 1, doubt) * (1 - MARGIN)",
+        "bound: Floats = special.betaincinv(some, n - some + 1, alpha) * (1 - MARGIN)",
         "bound: Floats = some / n",
         "tests/audit/attacks/test_clopper_pearson.py",
     ),

@@ -133,15 +133,15 @@ PRACTICAL = [
     Mutant(
         "terms: widths of answers without the slack of the sentry",
         "oracle/pricing.py",
-        "threshold = width - slack(trial, FREE * agreed.doubt / runs)",
+        "threshold = width - slack(trial, FREE * agreed.alpha / runs)",
         "threshold = width",
         TERMS,
     ),
     Mutant(
         "terms: every line as doubtful as the whole",
         "oracle/pricing.py",
-        "threshold = width - slack(trial, FREE * agreed.doubt / runs)",
-        "threshold = width - slack(trial, agreed.doubt)",
+        "threshold = width - slack(trial, FREE * agreed.alpha / runs)",
+        "threshold = width - slack(trial, agreed.alpha)",
         TERMS,
     ),
     Mutant(

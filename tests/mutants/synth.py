@@ -85,7 +85,7 @@ SYNTH = [
     Mutant(
         "synthesize: rows_per_person forgotten",
         "synth/synthesize.py",
-        "Unit(order.description.rows_per_person * UNIT)",
+        "Unit(order.metadata.rows_per_person * UNIT)",
         "Unit(UNIT)",
         f"{PERSONS}::test_noise_is_for_all_the_rows_that_a_person_may_have",
     ),

@@ -181,21 +181,21 @@ VAULT = [
     Mutant(
         "vault: one answer for all versions of the rows",
         "query/cache_key.py",
-        'return f"{description.name} version {description.version} ({mark}): {price}"',
-        'return f"{description.name}: {price}"',
+        'return f"{metadata.name} version {metadata.version} ({mark}): {price}"',
+        'return f"{metadata.name}: {price}"',
         f"{ASKING}::test_new_rows_are_another_question_under_the_same_ledger",
     ),
     Mutant(
         "vault: one answer for all tables of one version number",
         "query/cache_key.py",
-        'return f"{description.name} version {description.version} ({mark}): {price}"',
-        'return f"{description.name} version {description.version}: {price}"',
+        'return f"{metadata.name} version {metadata.version} ({mark}): {price}"',
+        'return f"{metadata.name} version {metadata.version}: {price}"',
         f"{ASKING}::test_other_rows_of_the_same_version_number_are_another_question",
     ),
     Mutant(
         "place: rows are used with any description",
         "vault/storage/__init__.py",
-        "if engine.mark() != description.mark:",
+        "if engine.mark() != metadata.fingerprint:",
         "if False:",
         f"{ASKING}::test_a_description_that_its_rows_were_not_sealed_with_is_not_believed",
     ),
@@ -209,7 +209,7 @@ VAULT = [
     Mutant(
         "belonging: any ledger is the vault's own",
         "vault/storage/ledger_binding.py",
-        'return description.ledger not in ("", ledger.first.hash)',
+        'return metadata.ledger not in ("", ledger.first.hash)',
         "return False",
         "tests/vault/storage/test_ledger_binding.py::test_the_ledger_of_another_vault_is_not_believed",
     ),
@@ -223,8 +223,8 @@ VAULT = [
     Mutant(
         "within: every step as sure as the whole",
         "query/plan/relative_accuracy.py",
-        "confidence=1 - doubt / 2 ** (i + 1)",
-        "confidence=1 - doubt",
+        "confidence=1 - alpha / 2 ** (i + 1)",
+        "confidence=1 - alpha",
         "tests/query/plan/test_relative_accuracy.py",
     ),
 ]

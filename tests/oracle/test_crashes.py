@@ -56,7 +56,7 @@ def sealed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def still(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Vault, "_engine", lambda self, description: Still(description.limits))
+    monkeypatch.setattr(Vault, "_engine", lambda self, metadata: Still(metadata.limits))
 
 
 def opened(path: Path) -> Oracle:

@@ -34,10 +34,10 @@ def exact(folder: Path, rows: list[tuple[str, int]], text: str) -> tuple[Any, An
         columns={"age": Integer(0, 9)},
         budget=Budget(1),
     ) as vault:
-        axes = axes_of(vault.description, ["age"], None)
-        wanted = selected(cache_key.parsed(text, vault.description), axes)
+        axes = axes_of(vault.metadata, ["age"], None)
+        wanted = selected(cache_key.parsed(text, vault.metadata), axes)
         query = wanted.count if wanted.total is None else wanted.total
-        sums = Sums(vault._engine(vault.description), ROWS_PER_PERSON * UNIT)
+        sums = Sums(vault._engine(vault.metadata), ROWS_PER_PERSON * UNIT)
         return sums.value(query, sums.prepare(query)), sums.marginal(*sums.prepare_marginal(axes))
 
 

@@ -54,21 +54,21 @@ def vault() -> Iterator[Vault]:
 
 
 def axes(vault: Vault, **bins: int) -> tuple[Axis, ...]:
-    return axes_of(vault.description, ["age", "city", "pay"], bins)
+    return axes_of(vault.metadata, ["age", "city", "pay"], bins)
 
 
 def read(vault: Vault, text: str, known: tuple[Axis, ...]) -> list[Query]:
-    wanted = selected(cache_key.parsed(text, vault.description), known)
+    wanted = selected(cache_key.parsed(text, vault.metadata), known)
     return [query for query in (wanted.count, wanted.total) if query is not None]
 
 
 def in_the_engine(vault: Vault, query: Query) -> float:
-    sums = Sums(vault._engine(vault.description), UNIT)
+    sums = Sums(vault._engine(vault.metadata), UNIT)
     return float(_open(sums.value(query, sums.prepare(query)))) / (UNIT * GRAIN)
 
 
 def on_the_cells(vault: Vault, query: Query, known: tuple[Axis, ...]) -> float:
-    sums = Sums(vault._engine(vault.description), UNIT)
+    sums = Sums(vault._engine(vault.metadata), UNIT)
     counted, statement = sums.prepare_marginal([known[i] for i in query.columns])
     marginal = _open(sums.marginal(counted, statement)).reshape([known[i].size for i in query.columns])
     return float((marginal * query.weights).sum()) / UNIT
@@ -144,7 +144,7 @@ def test_a_question_along_the_bins_is_crisp(vault: Vault) -> None:
 
 
 def test_bins_may_begin_where_their_owner_says(vault: Vault) -> None:
-    found = axes_of(vault.description, ["Age"], {"age": [2, 4.5]})
+    found = axes_of(vault.metadata, ["Age"], {"age": [2, 4.5]})
     assert found[0].starts == (0, 2, 5)
     assert found[0].widths.tolist() == [2, 3, 1, 1]
 
@@ -178,14 +178,14 @@ def test_what_is_no_linear_query_over_the_columns_is_refused(vault: Vault, text:
 )
 def test_axes_that_make_no_sense_are_refused(vault: Vault, columns: list[str], bins: object, word: str) -> None:
     with pytest.raises(ParameterError, match=word):
-        axes_of(vault.description, columns, bins)  # type: ignore[arg-type]
+        axes_of(vault.metadata, columns, bins)  # type: ignore[arg-type]
 
 
 def test_a_condition_over_too_many_levels_is_refused_with_the_way_out(tmp_path: Path) -> None:
     wide: dict[str, Column] = {"a": Integer(0, 9999), "b": Integer(0, 9999)}
     table = pyarrow.table({"a": [1], "b": [2]})
     with Vault.seal(table, to=tmp_path / "v", name="t", person=None, columns=wide, budget=Budget(1)) as vault:
-        known = axes_of(vault.description, ["a", "b"])
+        known = axes_of(vault.metadata, ["a", "b"])
         assert [axis.size for axis in known] == [65, 65]
         (query,) = read(vault, "select count(*) from t where a > 5000 and b < 20", known)
         assert query.columns == (0, 1)

@@ -59,13 +59,13 @@ def test_every_price_is_what_its_mechanism_loses_and_fits(
         assert found.runs * found.run <= rho * SENTRY
         assert cost(found.watch.loss).rho <= found.run
         assert found.watch.sensitivity == known.moves * (FINE // 4096)
-        assert found.watch.threshold + slack(found.watch, FREE * known.doubt / found.runs) == found.width
-        assert gap_radius(found.watch, GAP * known.doubt / found.runs) == found.reach
+        assert found.watch.threshold + slack(found.watch, FREE * known.alpha / found.runs) == found.width
+        assert gap_radius(found.watch, GAP * known.alpha / found.runs) == found.reach
     else:
         assert found.runs == 0
     if found.payment is not None:
         assert cost(found.payment.loss).rho <= found.single <= rho
-        assert found.payment.error(1 - PAID * known.doubt) <= found.width
+        assert found.payment.error(1 - PAID * known.alpha) <= found.width
     assert FREE + PAID + GAP == 1
 
 

@@ -20,7 +20,7 @@ def test_a_public_table_is_counted_by_bin(tmp_path: Path) -> None:
         with made(vault) as oracle:
             axes = oracle.axes
         table = pyarrow.table(rows(5000, 7))
-        prior = restored(of_rows(table, axes, vault.description), axes)
+        prior = restored(of_rows(table, axes, vault.metadata), axes)
         assert prior is not None
         assert prior((1,)).sum() == pytest.approx(1)
         counts = np.array([rows(5000, 7)["city"].count(city) for city in CITIES]) / 5000
@@ -28,7 +28,7 @@ def test_a_public_table_is_counted_by_bin(tmp_path: Path) -> None:
         np.testing.assert_allclose(prior((0, 1)).sum(1), prior((0,)))
         assert (prior((0, 1, 2)) > 0).all()
         with pytest.raises(ParameterError, match="no column pay"):
-            of_rows({"age": [1], "city": ["Oslo"]}, axes, vault.description)
+            of_rows({"age": [1], "city": ["Oslo"]}, axes, vault.metadata)
 
 
 def test_with_a_public_table_the_first_answers_are_close_and_the_oracle_is_found_again(tmp_path: Path) -> None:

@@ -31,13 +31,13 @@ def test_whoever_asks_where_the_hypothesis_is_just_too_far_off_is_misled_no_more
     # The adversary's best: every question is wrong by a hair more than the width. Runs of low lines end, and
     # those of high ones answer. Laws on the real line, of which ours are the integer versions. Of 200,000 oracles
     # more than 5 standard errors above the bound come with a chance below 1e-6.
-    found, doubt = known(confidence), 1 - float(confidence)
+    found, alpha = known(confidence), 1 - float(confidence)
     watch, payment = found.watch, found.payment
     assert watch is not None
     assert payment is not None
     rng, wrong = np.random.default_rng(5), found.width * (1 + 1e-9)
     line, query = float(watch.threshold_scale), float(watch.query_scale)
-    radius = payment.error(1 - PAID * Fraction(doubt))
+    radius = payment.error(1 - PAID * Fraction(alpha))
     lines, left = rng.exponential(line, RUNS), np.full(RUNS, found.runs - 1)
     for _ in range(6):
         noise = rng.exponential(query, RUNS)
@@ -48,7 +48,7 @@ def test_whoever_asks_where_the_hypothesis_is_just_too_far_off_is_misled_no_more
         gap = np.abs(noise - lines) > found.reach
         for after in (paid, gap):
             missed = (free | (alarm & after)).mean()
-            assert missed <= doubt + 5 * np.sqrt(doubt / RUNS)
+            assert missed <= alpha + 5 * np.sqrt(alpha / RUNS)
         left = left - alarm
         lines = np.where(alarm, rng.exponential(line, RUNS), lines)
 

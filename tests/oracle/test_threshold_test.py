@@ -143,27 +143,27 @@ def test_one_sided_noise_is_geometric() -> None:
     assert found.chance(-1)[0] == 0
 
 
-@pytest.mark.parametrize("doubt", [Fraction(1, 20), Fraction(1, 100)])
-def test_below_is_said_wrongly_as_often_as_the_slack_allows_and_not_much_less(doubt: Fraction) -> None:
+@pytest.mark.parametrize("alpha", [Fraction(1, 20), Fraction(1, 100)])
+def test_below_is_said_wrongly_as_often_as_the_slack_allows_and_not_much_less(alpha: Fraction) -> None:
     """A query that lies just beyond T + s, in a fresh run each time; five deviations are below 1e-6."""
     watch = Watch("0.2", threshold=50, monotonic=True)
-    s, trials = slack(watch, doubt), 40_000
+    s, trials = slack(watch, alpha), 40_000
     with noise.deterministic(1):
         lines = 50 + drawn(watch.threshold_scale, trials)
         noisy = 50 + s + 1 + drawn(watch.query_scale, trials)
     wrong = float((noisy < lines).mean())
-    margin = 5 * math.sqrt(float(doubt) / trials)
-    assert float(doubt) * 0.85 - margin < wrong < float(doubt) + margin
+    margin = 5 * math.sqrt(float(alpha) / trials)
+    assert float(alpha) * 0.85 - margin < wrong < float(alpha) + margin
 
 
-@pytest.mark.parametrize("doubt", [Fraction(1, 20), Fraction(1, 100)])
-def test_a_gap_is_off_by_more_than_its_radius_as_often_as_was_said(doubt: Fraction) -> None:
+@pytest.mark.parametrize("alpha", [Fraction(1, 20), Fraction(1, 100)])
+def test_a_gap_is_off_by_more_than_its_radius_as_often_as_was_said(alpha: Fraction) -> None:
     watch = Watch("0.2", threshold=50, monotonic=True)
-    r, trials = gap_radius(watch, doubt), 40_000
+    r, trials = gap_radius(watch, alpha), 40_000
     with noise.deterministic(2):
         apart = drawn(watch.threshold_scale, trials) - drawn(watch.query_scale, trials)
-    margin = 5 * math.sqrt(float(doubt) / trials)
-    assert float(doubt) * 0.85 - margin < float((np.abs(apart) > r).mean()) < float(doubt) + margin
+    margin = 5 * math.sqrt(float(alpha) / trials)
+    assert float(alpha) * 0.85 - margin < float((np.abs(apart) > r).mean()) < float(alpha) + margin
 
 
 def test_a_run_that_is_taken_up_again_has_the_same_line() -> None:

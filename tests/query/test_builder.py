@@ -16,7 +16,7 @@ from discreet.errors import ParameterError, QuestionRefused
 from discreet.query.builder import Ask, avg, count, median, quantile, select, total, where
 from discreet.query.parse.select import parse
 from discreet.schema import Category, Integer, Text
-from discreet.schema.metadata import Description
+from discreet.schema.metadata import TableMetadata
 from tests.query.parse.test_select import PEOPLE
 
 
@@ -80,11 +80,11 @@ def test_each_step_leaves_the_one_before_as_it_was() -> None:
 
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=12))
 def test_any_name_and_any_value_may_be_written(text: str) -> None:
-    strange = Description(text, {text: Integer(0, 9), "c" + text: Category([text, "other"])}, person=None)
+    strange = TableMetadata(text, {text: Integer(0, 9), "c" + text: Category([text, "other"])}, person=None)
     question = where(**{text: 3, "c" + text: text}).question(strange)
     assert question.where is not None
     assert question.where.sql() == "(c0 = 3) AND (c1 = 0)"
-    open_text = Description("t", {"x": Text()}, person=None)
+    open_text = TableMetadata("t", {"x": Text()}, person=None)
     assert where(x=text).question(open_text).where is not None
 
 
@@ -100,7 +100,7 @@ def test_asking_for_nothing_is_refused() -> None:
 
 
 def test_a_value_that_only_looks_like_a_declared_one_is_told_apart() -> None:
-    cities = Description("t", {"city": Category(["Genf", "Zürich", "Tromsø"])}, person=None)
+    cities = TableMetadata("t", {"city": Category(["Genf", "Zürich", "Tromsø"])}, person=None)
     with pytest.raises(
         QuestionRefused, match=r"Did you mean 'Zürich'\? It looks the same and has other code points"
     ):

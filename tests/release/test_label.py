@@ -18,10 +18,10 @@ from discreet.privacy.theorems.conversions import zcdp_to_approximate
 from discreet.release import plain_yaml
 from discreet.release.label import WEIGHTS, Label, Noise
 from discreet.release.nist import CURATOR, NOT_APPLICABLE
-from discreet.release.receipt import Bill, Promise, largest_question
+from discreet.release.receipt import Promise, Receipt, largest_question
 from discreet.release.registry import deployment
 from discreet.schema import Boolean, Category, Date, Datetime, Integer, Real, Text, describe
-from tests.vault.releases import bill, label
+from tests.vault.releases import label, receipt
 
 # -- numbers -----------------------------------------------------------------------------------------------------
 
@@ -38,37 +38,37 @@ def test_the_size_of_noise_is_written_as_people_read_it() -> None:
 
 
 def test_without_delta_the_promise_is_the_epsilon_that_was_charged() -> None:
-    assert bill().promise == Promise(Fraction(1, 10), Fraction(0))
-    assert bill().spent == "ε = 0.1"
-    assert bill().left == "ε = 1.9 of 2 is left"
+    assert receipt().promise == Promise(Fraction(1, 10), Fraction(0))
+    assert receipt().spent == "ε = 0.1"
+    assert receipt().left == "ε = 1.9 of 2 is left"
 
 
 def test_with_delta_the_promise_is_the_conversion_at_the_delta_of_the_ledger() -> None:
-    promise = bill("1e-9").promise
+    promise = receipt("1e-9").promise
     assert float(promise.epsilon) == zcdp_to_approximate("0.005", "1e-9")
     assert promise.delta == Fraction(1, 10**9)
-    assert bill("1e-9").spent == "ρ = 0.005"
+    assert receipt("1e-9").spent == "ρ = 0.005"
 
 
 def test_the_delta_of_found_groups_is_taken_off_before_converting() -> None:
-    found = bill("1e-9", keys="4e-10").promise
+    found = receipt("1e-9", keys="4e-10").promise
     assert float(found.epsilon) == zcdp_to_approximate("0.005", "6e-10")
     assert found.delta == Fraction(1, 10**9)
-    assert bill("1e-9", keys="4e-10").spent == "ρ = 0.005 and δ = 4e-10"
+    assert receipt("1e-9", keys="4e-10").spent == "ρ = 0.005 and δ = 4e-10"
 
 
 def test_a_pure_question_keeps_its_pure_promise_in_a_ledger_with_delta() -> None:
-    pure = replace(bill("1e-9"), cost=Cost(Fraction(1, 10), Fraction(1, 200)))
+    pure = replace(receipt("1e-9"), cost=Cost(Fraction(1, 10), Fraction(1, 200)))
     assert pure.promise == Promise(Fraction(1, 10), Fraction(0))
 
 
 def test_every_account_that_paid_says_what_is_left() -> None:
-    assert bill(analyst="ana").left == 'ε = 1.9 of 2 is left; ε = 1.9 of 2 is left for analyst "ana"'
+    assert receipt(analyst="ana").left == 'ε = 1.9 of 2 is left; ε = 1.9 of 2 is left for analyst "ana"'
 
 
 def test_a_bill_begins_with_the_whole_vault() -> None:
     with pytest.raises(ParameterError, match=r"ledger\.balance\(\)"):
-        Bill(cost=Cost(), losses=[], balances=[Balance(Account(analyst="ana"), Budget(1))])
+        Receipt(cost=Cost(), losses=[], balances=[Balance(Account(analyst="ana"), Budget(1))])
 
 
 @given(st.fractions(0, 10**6, max_denominator=10**9))
@@ -101,7 +101,7 @@ def test_without_a_person_column_the_unit_is_a_row() -> None:
 
 def test_it_says_which_filter_adds_up() -> None:
     assert "the ε of all questions" in label().composition
-    assert "stop at 0.0541" in label(cost=bill("1e-9")).composition
+    assert "stop at 0.0541" in label(cost=receipt("1e-9")).composition
 
 
 def test_it_names_noise_its_scale_and_what_one_person_moves() -> None:
@@ -119,7 +119,7 @@ def test_it_names_noise_its_scale_and_what_one_person_moves() -> None:
     ("groups", "words"), [(None, "one answer for the whole"), (50, "50, all declared"), (0, "δ = 1e-11")]
 )
 def test_it_says_where_groups_come_from(groups: int | None, words: str) -> None:
-    assert words in label(groups=groups, cost=bill("1e-9", keys="1e-11")).grouping
+    assert words in label(groups=groups, cost=receipt("1e-9", keys="1e-11")).grouping
 
 
 def test_it_says_what_intervals_leave_out() -> None:
@@ -176,7 +176,7 @@ def test_all_questions_are_answered() -> None:
 
 
 def test_facts_stand_in_the_answers() -> None:
-    answers = {item.number: item.answer for item in label(cost=bill("1e-9")).checklist()}
+    answers = {item.number: item.answer for item in label(cost=receipt("1e-9")).checklist()}
     assert "zCDP" in answers[1]
     assert "ε = 2 at δ = 1e-9" in answers[2]
     assert "δ = 1e-9" in answers[3]
@@ -239,7 +239,7 @@ def test_texts_arrive_as_they_were_given() -> None:
 
 
 def test_the_guarantee_is_that_of_the_release_or_of_the_vault() -> None:
-    with_delta = label(cost=bill("1e-9"))
+    with_delta = label(cost=receipt("1e-9"))
     one, all_ = (entry(with_delta, of=of)["deployment"] for of in ("release", "vault"))
     assert one["privacy_loss"]["privacy_parameters"] == {"epsilon": 0.564894, "delta": 1e-9, "rho": 0.005}
     assert all_["privacy_loss"]["privacy_parameters"]["epsilon"] == 2.0

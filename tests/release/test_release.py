@@ -24,11 +24,11 @@ from hypothesis import strategies as st
 
 from discreet import noise
 from discreet.errors import DiscreetError, NotForRelease, ParameterError
-from discreet.release.estimate import Answer
+from discreet.release.estimate import Estimate
 from discreet.release.label import Noise
 from discreet.release.release import Release
 from discreet.schema import Boolean, Category, Date, Datetime, Integer, Real, Text
-from tests.vault.releases import answer, bill, by_city, label, release
+from tests.vault.releases import answer, by_city, label, receipt, release
 
 # -- numbers ----------------------------------------------------------------------------------------------------
 
@@ -79,7 +79,7 @@ def test_ends_of_intervals_get_names_that_are_free() -> None:
 
 
 def test_what_is_no_number_is_no_answer() -> None:
-    assert Answer("x", [math.nan, 1.0], [0.0, 0.0], [2.0, 2.0]).values == (None, 1.0)
+    assert Estimate("x", [math.nan, 1.0], [0.0, 0.0], [2.0, 2.0]).values == (None, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -99,12 +99,12 @@ def test_what_makes_no_table_is_refused(keys: Any, answers: Any, more: Any, word
 
 def test_an_answer_without_intervals_is_refused() -> None:
     with pytest.raises(ParameterError, match="1 values, 0 low, 0 high"):
-        Answer("x", [1.0], [], [])
+        Estimate("x", [1.0], [], [])
 
 
 def test_from_the_record_it_is_free_and_knows_what_is_left_now() -> None:
     first = release()
-    later = bill().whole.charged(bill().cost)
+    later = receipt().whole.charged(receipt().cost)
     again = first.again(later)
     assert again.free
     assert not first.free
@@ -141,7 +141,7 @@ def test_arrow_has_types_that_do_not_depend_on_the_numbers() -> None:
 
 
 def test_averages_of_dates_are_times() -> None:
-    asked = release(answers=[Answer("avg(day)", [0.5], [0.0], [19783.0], kind="avg", axis="date")])
+    asked = release(answers=[Estimate("avg(day)", [0.5], [0.0], [19783.0], kind="avg", axis="date")])
     assert asked.to_arrow().to_pylist() == [
         {
             "avg(day)": datetime(1970, 1, 1, 12),
@@ -215,7 +215,7 @@ def releases(draw: st.DrawFn) -> Release:
         for name in draw(st.lists(texts, unique=True, max_size=3))
     }
     values, low, high = (draw(st.lists(kind, min_size=size, max_size=size)) for kind in (numbers, ends, ends))
-    aggregate = Answer("an aggregate with a name of its own", values, low, high, note=draw(texts))
+    aggregate = Estimate("an aggregate with a name of its own", values, low, high, note=draw(texts))
     return release(columns, [aggregate], question=draw(texts), free=draw(st.booleans()))
 
 
@@ -237,7 +237,7 @@ def test_a_file_reads_back_equal(tmp_path: Path) -> None:
                 "g": Text(),
             },
             noise=[Noise(on="x", law="permute-and-flip")],
-            cost=bill("1e-9", keys="1e-11", analyst="ana"),
+            cost=receipt("1e-9", keys="1e-11", analyst="ana"),
             groups=0,
             notes=["rounded"],
         ),
@@ -329,7 +329,7 @@ def test_loading_calls_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def rehearsed() -> Release:
     with noise.deterministic(1):
         drawn = noise.discrete_laplace(10, size=1) + 0.0
-    return release(answers=[Answer("count(*)", drawn, drawn - 1, drawn + 1)])
+    return release(answers=[Estimate("count(*)", drawn, drawn - 1, drawn + 1)])
 
 
 WAYS_OUT: dict[str, Callable[[Release, Path], Any]] = {
@@ -373,7 +373,7 @@ def test_an_answer_made_among_test_bits_is_marked_even_if_its_numbers_are_not() 
 def test_the_mark_survives_the_record_and_what_is_done_to_a_release() -> None:
     made = rehearsed()
     assert Release.from_json(made.as_json()).test_bits
-    assert made.again(bill().whole).test_bits
+    assert made.again(receipt().whole).test_bits
     assert replace(made, aggregates=[replace(made.aggregates[0], name="n")], columns=()).test_bits
 
 
@@ -387,6 +387,6 @@ def test_a_release_that_is_read_among_test_bits_is_what_it_was() -> None:
 def test_arrays_are_taken_and_not_kept() -> None:
     values = np.array([1.0])
     made = answer("x", values.tolist(), 1)
-    kept = Answer("x", values, values, values)
+    kept = Estimate("x", values, values, values)
     values[0] = 9.0
     assert kept.values == (1.0,) == made.values

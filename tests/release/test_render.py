@@ -19,12 +19,12 @@ from rich.console import Console
 
 from discreet.ledger import Budget
 from discreet.release import render
-from discreet.release.estimate import Answer
+from discreet.release.estimate import Estimate
 from discreet.render import numbers
 from discreet.render.numbers import Shown
 from discreet.schema import Category, Column, Integer
 from discreet.vault.vault import Vault
-from tests.vault.releases import answer, bill, by_city, label, release
+from tests.vault.releases import answer, by_city, label, receipt, release
 
 # -- digits -----------------------------------------------------------------------------------------------------
 
@@ -166,7 +166,7 @@ def test_notes_and_what_is_free_are_said() -> None:
     noted = answer("max(age)", [99.0], 2.0, note="max(age) is answered as the 0.999 quantile")
     assert "0.999 quantile" in str(release(answers=[noted]))
     assert "Free: answered from the record of 2026-01-02 03:04 UTC, when it cost ε = 0.1." in " ".join(
-        str(release().again(bill().whole)).split()
+        str(release().again(receipt().whole)).split()
     )
 
 
@@ -250,7 +250,7 @@ def test_everything_in_the_page_is_escaped() -> None:
 
 def test_a_vault_shows_its_columns_above_its_ledger(vault: Vault) -> None:
     shown, page = str(vault), tags(vault._repr_html_())
-    assert "Description(" not in shown
+    assert "TableMetadata(" not in shown
     for words in (shown, page.words):
         said = [words.index(part) for part in ("people", "who", "whole numbers from 0 to 110", "the whole vault")]
         assert said == sorted(said)
@@ -290,7 +290,9 @@ def test_the_picture_holds_values_and_ends() -> None:
 
 
 def test_the_picture_of_a_median_of_dates_is_on_a_time_axis() -> None:
-    made = release({"city": ["Oslo"]}, [Answer("median(day)", [2.0], [1.0], [3.0], kind="quantile", axis="date")])
+    made = release(
+        {"city": ["Oslo"]}, [Estimate("median(day)", [2.0], [1.0], [3.0], kind="quantile", axis="date")]
+    )
     drawn = made.plot().to_dict()
     day = 86_400_000.0  # milliseconds
     (row,) = drawn["data"]["values"]

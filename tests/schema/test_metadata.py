@@ -13,9 +13,9 @@ import pytest
 from discreet.errors import ParameterError
 from discreet.schema import Boolean, Category, Date, Datetime, Integer, Real, Text
 from discreet.schema import metadata as descriptions
-from discreet.schema.metadata import Description
+from discreet.schema.metadata import TableMetadata
 
-PEOPLE = Description(
+PEOPLE = TableMetadata(
     "people",
     {
         "age": Integer(0, 110),
@@ -104,7 +104,7 @@ def test_a_description_that_means_nothing_is_refused(change: dict[str, Any], say
         "rows_per_person": 8,
     }
     with pytest.raises(ParameterError, match=says):
-        Description(**{**fields, **change})
+        TableMetadata(**{**fields, **change})
 
 
 def test_a_place_without_a_vault_is_refused_in_words(tmp_path: Path) -> None:

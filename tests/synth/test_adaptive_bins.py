@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from discreet.query.bins import Axis
 from discreet.schema import Category, Integer, Real
-from discreet.schema.metadata import Description
+from discreet.schema.metadata import TableMetadata
 from discreet.synth.adaptive_bins import BINS, Cut, _equal, coarse, fine_axes
 from discreet.synth.marginals import Measurement
 
-PEOPLE = Description(
+PEOPLE = TableMetadata(
     "people",
     {"age": Integer(0, 110), "pay": Real(0, 100_000, 1), "sex": Category(["f", "m"], missing="f")},
     person="id",

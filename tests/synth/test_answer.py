@@ -155,10 +155,10 @@ def test_how_many_rows_there_are_is_known_no_better_than_all_bins_of_a_skewed_co
         pyarrow.table({"who": [1], "x": [0]}), tmp_path_factory.mktemp("skewed") / "v", columns=columns
     ) as vault:
         made = synthesize(vault, epsilon=1)
-    fine, held = fine_axes(made.description, ["x"], None)[0], 0
+    fine, held = fine_axes(made.metadata, ["x"], None)[0], 0
     for seed in range(150):
         noisy = exact + np.random.default_rng([3, seed]).normal(0, 10.0, 513)
-        axis, measured = coarse(fine, Measurement((0,), noisy, 100.0), made.description, keep=False)
+        axis, measured = coarse(fine, Measurement((0,), noisy, 100.0), made.metadata, keep=False)
         found = replace(made, axes=(axis,), measurements=(measured,)).ask(
             "select count(*) from people", confidence="0.9999"
         )

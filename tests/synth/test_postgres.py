@@ -18,7 +18,7 @@ def test_a_vault_in_postgresql_is_synthesized_like_any_other(postgres: Server, p
     rows = people(600)
     kinds = ["bigint", "bigint", "text", "double precision", "boolean", "date"]
     with sealed(loaded(postgres, rows, kinds), postgres_address) as vault:
-        assert vault.description.engine == "postgres"
+        assert vault.metadata.engine == "postgres"
         made = synthesize(vault, ["age", "city", "married"], epsilon=12, bins={"age": [0, 18, 65]}, persons=True)
         spent = vault.ledger.balance().spent
         frame = rows.to_pandas()

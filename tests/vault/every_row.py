@@ -13,7 +13,7 @@ from sqlglot.expressions import Expression
 
 from discreet.engines import sql_writer
 from discreet.schema import Boolean, Category, Column, Date, Datetime, Integer, Real, Text
-from discreet.schema.metadata import Description
+from discreet.schema.metadata import TableMetadata
 
 COLUMNS: dict[str, Column] = {
     "a": Integer(-3, 4),
@@ -26,7 +26,7 @@ COLUMNS: dict[str, Column] = {
     "seen": Datetime("2023-12-31 22:00", "2024-01-02 03:00", step="1h"),
     "note": Text(),
 }
-WORLD = Description("world", COLUMNS, person="who", rows_per_person=3)
+WORLD = TableMetadata("world", COLUMNS, person="who", rows_per_person=3)
 _LIMITS = {f"c{i}": 2**7 - 1 for i in range(8)}  # what an engine knows of a code in a TINYINT
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.postgres import Address, connected, execute, identifier
-from discreet.schema.metadata import Description
+from discreet.schema.metadata import TableMetadata
 from discreet.sealing.sources import Source
 from tests.servers.postgres import Server
 
@@ -35,12 +35,12 @@ def loaded(server: Server, table: pa.Table, kinds: Sequence[str], schema: str = 
     return Source(server.address(), table=f"{schema}.{name}")
 
 
-def rows_of(address: str, description: Description) -> list[dict[str, Any]]:
+def rows_of(address: str, metadata: TableMetadata) -> list[dict[str, Any]]:
     """Every sealed row of a vault in a database. Nothing in the package reads rows like this."""
     where = Address.of(address)
-    names = ["person", "w", *(f"c{i}" for i in range(len(description.columns)))]
-    names += ["spot"] if description.has_text else []
-    table = "rows" if description.version == 1 else f"rows_{description.version}"
+    names = ["person", "w", *(f"c{i}" for i in range(len(metadata.columns)))]
+    names += ["spot"] if metadata.has_text else []
+    table = "rows" if metadata.version == 1 else f"rows_{metadata.version}"
     with connected(where) as connection:
         found = execute(connection, f"SELECT {', '.join(names)} FROM {identifier(where.schema, table)}")
     return [dict(zip(names, row, strict=True)) for row in found]

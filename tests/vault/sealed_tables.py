@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 
-from discreet.schema.metadata import Description
+from discreet.schema.metadata import TableMetadata
 from discreet.sealing.sources import Source
 
 Bag = frozenset[tuple[Any, int]]
@@ -54,9 +54,9 @@ def by_person(rows: list[dict[str, Any]]) -> Counter[Bag]:
     return Counter(frozenset(bag.items()) for bag in persons.values())
 
 
-def column(vault: Path, description: Description, name: str) -> list[Any]:
+def column(vault: Path, metadata: TableMetadata, name: str) -> list[Any]:
     """The codes of a column, in any order."""
-    return sorted((row[description.sealed_name(name)] for row in sealed(vault)), key=lambda c: (c is None, c))
+    return sorted((row[metadata.sealed_name(name)] for row in sealed(vault)), key=lambda c: (c is None, c))
 
 
 def _csv(table: pa.Table, path: Path) -> Path:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.schema.metadata import Description
+from discreet.schema.metadata import TableMetadata
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,11 +30,11 @@ def loaded(session: SparkSession, table: pa.Table, folder: Path) -> DataFrame:
     return session.read.parquet(f"file://{place}")
 
 
-def rows_of(session: SparkSession, description: Description) -> list[dict[str, Any]]:
+def rows_of(session: SparkSession, metadata: TableMetadata) -> list[dict[str, Any]]:
     """Every sealed row of a vault in Spark. Nothing in the package reads rows like this."""
-    table = description.table
-    if description.version > 1:
-        table = f"{table[:-1]}_{description.version}`"
+    table = metadata.table
+    if metadata.version > 1:
+        table = f"{table[:-1]}_{metadata.version}`"
     rows: list[dict[str, Any]] = session.table(table).toArrow().to_pylist()  # as an engine reads texts: strictly
     return rows
 

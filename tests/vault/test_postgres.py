@@ -20,7 +20,7 @@ from discreet.errors import DiscreetError, LedgerMissing, LedgerTampered, Parame
 from discreet.ledger import Ledger
 from discreet.postgres import Address, connected, execute, identifier, run
 from discreet.query import ir
-from discreet.schema.metadata import Description
+from discreet.schema.metadata import TableMetadata
 from discreet.sealing import joins
 from discreet.sealing import seal as sealing
 from discreet.sealing.backends import postgres as database
@@ -84,7 +84,7 @@ def test_a_vault_in_the_database_is_sealed_asked_and_charged(visits: Source, pos
         texts = again.ask("select note, count(*) from visits group by note", epsilon=5, delta="1e-7")
         assert set(texts.to_arrow().column("note").to_pylist()) <= {"note 0", "note 1"}
     assert tables_in(postgres_address) == {"rows", "description", "entries"}
-    assert again.description.engine == "postgres"
+    assert again.metadata.engine == "postgres"
 
 
 def test_the_rows_are_those_of_a_directory(visits: Source, postgres_address: str, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_further_table_is_not_compared_row_by_row(postgres: Server, postgres_a
         f"CREATE TABLE {heights} AS SELECT NULLIF(i, 7) AS who, 170 AS height FROM generate_series(1, 5000) AS i",
         f"ANALYZE {ages}, {heights}",
     )
-    described = Description("v", {"age": dp.Integer(0, 110), "height": dp.Integer(0, 250)}, person="who")
+    described = TableMetadata("v", {"age": dp.Integer(0, 110), "height": dp.Integer(0, 250)}, person="who")
     where = Address.of(postgres_address)
     with connected(where, relations.SETTINGS) as connection:
         workshop = database.Database(connection, where, "rows")
@@ -238,8 +238,8 @@ def test_new_rows_are_a_new_version_under_the_same_ledger(
         spent = vault.ledger.balance().spent.rho
         vault.reseal(loaded(postgres, VISITS.slice(0, 60), KINDS), rows_per_person=2)
         new = vault.ask("select count(*) from visits", epsilon=5)
-        assert vault.description.version == 2
-        assert vault.description.rows_per_person == 2
+        assert vault.metadata.version == 2
+        assert vault.metadata.rows_per_person == 2
         assert vault.ledger.balance().spent.rho > spent
     assert old.value is not None
     assert new.value is not None
@@ -252,7 +252,7 @@ def test_a_vault_is_never_overwritten(visits: Source, postgres_address: str) -> 
     with pytest.raises(ParameterError, match=r"never overwritten.*vault\.reseal"):
         vault_at(postgres_address, visits)
     with dp.Vault(postgres_address) as vault:
-        assert vault.description.version == 1
+        assert vault.metadata.version == 1
 
 
 def test_a_table_of_someone_else_is_left_alone(visits: Source, postgres_address: str) -> None:
@@ -281,7 +281,7 @@ def test_two_versions_are_not_made_at_once(visits: Source, postgres_address: str
         ):
             vault.reseal(visits)
         vault.reseal(visits)
-        assert vault.description.version == 2
+        assert vault.metadata.version == 2
 
 
 def test_two_vaults_are_not_made_in_one_schema_at_once(visits: Source, postgres_address: str) -> None:
@@ -420,8 +420,8 @@ def test_no_column_of_sealed_rows_is_written_anew(visits: Source, postgres_addre
     """ALTER COLUMN … TYPE … USING fires no trigger: every row of a person could be given full weight."""
     schema = Address.of(postgres_address).schema
     with vault_at(postgres_address, visits) as vault:
-        columns = ["person", "w", *(f"c{i}" for i in range(len(vault.description.columns)))]
-        columns += ["spot"] * vault.description.has_text
+        columns = ["person", "w", *(f"c{i}" for i in range(len(vault.metadata.columns)))]
+        columns += ["spot"] * vault.metadata.has_text
         for column in columns:
             anew = f"ALTER COLUMN {column} TYPE text USING 'the same for all'"
             with pytest.raises(Exception, match="cannot alter type of a column used in a trigger definition"):
@@ -434,7 +434,7 @@ def test_a_vault_that_took_the_place_of_another_is_not_asked_in_its_name(
 ) -> None:
     vault_at(postgres_address, visits).close()
     place = at(postgres_address)
-    engine = place.engine(place.description())
+    engine = place.engine(place.metadata())
     count = engine.rows.sums(where=None, keys=[], sums=[ir.sealed("w")])
     assert engine.run(count).sums.tolist() == [[120 * 4096]]
     asked(postgres_address, f"DROP SCHEMA {identifier(Address.of(postgres_address).schema)} CASCADE")
@@ -493,7 +493,7 @@ def test_rows_with_another_description_are_not_asked(visits: Source, postgres_ad
         f"UPDATE {table} SET body = replace(body, '\"rows_per_person\": 3', '\"rows_per_person\": 1')",
     )
     with dp.Vault(postgres_address) as vault:
-        assert vault.description.rows_per_person == 1
+        assert vault.metadata.rows_per_person == 1
         with pytest.raises(ParameterError, match="not the one that its rows"):
             vault.ask("select count(*) from visits", epsilon=1)
         assert vault.ledger.balance().spent.rho == 0
@@ -525,7 +525,7 @@ def test_functions_and_operators_of_others_are_never_called(
     )
     address = postgres.address(Address.of(postgres_address).schema, user="victim")
     with vault_at(address, Source(postgres.address(user="victim"), table=visits.table)) as vault:
-        engine = Postgres(Address.of(address), limits=vault.description.limits)
+        engine = Postgres(Address.of(address), limits=vault.metadata.limits)
         oslo = ir.compared("=", ir.sealed("c1"), ir.number(0))
         found = engine.run(engine.rows.sums(where=oslo, keys=[], sums=[ir.sealed("w")]))
         assert found.sums.tolist() == [[40 * 4096]]
@@ -565,7 +565,7 @@ def test_who_may_read_one_version_may_read_the_next(
     address = postgres.address(where.schema, user=service.strip('"').replace(" ", "%20"))
     with dp.Vault(address) as served:
         assert served.ask("select count(*) from visits", epsilon=5).value is not None
-        assert served.description.version == 2
+        assert served.metadata.version == 2
 
 
 def test_a_role_without_rights_is_told_which_it_needs(
@@ -592,7 +592,7 @@ def test_no_password_is_ever_shown(postgres: Server, visits: Source, postgres_ad
     secret = postgres_address.replace("postgres@", "postgres:tiger@")
     source = Source(postgres.address().replace("postgres@", "postgres:tiger@"), table=visits.table)
     with vault_at(secret, source) as vault:
-        shown = [repr(vault), str(vault), str(vault.description), repr(source), vault.description.sources[0]]
+        shown = [repr(vault), str(vault), str(vault.metadata), repr(source), vault.metadata.sources[0]]
         shown.append(
             str(asked(secret, f"SELECT body FROM {identifier(Address.of(secret).schema, 'description')}"))
         )

@@ -20,7 +20,7 @@ import pytest
 import discreet as dp
 from discreet.engines.spark import FILES, MARK
 from discreet.errors import DiscreetError, ParameterError, SealingFailed
-from discreet.schema.metadata import Description
+from discreet.schema.metadata import TableMetadata
 from discreet.sealing import seal as sealing
 from discreet.sealing.backends.spark import SEALING, Catalogue, full_name, named
 from discreet.sealing.draft import propose
@@ -78,15 +78,15 @@ def test_a_vault_in_spark_is_sealed_asked_changed_and_sealed_again(
             counts = answer.to_arrow().column("count(*)").to_pylist()
             assert [abs(n - 40) < 10 for n in counts] == [True] * 3
         assert sorted(path.name for path in place.iterdir()) == ["description.json", "ledger.sqlite"]
-        assert vault.description.engine == "spark"
-        assert vault.description.table == "`spark_catalog`.`default`.`whole_vault`"
-        assert property_of(spark, "whole_vault", MARK) == vault.description.mark
+        assert vault.metadata.engine == "spark"
+        assert vault.metadata.table == "`spark_catalog`.`default`.`whole_vault`"
+        assert property_of(spark, "whole_vault", MARK) == vault.metadata.fingerprint
         assert property_of(spark, "whole_vault", SEALING) is None
         stages_in_order = list(dict.fromkeys(stage for stage, _ in stages))
         assert stages_in_order == ["reading rows", "weighing persons", "weighing rows"]
         assert all(0 <= done <= 1 for _, done in stages)
         sealing.seal(VISITS, to=tmp_path / "arrow", **DECLARED)
-        first = vault.description
+        first = vault.metadata
         assert by_person(rows_of(spark, first)) == by_person(sealed(tmp_path / "arrow"))
 
         with dp.Vault(place, spark=spark, analyst="ana") as again:
@@ -94,9 +94,9 @@ def test_a_vault_in_spark_is_sealed_asked_changed_and_sealed_again(
             visits.limit(60).createOrReplaceTempView("newer_visits")
             again.reseal(Source(spark, table="newer_visits"))
             assert again.ask("select count(*) from visits", epsilon=5).value == pytest.approx(60, abs=15)
-            assert again.description.version == 2
+            assert again.metadata.version == 2
         assert {"whole_vault", "whole_vault_2"} <= tables_in(spark)
-        assert len(rows_of(spark, again.description)) == 60
+        assert len(rows_of(spark, again.metadata)) == 60
 
         spark.sql("INSERT INTO whole_vault_2 SELECT * FROM whole_vault LIMIT 1")
         with dp.Vault(place) as changed:
@@ -118,7 +118,7 @@ def test_rows_of_another_description_are_not_asked(spark: SparkSession, visits: 
 
     place = Directory(tmp_path / "v")
     with pytest.raises(ParameterError, match="is not the one that its rows were sealed with"):
-        marked(place, place.description())
+        marked(place, place.metadata())
     spark.sql("DROP TABLE another_description")
 
 
@@ -219,7 +219,7 @@ def test_without_a_session_a_vault_says_how_to_make_one(
     spark: SparkSession, visits: DataFrame, tmp_path: Path
 ) -> None:
     in_spark.seal(visits, to=tmp_path / "v", rows="no_session", **DECLARED)
-    code = "import sys; from discreet.vault import storage as place; p = place.at(sys.argv[1]); p.engine(p.description())"
+    code = "import sys; from discreet.vault import storage; p = storage.at(sys.argv[1]); p.engine(p.metadata())"
     run = subprocess.run([sys.executable, "-c", code, tmp_path / "v"], capture_output=True, text=True)
     assert (
         'Make one first: spark = SparkSession.builder.getOrCreate(), or give it: Vault("people.vault"'
@@ -295,7 +295,7 @@ def test_an_interrupt_cancels_sealing_in_the_cluster(spark: SparkSession, tmp_pa
 
 
 def test_rows_that_were_written_twice_are_noticed(spark: SparkSession) -> None:
-    described = Description("v", {"age": dp.Integer(0, 9)}, person="who", rows_per_person=2, engine="spark")
+    described = TableMetadata("v", {"age": dp.Integer(0, 9)}, person="who", rows_per_person=2, engine="spark")
     catalogue = Catalogue(spark, ("spark_catalog", "default", "written_twice"), described)
     once = "SELECT id DIV 2 AS person, CAST(4096 AS SMALLINT) AS w, CAST(1 AS TINYINT) AS c0 FROM range(10)"
     with nothing_left(spark):
@@ -389,7 +389,7 @@ def test_a_plan_that_cannot_be_made_is_not_logged(spark: SparkSession) -> None:
     logger, written = PySparkLogger.getLogger("SQLQueryContextLogger"), io.StringIO()
     handler = logging.StreamHandler(written)
     logger.addHandler(handler)
-    described = Description("v", {"age": dp.Integer(0, 9)}, person="who", engine="spark")
+    described = TableMetadata("v", {"age": dp.Integer(0, 9)}, person="who", engine="spark")
     catalogue = Catalogue(spark, ("spark_catalog", "default", "not_logged"), described)
     try:
         with pytest.raises(SealingFailed, match="cannot carry out reading rows"):

@@ -186,7 +186,7 @@ def test_a_relative_width_cannot_be_previewed_and_is_told_so_in_words(vault: Vau
 
 
 def test_a_preview_touches_neither_rows_nor_budget(vault: Vault) -> None:
-    (Path(vault.place) / vault.description.rows_file).unlink()
+    (Path(vault.place) / vault.metadata.rows_file).unlink()
     preview = vault.preview("select city, avg(pay) from people group by city", epsilon=1)
     assert preview.affordable
     assert not preview.recorded
@@ -210,7 +210,7 @@ def test_new_rows_are_another_question_under_the_same_ledger(vault: Vault) -> No
     assert not vault.ask("select count(*) from people", epsilon=1).free
     assert vault.ledger.balance().spent.epsilon == 2
     with Vault(vault.place) as other:
-        assert other.description.version == 2
+        assert other.metadata.version == 2
 
 
 def test_other_rows_of_the_same_version_number_are_another_question(vault: Vault, tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_other_rows_of_the_same_version_number_are_another_question(vault: Vault
     shutil.copytree(place, before)
     vault.reseal(pyarrow.table(ROWS).slice(0, 300))
     lost = vault.ask("select count(*) from people", epsilon=1)
-    (place / vault.description.rows_file).unlink()
+    (place / vault.metadata.rows_file).unlink()
     shutil.copy(before / "description.json", place)
     vault.reseal(pyarrow.table(ROWS).slice(0, 600))
     found = vault.ask("select count(*) from people", epsilon=1)
@@ -255,7 +255,7 @@ def test_the_charge_is_on_the_disk_before_the_engine_is_asked(
         def close(self) -> None:
             self.engine.close()
 
-    engine = Watching(vault._engine(vault.description))
+    engine = Watching(vault._engine(vault.metadata))
     monkeypatch.setattr(vault, "_engine", lambda _: engine)
     vault.ask("select count(*) from people", epsilon=1)
     assert seen == [1]
@@ -328,7 +328,7 @@ def test_processes_that_ask_at_the_same_time_never_overspend(tmp_path: Path) -> 
 
 
 def test_private_files_are_for_the_owner_alone(vault: Vault) -> None:
-    for name in (vault.description.rows_file, "ledger.sqlite"):
+    for name in (vault.metadata.rows_file, "ledger.sqlite"):
         assert os.stat(Path(vault.place) / name).st_mode & 0o077 == 0
     public = json.loads((Path(vault.place) / "description.json").read_text())
     assert "rare" not in json.dumps(public)
@@ -383,7 +383,7 @@ def test_a_question_keeps_to_the_version_it_was_planned_for(vault: Vault, monkey
     monkeypatch.setattr(vault, "_planned", then_sealed_anew)
     release = vault.ask("select count(*) from people", epsilon=1)
     assert release.label.version == 1
-    assert vault.description.version == 2
+    assert vault.metadata.version == 2
     assert (
         "people version 1 (" in next(e for e in vault.ledger.entries() if e.kind == "charge").content["question"]
     )

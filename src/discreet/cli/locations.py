@@ -47,7 +47,7 @@ def opened(where: str, **who: str | None) -> Vault:
     from discreet.vault.storage import at
     from discreet.vault.vault import Vault
 
-    spark = session() if at(where).description().engine == "spark" else None
+    spark = session() if at(where).metadata().engine == "spark" else None
     return Vault(where, spark=spark, **who)
 
 

@@ -36,7 +36,7 @@ def one_by_one(jobs: Sequence[tuple[str, Callable[[Say], T]]], *, quiet: bool = 
         def draw(done: int, name: str, doing: str = "") -> None:
             text = f"{doing}: {name}" if doing else name
             short = text if len(text) <= room else f"{text[: room - 1]}…"
-            bar.update(task, completed=done, description=escape(short), refresh=True)
+            bar.update(task, completed=done, metadata=escape(short), refresh=True)
 
         for done, (name, job) in enumerate(jobs):
             draw(done, name)
@@ -61,7 +61,7 @@ def stages() -> Iterator[Callable[[str, float], None] | None]:
     columns = BarColumn(bar_width=20), TimeElapsedColumn(), TextColumn("{task.description}")
     with Progress(*columns, console=console, transient=True, auto_refresh=False) as bar:
         task = bar.add_task("", total=1.0)
-        yield lambda stage, part: bar.update(task, completed=part, description=stage, refresh=True)
+        yield lambda stage, part: bar.update(task, completed=part, metadata=stage, refresh=True)
 
 
 @contextmanager

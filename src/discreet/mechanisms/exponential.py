@@ -54,6 +54,6 @@ class Exponential(Selection):
         >>> Exponential(epsilon=1).error("0.95", candidates=100)
         15
         """
-        chance, rivals = tails.doubt(confidence), tails.count(candidates, "candidates") - 1
+        chance, rivals = tails.alpha(confidence), tails.count(candidates, "candidates") - 1
         odds = rivals * (1 - chance) / chance
         return max(0, tails.ceiling(self.scale * tails.log(odds)) - 1) if odds > 1 else 0

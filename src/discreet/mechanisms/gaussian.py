@@ -107,7 +107,7 @@ class Gaussian:
         >>> Gaussian(variance=100).error("0.95", dimension=100)
         35
         """
-        return tails.gaussian_bound(self.variance, tails.doubt(confidence, dimension))
+        return tails.gaussian_bound(self.variance, tails.alpha(confidence, dimension))
 
     def theorem(self, confidence: Rational = "0.95") -> float:
         """Return the textbook's bound σ·√(2·ln(2/β)) for one entry, from the subgaussian tail.
@@ -115,7 +115,7 @@ class Gaussian:
         >>> round(Gaussian(variance=100).theorem("0.95"), 2)
         27.16
         """
-        return math.sqrt(2 * self.variance * tails.log(2 / tails.doubt(confidence)))
+        return math.sqrt(2 * self.variance * tails.log(2 / tails.alpha(confidence)))
 
     @property
     def _moves(self) -> Sensitivity:

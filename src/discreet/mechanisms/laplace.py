@@ -62,7 +62,7 @@ class Laplace:
         >>> Laplace(scale=10).error("0.95", dimension=100)
         76
         """
-        return tails.laplace_bound(self.scale, tails.doubt(confidence, dimension))
+        return tails.laplace_bound(self.scale, tails.alpha(confidence, dimension))
 
     def theorem(self, confidence: Rational = "0.95") -> float:
         """Return the textbook's bound scale·ln(1/β) for one entry, which holds for real-valued noise.
@@ -70,4 +70,4 @@ class Laplace:
         >>> round(Laplace(scale=10).theorem("0.95"), 2)
         29.96
         """
-        return float(-self.scale * tails.log(tails.doubt(confidence)))
+        return float(-self.scale * tails.log(tails.alpha(confidence)))

@@ -51,7 +51,7 @@ class PermuteAndFlip(Selection):
         >>> PermuteAndFlip(epsilon=1).error("0.95", candidates=100)
         13
         """
-        chance, n = tails.doubt(confidence), tails.count(candidates, "candidates")
+        chance, n = tails.alpha(confidence), tails.count(candidates, "candidates")
 
         def holds(d: int) -> bool:
             return tails.at_most(float(_missed(tails.exp(-(d + 1) / self.scale), n)), chance)

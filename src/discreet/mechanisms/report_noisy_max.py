@@ -48,7 +48,7 @@ class ReportNoisyMax(Selection):
         >>> ReportNoisyMax(epsilon=1).error("0.95", candidates=100)
         15
         """
-        chance, rivals = tails.doubt(confidence), tails.count(candidates, "candidates") - 1
+        chance, rivals = tails.alpha(confidence), tails.count(candidates, "candidates") - 1
         law = tails.laplace_pieces(self.scale, chance)
 
         def holds(d: int) -> bool:

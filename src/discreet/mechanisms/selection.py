@@ -49,7 +49,7 @@ class Selection:
         15.2
         """
         return float(self.scale) * float(
-            tails.log(tails.count(candidates, "candidates") / tails.doubt(confidence))
+            tails.log(tails.count(candidates, "candidates") / tails.alpha(confidence))
         )
 
     def _admit(self, exact: Exact) -> None:

@@ -108,7 +108,7 @@ class Sparse:
         >>> Sparse(epsilon=1, threshold=0).error("0.95", queries=1000)
         32
         """
-        chance, k = tails.doubt(confidence), tails.count(queries, "queries")
+        chance, k = tails.alpha(confidence), tails.count(queries, "queries")
         law = tails.laplace_pieces(self.threshold_scale, chance)
         high = min(self.positives, k)
 
@@ -129,7 +129,7 @@ class Sparse:
         84.8
         """
         k, c = tails.count(queries, "queries"), self.positives
-        logarithm = tails.log(2 * c * k / tails.doubt(confidence))
+        logarithm = tails.log(2 * c * k / tails.alpha(confidence))
         return float(8 * c * self.sensitivity / (self.epsilon - self.numbers) * logarithm)
 
     @property
@@ -175,7 +175,7 @@ class NumericSparse(Sparse):
         >>> NumericSparse(epsilon=1, threshold=0, positives=5).number_error("0.95")
         46
         """
-        return tails.laplace_bound(self.number_scale, tails.doubt(confidence, self.positives))
+        return tails.laplace_bound(self.number_scale, tails.alpha(confidence, self.positives))
 
     def start(self) -> NumericRun:
         """Begin a run: the noise of its threshold is drawn now, and its ε is spent."""

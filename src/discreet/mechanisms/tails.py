@@ -69,10 +69,10 @@ def count(value: Rational, name: str) -> int:
     return number
 
 
-def doubt(confidence: Rational, dimension: int = 1) -> Fraction:
+def alpha(confidence: Rational, dimension: int = 1) -> Fraction:
     """Return the chance 1 − confidence^{1/dimension} that each of `dimension` independent noises may fail with.
 
-    >>> doubt("0.95"), round(float(doubt("0.95", dimension=2)), 6)
+    >>> alpha("0.95"), round(float(alpha("0.95", dimension=2)), 6)
     (Fraction(1, 20), 0.025321)
     """
     sure = rational(confidence, "confidence", floats="exact")

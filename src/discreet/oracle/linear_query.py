@@ -229,9 +229,9 @@ class Value(NamedTuple):
 def evaluate(tree: Expression, codes: Mapping[str, Value]) -> Value:
     """Return the value of a tree over sealed columns.
 
-    >>> from discreet.query import ir as trees
+    >>> from discreet.query import ir
     >>> age = Value(np.array([0, 1, 2]), np.array([False, False, True]))
-    >>> found = evaluate(trees.compared(">=", trees.sealed("c0"), trees.number(1)), {"c0": age})
+    >>> found = evaluate(ir.compared(">=", ir.sealed("c0"), ir.number(1)), {"c0": age})
     >>> found.value.tolist(), found.null.tolist()
     ([False, True, True], [False, False, True])
     """

@@ -35,7 +35,7 @@ from discreet.query.bins import Axis, Bins, axes_of
 from discreet.rational import Rational, positive
 
 if TYPE_CHECKING:
-    from discreet.schema.metadata import Description
+    from discreet.schema.metadata import TableMetadata
     from discreet.vault.vault import Vault
 
 _FUTILE = 10**6  # an ε that protects nobody
@@ -68,8 +68,8 @@ def oracle(
     Two oracles with the same parameters are told apart by `name`. `path` is where the state is kept, beside the
     rows if unsaid.
     """
-    description = vault.description
-    axes = axes_of(description, columns, bins)
+    metadata = vault.metadata
+    axes = axes_of(metadata, columns, bins)
     chosen = start or ("pairs" if prior is None else "singles")
     agreed = terms(
         rho=_rho(vault, epsilon, delta),
@@ -77,23 +77,23 @@ def oracle(
         confidence=confidence,
         queries=queries,
         start=chosen,
-        rows_per_person=description.rows_per_person,
+        rows_per_person=metadata.rows_per_person,
     )
-    known = _prior(prior, axes, description)
-    text = cache_key.text(description, _price(axes, agreed, _identity(prior, known), name))
+    known = _prior(prior, axes, metadata)
+    text = cache_key.text(metadata, _price(axes, agreed, _identity(prior, known), name))
     found = vault.ledger.find(text)
     if found is None:
         _expect_use(agreed, len(axes), None if delta is None else positive(delta, "delta"))
-    sums = Sums(vault._engine(description), agreed.moves)
+    sums = Sums(vault._engine(metadata), agreed.moves)
     journal = (
-        _made(vault, text, agreed, description, known, path)
+        _made(vault, text, agreed, metadata, known, path)
         if found is None
         else Journal.open(_folder(vault) / json.loads(found)["oracle"])
     )
     try:
-        _check(journal, found, text, description, vault)
+        _check(journal, found, text, metadata, vault)
         believed = priors.restored(journal.header["prior"], axes)
-        return Oracle(journal, sums, axes=axes, terms=agreed, description=description, prior=believed)
+        return Oracle(journal, sums, axes=axes, terms=agreed, metadata=metadata, prior=believed)
     except BaseException:
         journal.close()
         raise
@@ -119,11 +119,11 @@ def _rho(vault: Vault, epsilon: Rational, delta: Rational | None) -> Fraction:
     return rho
 
 
-def _prior(given: Any, axes: Sequence[Axis], description: Description) -> list[dict[str, Any]]:
+def _prior(given: Any, axes: Sequence[Axis], metadata: TableMetadata) -> list[dict[str, Any]]:
     if given is None:
         return []
     if not isinstance(given, Oracle):
-        return priors.of_rows(given, axes, description)
+        return priors.of_rows(given, axes, metadata)
     if [(axis.name, axis.size) for axis in given.axes] != [(axis.name, axis.size) for axis in axes]:
         raise ParameterError("the oracle before has other columns or bins. Make both over the same.")
     if given.test_bits and bits_in_use() is None:
@@ -150,7 +150,7 @@ def _made(
     vault: Vault,
     text: str,
     agreed: Terms,
-    description: Description,
+    metadata: TableMetadata,
     known: list[dict[str, Any]],
     path: str | Path | None,
 ) -> Journal:
@@ -162,7 +162,7 @@ def _made(
         facts = {
             "identity": identity,
             "charge": charge.number,
-            "mark": description.mark,
+            "mark": metadata.fingerprint,
             "question": text,
             "prior": known,
             "test_bits": bits_in_use() is not None,
@@ -174,11 +174,11 @@ def _made(
     return journal
 
 
-def _check(journal: Journal, found: str | None, text: str, description: Description, vault: Vault) -> None:
+def _check(journal: Journal, found: str | None, text: str, metadata: TableMetadata, vault: Vault) -> None:
     """Refuse a journal that is not the one which was charged for, or was paid for by somebody else."""
     header = journal.header
     known = header["identity"] if found is None else json.loads(found)["identity"]
-    if (header["identity"], header["question"], header["mark"]) != (known, text, description.mark):
+    if (header["identity"], header["question"], header["mark"]) != (known, text, metadata.fingerprint):
         raise ParameterError(
             f"{journal.path} is the state of another oracle. Put back the one that was there, or make another, at "
             'its own cost: oracle(…, name="second").'

@@ -46,7 +46,7 @@ from discreet.query import cache_key
 from discreet.query.bins import Axis
 
 if TYPE_CHECKING:
-    from discreet.schema.metadata import Description
+    from discreet.schema.metadata import TableMetadata
 
 
 class Oracle:
@@ -63,11 +63,11 @@ class Oracle:
         *,
         axes: Sequence[Axis],
         terms: Terms,
-        description: Description,
+        metadata: TableMetadata,
         prior: Prior | None,
     ):
         self._journal, self._sums, self._axes = journal, sums, tuple(axes)
-        self._terms, self._description, self._prior = terms, description, prior
+        self._terms, self._description, self._prior = terms, metadata, prior
         self._lock, self._generation = Lock(), generation()
         self._cache: dict[str, Part] = {}
         self._seen, self._bad = 0, 0
@@ -209,7 +209,7 @@ class Oracle:
             if runs is not None:
                 found = self._checked(query, statement, believed, runs)
             else:
-                found = self._measured_whole(query) or self._paid(query, statement, believed, self._terms.doubt)
+                found = self._measured_whole(query) or self._paid(query, statement, believed, self._terms.alpha)
         except BudgetExceeded:
             if not unchecked:
                 raise BudgetExceeded(self._used_up()) from None
@@ -270,17 +270,17 @@ class Oracle:
         self._journal.end(step, part=found.as_json(), over=run.number)
         self._seen, self._bad = self._seen + 1, self._bad + 1
         with suppress(BudgetExceeded):
-            found = self._paid(query, statement, believed, PAID * self._terms.doubt)
+            found = self._paid(query, statement, believed, PAID * self._terms.alpha)
         self._measure(query.columns)
         return found
 
-    def _paid(self, query: Query, statement: Any, believed: int, doubt: Fraction) -> Part:
+    def _paid(self, query: Query, statement: Any, believed: int, alpha: Fraction) -> Part:
         known = self._prices
         if known.payment is None or known.single > self._purse():
             raise BudgetExceeded(self._used_up())
         step = self._journal.begin("payment", known.single, question=query.text)
         noisy = int(known.payment.release(self._sums.value(query, statement)))
-        found = _within(noisy, known.payment.error(1 - doubt), "paid", known.single)
+        found = _within(noisy, known.payment.error(1 - alpha), "paid", known.single)
         # Learning from noise does harm: a payment teaches only what its own noise, within one width, cannot be.
         surprised = abs(noisy - believed) > 3 * known.width
         lesson = {"value": noisy} if surprised else {}
@@ -308,7 +308,7 @@ class Oracle:
         newest = self._believed.measured[-1]
         marked = int(np.count_nonzero(query.weights))
         variance = Fraction(newest.variance) * marked * FINE**2
-        radius = math.ceil(FINE + math.sqrt(variance) * _quantile(self._terms.doubt))
+        radius = math.ceil(FINE + math.sqrt(variance) * _quantile(self._terms.alpha))
         if radius > known.width:
             return None
         value = round(float((newest.values * query.weights).sum()) * FINE)
@@ -372,7 +372,7 @@ class Oracle:
     def _sure(self, parts: Sequence[Part]) -> Fraction:
         """How sure an answer of these parts is: not at all, if nobody checked one of them."""
         checked = all(part.how != "unchecked" for part in parts)
-        return max(1 - len(parts) * self._terms.doubt, Fraction(0)) if checked else Fraction(0)
+        return max(1 - len(parts) * self._terms.alpha, Fraction(0)) if checked else Fraction(0)
 
     def _used_up(self) -> str:
         left, price = float(self._journal.left), float(self._prices.single)
@@ -395,7 +395,7 @@ def _within(value: int, radius: int, how: str, cost: Fraction = Fraction(0)) -> 
     return Part(max(value, 0), max(value - radius, 0), max(value + radius, 0), how, cost)
 
 
-def _quantile(doubt: Fraction) -> float:
+def _quantile(alpha: Fraction) -> float:
     from statistics import NormalDist
 
-    return -NormalDist().inv_cdf(float(doubt) / 2)
+    return -NormalDist().inv_cdf(float(alpha) / 2)

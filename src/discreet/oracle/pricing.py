@@ -89,9 +89,9 @@ class Terms:
             raise ParameterError(f"an oracle starts with one of {', '.join(SHARES)}, not {self.start!r}.")
 
     @property
-    def doubt(self) -> Fraction:
+    def alpha(self) -> Fraction:
         """The chance that an answer is outside its interval."""
-        return tails.doubt(self.confidence)
+        return tails.alpha(self.confidence)
 
     @property
     def moves(self) -> int:
@@ -129,10 +129,10 @@ def terms(
         raise ParameterError(
             f'within is a share of the rows, such as "0.01", or so many, {MOST_ROWS} at most, not {within!r}.'
         )
-    doubt = tails.doubt(confidence)
-    if doubt < LEAST_DOUBT:  # it is divided among runs, and each part must still be one that tails can tell
+    alpha = tails.alpha(confidence)
+    if alpha < LEAST_DOUBT:  # it is divided among runs, and each part must still be one that tails can tell
         raise ParameterError(f'confidence leaves a doubt of 1e-20 at least: "0.95", not {confidence!r}.')
-    return Terms(rho, exact, 1 - doubt, whole(queries, "queries"), start, rows_per_person)
+    return Terms(rho, exact, 1 - alpha, whole(queries, "queries"), start, rows_per_person)
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def prices(agreed: Terms, rows: float) -> Prices:
     payment, single = _payment(agreed, width)
     if watch is None:
         return Prices(width, None, 0, Fraction(0), 0, payment, single)
-    reach = gap_radius(watch, GAP * agreed.doubt / runs)
+    reach = gap_radius(watch, GAP * agreed.alpha / runs)
     return Prices(width, watch, runs, cost(watch.loss).rho, reach, payment, single)
 
 
@@ -212,7 +212,7 @@ def _room(agreed: Terms, width: int, runs: int) -> float:
     if trial is None:
         return -math.inf
     comparisons = float(trial.query_scale) * (math.log(agreed.queries) + 0.5)
-    return width - comparisons - slack(trial, FREE * agreed.doubt / runs)
+    return width - comparisons - slack(trial, FREE * agreed.alpha / runs)
 
 
 def _epsilon(agreed: Terms, runs: int) -> Fraction:
@@ -233,15 +233,15 @@ def _watch(agreed: Terms, width: int, runs: int) -> Watch | None:
     trial = _unset(agreed, runs)
     if trial is None:
         return None
-    threshold = width - slack(trial, FREE * agreed.doubt / runs)
+    threshold = width - slack(trial, FREE * agreed.alpha / runs)
     return replace(trial, threshold=threshold) if threshold > 0 else None
 
 
 def _payment(agreed: Terms, width: int) -> tuple[Gaussian | None, Fraction]:
     """Noise that is within `width`, None if all of ρ could not pay for it; and what it costs."""
     moves = agreed.moves * GRAIN
-    doubt = PAID * agreed.doubt
-    quantile = -NormalDist().inv_cdf(float(doubt) / 2)  # 1 − doubt/2 would be 1 where the doubt is tiny
+    alpha = PAID * agreed.alpha
+    quantile = -NormalDist().inv_cdf(float(alpha) / 2)  # 1 − doubt/2 would be 1 where the doubt is tiny
     deviation = Fraction(width) / Fraction(quantile)
     rho = Fraction(0)
     for shrink in (Fraction(999, 1000), Fraction(9, 10), Fraction(1, 2)):
@@ -251,7 +251,7 @@ def _payment(agreed: Terms, width: int) -> tuple[Gaussian | None, Fraction]:
         if rho > agreed.rho:
             break
         payment = Gaussian(variance, moves)
-        if payment.error(1 - doubt) <= width:
+        if payment.error(1 - alpha) <= width:
             return payment, rho
     return None, rho
 

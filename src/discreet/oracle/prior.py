@@ -19,15 +19,15 @@ from discreet.oracle.dense_table import Floats
 from discreet.oracle.fit import Columns, Measurement, Prior
 from discreet.oracle.hypothesis import hypothesis
 from discreet.query.bins import Axis
-from discreet.schema.metadata import Description
+from discreet.schema.metadata import TableMetadata
 
 UNIFORM = 0.02
 """The share of the uniform table in every prior."""
 
 
-def of_rows(rows: Any, axes: Sequence[Axis], description: Description) -> list[dict[str, Any]]:
+def of_rows(rows: Any, axes: Sequence[Axis], metadata: TableMetadata) -> list[dict[str, Any]]:
     """Return a public table as counted cells, which `restored` reads. Its columns are those of the oracle."""
-    codes = np.stack([_codes(rows, axis, description) for axis in axes])
+    codes = np.stack([_codes(rows, axis, metadata) for axis in axes])
     places, counts = np.unique(codes, axis=1, return_counts=True)
     return [{"places": places.tolist(), "counts": counts.tolist()}]
 
@@ -88,9 +88,9 @@ def _smoothed(prior: Prior, sizes: Sequence[int]) -> Prior:
     return mixed
 
 
-def _codes(rows: Any, axis: Axis, description: Description) -> NDArray[np.int64]:
+def _codes(rows: Any, axis: Axis, metadata: TableMetadata) -> NDArray[np.int64]:
     """The bins of a public column, value by value; what is no value is missing, or in the first bin."""
-    column: Any = description.columns[axis.name]
+    column: Any = metadata.columns[axis.name]
     try:
         values = rows[axis.name]
     except (KeyError, TypeError, IndexError):

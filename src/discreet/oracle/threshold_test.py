@@ -130,7 +130,7 @@ def start(mechanism: Watch, side: Side, number: int) -> Run:
     return Run(Line(mechanism, height), side, number)
 
 
-def slack(mechanism: Watch, doubt: Fraction) -> int:
+def slack(mechanism: Watch, alpha: Fraction) -> int:
     """Return the least s such that "below" is said of a query above T + s with a chance of at most `doubt`.
 
     However the query was chosen, even by someone who knows the line: given ρ a query at T + s + 1 is the worst, so
@@ -139,16 +139,16 @@ def slack(mechanism: Watch, doubt: Fraction) -> int:
     >>> slack(Watch(epsilon=1, threshold=0, monotonic=True), Fraction(1, 20))
     4
     """
-    return _least(lambda s: late(mechanism, s + 2), doubt)
+    return _least(lambda s: late(mechanism, s + 2), alpha)
 
 
-def gap_radius(mechanism: Watch, doubt: Fraction) -> int:
+def gap_radius(mechanism: Watch, alpha: Fraction) -> int:
     """Return the least r such that |ν − ρ| exceeds r with a chance of at most `doubt`: how far off T + gap is.
 
     >>> gap_radius(Watch(epsilon=1, threshold=0, monotonic=True), Fraction(1, 20))
     6
     """
-    return _least(lambda r: late(mechanism, r + 1) + early(mechanism, r + 1), doubt)
+    return _least(lambda r: late(mechanism, r + 1) + early(mechanism, r + 1), alpha)
 
 
 def late(mechanism: Watch, by: int) -> float:
@@ -169,9 +169,9 @@ def _ahead(first: Fraction, second: Fraction, by: int) -> float:
     return math.exp(-by * q) * math.expm1(-p) / math.expm1(-p - q)
 
 
-def _least(chance: Callable[[int], float], doubt: Fraction) -> int:
+def _least(chance: Callable[[int], float], alpha: Fraction) -> int:
     """The least integer at which a falling chance is at most `doubt`, by a margin that covers what floats lose."""
-    wanted = float(doubt) * (1 - 1e-9)
+    wanted = float(alpha) * (1 - 1e-9)
     low, high = -1, 1
     while chance(high) > wanted:
         low, high = high, 2 * high

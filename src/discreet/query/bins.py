@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.schema.metadata import Description
+from discreet.schema.metadata import TableMetadata
 
 if TYPE_CHECKING:
     from discreet.query.question import Key
@@ -113,12 +113,12 @@ class Axis:
 
 
 def axes_of(
-    description: Description, columns: Sequence[str], bins: Mapping[str, Bins] | None = None
+    metadata: TableMetadata, columns: Sequence[str], bins: Mapping[str, Bins] | None = None
 ) -> tuple[Axis, ...]:
     """Return the axes of an oracle over these columns.
 
     >>> from discreet.schema import Integer, Real
-    >>> people = Description("people", {"age": Integer(0, 110), "pay": Real(0, 9000, 1)}, person="id")
+    >>> people = TableMetadata("people", {"age": Integer(0, 110), "pay": Real(0, 9000, 1)}, person="id")
     >>> [axis.size for axis in axes_of(people, ["age", "pay"])]
     [112, 65]
     """
@@ -129,17 +129,17 @@ def axes_of(
             f"an oracle is about {MOST_COLUMNS} columns at most, not {len(columns)}. Make one for those that "
             "belong together, or a synthetic table: vault.synthesize(…)."
         )
-    known = {name.casefold(): name for name in description.columns}
+    known = {name.casefold(): name for name in metadata.columns}
     names = [known.get(str(name).casefold(), "") for name in columns]
     for written, name in zip(columns, names, strict=True):
         if not name:
-            raise ParameterError(f"there is no column {written!r}. There are {', '.join(description.columns)}.")
+            raise ParameterError(f"there is no column {written!r}. There are {', '.join(metadata.columns)}.")
         if names.count(name) > 1:
             raise ParameterError(f"{name} is named twice. Once is enough.")
     wanted = {known.get(name.casefold(), name): cut for name, cut in (bins or {}).items()}
     if strange := set(wanted) - set(names):
         raise ParameterError(f"bins are for columns of the oracle, and {sorted(strange)[0]!r} is none of them.")
-    return tuple(_axis(description, name, wanted.get(name)) for name in names)
+    return tuple(_axis(metadata, name, wanted.get(name)) for name in names)
 
 
 def cells(axes: Sequence[Axis]) -> int:
@@ -151,8 +151,8 @@ def cells(axes: Sequence[Axis]) -> int:
     return prod(axis.size for axis in axes)
 
 
-def _axis(description: Description, name: str, cut: Bins | None) -> Axis:
-    column = description.columns[name]
+def _axis(metadata: TableMetadata, name: str, cut: Bins | None) -> Axis:
+    column = metadata.columns[name]
     if column.levels is None:
         raise ParameterError(
             f"{name} is a text, whose values are not public. Leave it out, or seal it as a Category."
@@ -164,7 +164,7 @@ def _axis(description: Description, name: str, cut: Bins | None) -> Axis:
             f"{name} has {len(starts):,} bins, and {MOST_BINS:,} are the most. Write bins={{{name!r}: 64}}."
         )
     ordered = column.kind not in ("category", "boolean")
-    return Axis(name, description.sealed_name(name), column.levels, nullable, starts, ordered)
+    return Axis(name, metadata.sealed_name(name), column.levels, nullable, starts, ordered)
 
 
 def _starts(name: str, column: Any, levels: int, cut: Bins | None) -> tuple[int, ...]:

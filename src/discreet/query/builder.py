@@ -21,7 +21,7 @@ from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     from discreet.query.question import Question
-    from discreet.schema.metadata import Description
+    from discreet.schema.metadata import TableMetadata
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,11 @@ class Ask:
             lines.append(f"limit {int(self.most)}")
         return "\n".join(lines)
 
-    def question(self, description: Description) -> Question:
+    def question(self, metadata: TableMetadata) -> Question:
         """Return the question as it is asked of a described table."""
         from discreet.query.parse.select import parse
 
-        return parse(self.sql(description.name), description)
+        return parse(self.sql(metadata.name), metadata)
 
 
 def select(*items: str, **named: str) -> Ask:

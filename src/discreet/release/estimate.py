@@ -26,13 +26,13 @@ _ADDED_UP = ("count", "count_of", "persons", "sum")
 
 
 @dataclass(frozen=True)
-class Answer:
+class Estimate:
     """One aggregate: a number per group with its interval; None where there is no answer.
 
     `kind` is that of the question's aggregate, and `axis` what the number counts: "date" is days since 1970-01-01,
     "datetime" microseconds.
 
-    >>> Answer("count(*)", values=[1042.0], low=[1026], high=[1058]).error
+    >>> Estimate("count(*)", values=[1042.0], low=[1026], high=[1058]).error
     (16.0,)
     """
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import discreet
 from discreet.ledger.balance import Balance
-from discreet.release.receipt import Bill
+from discreet.release.receipt import Receipt
 from discreet.render import amounts, numbers
 from discreet.schema import Column, describe
 
@@ -87,7 +87,7 @@ class Label:
     >>> label = Label(
     ...     table="people", person="user_id", rows_per_person=8, columns={"age": Integer(0, 110)},
     ...     noise=[Noise(on="rows", law="discrete Laplace noise", spread=80, moves=8)],
-    ...     cost=Bill(cost=cost, losses=["Laplace(scale=10)"], balances=[Balance(Account(), Budget(2))]),
+    ...     cost=Receipt(cost=cost, losses=["Laplace(scale=10)"], balances=[Balance(Account(), Budget(2))]),
     ... )
     >>> label.facts["Privacy"]["Unit"]
     'one person: all rows with the same user_id'
@@ -98,7 +98,7 @@ class Label:
     rows_per_person: int
     columns: Mapping[str, Column]
     noise: Sequence[Noise]
-    cost: Bill
+    cost: Receipt
     groups: int | None = None
     version: int = 1
     sealed_at: str = ""

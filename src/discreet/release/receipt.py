@@ -44,14 +44,14 @@ class Promise(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Bill:
+class Receipt:
     """What was charged, the losses in words, and the accounts after it was: that of the whole vault comes first.
 
     >>> from discreet.ledger import Account
     >>> cost = Cost(epsilon=Fraction(1, 10), rho=Fraction(1, 200))
     >>> after = Balance(Account(), Budget(2)).charged(cost)
-    >>> bill = Bill(cost=cost, losses=["Laplace(scale=10)"], balances=[after])
-    >>> print(bill.spent, bill.left, sep="; ")
+    >>> receipt = Receipt(cost=cost, losses=["Laplace(scale=10)"], balances=[after])
+    >>> print(receipt.spent, receipt.left, sep="; ")
     ε = 0.1; ε = 1.9 of 2 is left
     """
 
@@ -98,7 +98,7 @@ class Bill:
         """What this release promises, by itself.
 
         >>> from discreet.ledger import Account
-        >>> gaussian = Bill(Cost(None, Fraction(1, 200)), (), [Balance(Account(), Budget(2, "1e-9"))])
+        >>> gaussian = Receipt(Cost(None, Fraction(1, 200)), (), [Balance(Account(), Budget(2, "1e-9"))])
         >>> print(gaussian.promise)
         ε = 0.564894 at δ = 1e-9
         """
@@ -115,21 +115,21 @@ class Bill:
         """What everything together promises that is ever asked of the vault."""
         return Promise(self.budget.epsilon, self.budget.delta)
 
-    def now(self, balances: Sequence[Balance]) -> Bill:
+    def now(self, balances: Sequence[Balance]) -> Receipt:
         """Return the same bill beside the accounts as they are now."""
         return replace(self, balances=tuple(balances))
 
 
-def together(bills: Sequence[Bill]) -> Bill:
+def together(bills: Sequence[Receipt]) -> Receipt:
     """Return one bill for several charges: what they cost in all, beside the accounts after the last of them.
 
     >>> from discreet.ledger import Account
-    >>> first = Bill(Cost(Fraction(1, 10)), ["Laplace(scale=10)"], [Balance(Account(), Budget(2))])
+    >>> first = Receipt(Cost(Fraction(1, 10)), ["Laplace(scale=10)"], [Balance(Account(), Budget(2))])
     >>> print(together([first, first]).spent, together([first, first]).losses)
     ε = 0.2 ('Laplace(scale=10)', 'Laplace(scale=10)')
     """
-    cost = sum((bill.cost for bill in bills), NOTHING)
-    return replace(bills[-1], cost=cost, losses=tuple(loss for bill in bills for loss in bill.losses))
+    cost = sum((receipt.cost for receipt in bills), NOTHING)
+    return replace(bills[-1], cost=cost, losses=tuple(loss for receipt in bills for loss in receipt.losses))
 
 
 def largest_question(balance: Balance) -> Fraction | None:
@@ -138,7 +138,7 @@ def largest_question(balance: Balance) -> Fraction | None:
     >>> from discreet.ledger import Account
     >>> largest_question(Balance(Account(), Budget(2)))
     Fraction(2, 1)
-    >>> words.left(largest_question(Balance(Account(), Budget(2, "1e-9")).granted(Budget(2, "1e-9"))))
+    >>> amounts.left(largest_question(Balance(Account(), Budget(2, "1e-9")).granted(Budget(2, "1e-9"))))
     '0.329033'
     """
     return None if balance.room is None else balance.room.epsilon

@@ -29,9 +29,9 @@ from discreet.errors import NotForRelease, ParameterError
 from discreet.ledger.balance import Balance
 from discreet.ledger.entry import stamp
 from discreet.noise.testing import marked
-from discreet.release.estimate import Answer, axis_of
+from discreet.release.estimate import Estimate, axis_of
 from discreet.release.label import Label
-from discreet.release.receipt import Bill
+from discreet.release.receipt import Receipt
 
 if TYPE_CHECKING:
     import altair
@@ -55,7 +55,7 @@ class Release:
 
     question: str
     keys: Mapping[str, Sequence[Any]]
-    aggregates: Sequence[Answer]
+    aggregates: Sequence[Estimate]
     label: Label
     confidence: Fraction = Fraction(95, 100)
     plan: str = ""
@@ -80,7 +80,7 @@ class Release:
         sizes = [len(answer.values) for answer in self.aggregates] + [len(key) for key in self.keys.values()]
         return sizes[0] if sizes else 0
 
-    def __getitem__(self, name: str) -> Answer:
+    def __getitem__(self, name: str) -> Estimate:
         for answer in self.aggregates:
             if answer.name == name:
                 return answer
@@ -129,7 +129,7 @@ class Release:
         return self._with_mark(self._single.low[0]), self._with_mark(self._single.high[0])
 
     @property
-    def _single(self) -> Answer:
+    def _single(self) -> Estimate:
         if len(self.aggregates) != 1 or self.groups != 1:
             names = ", ".join(f"release[{answer.name!r}].values" for answer in self.aggregates)
             raise ParameterError(
@@ -145,7 +145,7 @@ class Release:
     # -- facts ------------------------------------------------------------------------------------------------
 
     @property
-    def cost(self) -> Bill:
+    def cost(self) -> Receipt:
         """What it cost, and what is left."""
         return self.label.cost
 
@@ -252,13 +252,13 @@ class Release:
 
 def columns(
     question: Question, estimates: Estimates, rows: Sequence[int] | None = None
-) -> tuple[dict[str, list[Any]], list[Answer]]:
+) -> tuple[dict[str, list[Any]], list[Estimate]]:
     """Return keys and aggregates of a release from estimates: of these rows, in this order, or of all."""
     shown = np.arange(len(estimates.keys)) if rows is None else np.asarray(rows, np.int64)
     chosen = [estimates.keys[row] for row in shown.tolist()]
     keys = {key.name: [row[place] for row in chosen] for place, key in enumerate(question.keys)}
     answers = [
-        Answer(
+        Estimate(
             name=estimate.name,
             values=estimate.value[shown],
             low=estimate.low[shown],

@@ -99,11 +99,11 @@ def remarks(release: Release) -> list[str]:
 
 def cost(release: Release) -> str:
     """Return what a release cost, and what is left."""
-    bill = release.cost
+    receipt = release.cost
     if release.free:
         when = digits.utc(release.at)
-        return f"Free: answered from the record of {when}, when it cost {bill.spent}. Now {bill.left}."
-    return f"Cost {bill.spent}; {bill.left}."
+        return f"Free: answered from the record of {when}, when it cost {receipt.spent}. Now {receipt.left}."
+    return f"Cost {receipt.spent}; {receipt.left}."
 
 
 # -- terminals --------------------------------------------------------------------------------------------------

@@ -25,10 +25,10 @@ from discreet.ledger.account import Account
 from discreet.ledger.balance import Balance, read_cost, written_cost
 from discreet.ledger.balance import read as read_balance
 from discreet.ledger.balance import written as written_balance
-from discreet.release.estimate import Answer
+from discreet.release.estimate import Estimate
 from discreet.release.frames import kind
 from discreet.release.label import Label, Noise
-from discreet.release.receipt import Bill
+from discreet.release.receipt import Receipt
 from discreet.release.release import Release
 from discreet.schema import from_json
 
@@ -126,7 +126,7 @@ def _read_key(record: dict[str, Any]) -> tuple[str, tuple[Any, ...]]:
     return _of(str, record["name"]), tuple(None if value is None else read_one(value) for value in values)
 
 
-def _written_answer(answer: Answer) -> dict[str, Any]:
+def _written_answer(answer: Estimate) -> dict[str, Any]:
     return {
         "name": answer.name,
         "kind": answer.kind,
@@ -139,10 +139,10 @@ def _written_answer(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _read_answer(record: dict[str, Any]) -> Answer:
+def _read_answer(record: dict[str, Any]) -> Estimate:
     texts = {name: _of(str, record[name]) for name in ("name", "kind", "axis", "note")}
     values, low, high = ([_number(number) for number in _list(record[end])] for end in ("values", "low", "high"))
-    return Answer(**texts, values=values, low=low, high=high, test_bits=_of(bool, record["test_bits"]))
+    return Estimate(**texts, values=values, low=low, high=high, test_bits=_of(bool, record["test_bits"]))
 
 
 def _written_number(number: float | None) -> float | str | None:
@@ -217,8 +217,8 @@ def _read_noise(record: dict[str, Any]) -> Noise:
     return Noise(**texts, spread=_number(record["spread"]), moves=_number(record["moves"]))
 
 
-def _read_bill(record: dict[str, Any]) -> Bill:
-    return Bill(
+def _read_bill(record: dict[str, Any]) -> Receipt:
+    return Receipt(
         cost=read_cost(_amounts(record["cost"])),
         losses=tuple(_of(str, loss) for loss in _list(record["losses"])),
         balances=tuple(map(_read_account, _list(record["balances"]))),

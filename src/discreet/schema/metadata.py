@@ -36,12 +36,12 @@ _FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Description:
+class TableMetadata:
     """What a sealed table is, in public.
 
     >>> from discreet.schema import Integer
-    >>> people = Description("people", {"age": Integer(0, 110)}, person="user_id", rows_per_person=8)
-    >>> Description.from_json(people.as_json()) == people
+    >>> people = TableMetadata("people", {"age": Integer(0, 110)}, person="user_id", rows_per_person=8)
+    >>> TableMetadata.from_json(people.as_json()) == people
     True
     >>> people.sealed_name("age"), people.rows_file
     ('c0', 'rows.duckdb')
@@ -100,7 +100,7 @@ class Description:
         return {"w": UNIT, **{name: most - 1 for name, most in levels.items() if most is not None}}
 
     @property
-    def mark(self) -> str:
+    def fingerprint(self) -> str:
         """A digest of what bounds the sealed rows, of when they were sealed and of their ledger, kept beside them.
 
         They go with no other description, and not with one of the same bounds from another sealing either.
@@ -145,7 +145,7 @@ class Description:
         return show.framed(render.page(self))
 
     @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Description:
+    def from_json(cls, record: Mapping[str, Any]) -> TableMetadata:
         """Return the description that `as_json` wrote."""
         if record.get("format") != _FORMAT:
             raise ParameterError(
@@ -157,7 +157,7 @@ class Description:
         return cls(**rest)
 
 
-def read(vault: str | Path) -> Description:
+def read(vault: str | Path) -> TableMetadata:
     """Return the description of the vault in a directory."""
     path = Path(vault) / FILE
     try:
@@ -197,15 +197,15 @@ def _absent(vault: Path) -> ParameterError:
 
 
 @lru_cache(maxsize=16)  # by all of its bytes, which are read every time: no change can be missed
-def _parsed(written: bytes) -> Description:
-    return Description.from_json(json.loads(written.decode("utf-8")))
+def _parsed(written: bytes) -> TableMetadata:
+    return TableMetadata.from_json(json.loads(written.decode("utf-8")))
 
 
-def write(description: Description, vault: Path) -> None:
+def write(metadata: TableMetadata, vault: Path) -> None:
     """Put a description in place: whoever reads sees the old one or the new one, whole."""
     draft = vault / f".{FILE}.{os.getpid()}"
     with open(draft, "w", encoding="utf-8") as file:
-        json.dump(description.as_json(), file, ensure_ascii=False, indent=1)
+        json.dump(metadata.as_json(), file, ensure_ascii=False, indent=1)
         file.write("\n")
         file.flush()
         os.fchmod(file.fileno(), 0o644)

@@ -16,7 +16,7 @@ from discreet.errors import ParameterError
 from discreet.schema import Column
 from discreet.schema import casts as reading
 from discreet.schema.casts import Family, Step
-from discreet.schema.metadata import Description
+from discreet.schema.metadata import TableMetadata
 from discreet.sealing.sources import Reading, Source
 
 if TYPE_CHECKING:
@@ -43,27 +43,27 @@ class Part:
 
 def coded(
     workshop: Workshop,
-    description: Description,
+    metadata: TableMetadata,
     source: Any,
     tables: Sequence[Any] = (),
     lookups: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the query that reads every row once, as codes: `key`, if there is a person column, and c0, c1 …"""
-    wanted = {*description.columns, *(lookups or {}), *([description.person] if description.person else [])}
+    wanted = {*metadata.columns, *(lookups or {}), *([metadata.person] if metadata.person else [])}
     sources = [Source.of(source), *map(Source.of, tables)]
     people = [Part(s, workshop.opened(s, wanted, f"source{i}")) for i, s in enumerate(sources)]
     public = [
         Part(Source.of(s), workshop.opened(Source.of(s), wanted, f"lookup{i}"), key)
         for i, (key, s) in enumerate((lookups or {}).items())
     ]
-    _take_persons(people, description.person)
+    _take_persons(people, metadata.person)
     _take_lookups(people, public)
     owners = {
-        name: _take(f"c{i}", name, column, [*people, *public], description)
-        for i, (name, column) in enumerate(description.columns.items())
+        name: _take(f"c{i}", name, column, [*people, *public], metadata)
+        for i, (name, column) in enumerate(metadata.columns.items())
     }
     _settle(workshop, public)
-    return _joined(workshop, people, public, description, owners)
+    return _joined(workshop, people, public, metadata, owners)
 
 
 def words(tables: Sequence[Any], lookups: Mapping[str, Any] | None, person: str | None) -> tuple[str, ...]:
@@ -121,8 +121,8 @@ def _as_text(family: Family) -> Step:
     return lambda value: reading.as_text(value, family)
 
 
-def _take(place: str, name: str, column: Column, parts: list[Part], description: Description) -> Part:
-    having = [part for part in parts if name in part.reading.types and name not in (part.key, description.person)]
+def _take(place: str, name: str, column: Column, parts: list[Part], metadata: TableMetadata) -> Part:
+    having = [part for part in parts if name in part.reading.types and name not in (part.key, metadata.person)]
     if not having:
         first = parts[0]
         first.reading.check(name, first.source)
@@ -192,7 +192,7 @@ def _joined(
     workshop: Workshop,
     people: list[Part],
     public: list[Part],
-    description: Description,
+    metadata: TableMetadata,
     owners: Mapping[str, Part],
 ) -> str:
     first, *others = people
@@ -207,8 +207,8 @@ def _joined(
         holder = next(aliases[id(one)] for one in people if f"l{i}" in one.ways)
         rows.append(f"LEFT JOIN {part.stored} AS q{i} ON {holder}.l{i} = q{i}.k")
         aliases[id(part)] = f"q{i}"
-    texts = ["p0.key"] if description.person is not None else []
-    for place, (name, column) in enumerate(description.columns.items()):
+    texts = ["p0.key"] if metadata.person is not None else []
+    for place, (name, column) in enumerate(metadata.columns.items()):
         text = f"{aliases[id(owners[name])]}.c{place}"
         filling = column.filling
         joined = owners[name] is not first and filling is not None

@@ -33,7 +33,7 @@ from discreet.engines.dialects import DIALECTS, Dialect
 from discreet.errors import ParameterError
 from discreet.schema import Column
 from discreet.schema import metadata as descriptions
-from discreet.schema.metadata import UNIT, Description
+from discreet.schema.metadata import UNIT, TableMetadata
 from discreet.sealing import joins
 from discreet.sealing.backends import Embedded, Workshop
 from discreet.sealing.backends.duckdb import Progress, alone, database, make_private, workplace
@@ -55,7 +55,7 @@ def seal(
     progress: Progress | None = None,
     ledger: str = "",
     furnish: Callable[[Path], None] | None = None,
-) -> Description:
+) -> TableMetadata:
     """Seal a table into a new directory, and return its public description.
 
     `source` has the rows; `tables` hold more about the same persons, and `lookups` are public tables by the column
@@ -71,7 +71,7 @@ def seal(
     ('visits', {'age': Integer(lo=0, hi=110, outside='clamp', missing=None)})
     """
     target = Path(to).absolute()
-    description = Description(
+    metadata = TableMetadata(
         name=name if name is not None else target.stem,
         columns=columns,
         person=person,
@@ -83,10 +83,10 @@ def seal(
     )
     check_free(target)
     with workplace(target.parent, target.name) as place:
-        with database(place / description.rows_file, memory=memory, threads=threads) as connection:
-            fill(Embedded(connection), description, source, tables, lookups, progress)
-        settle(place, target, description, furnish)
-    return description
+        with database(place / metadata.rows_file, memory=memory, threads=threads) as connection:
+            fill(Embedded(connection), metadata, source, tables, lookups, progress)
+        settle(place, target, metadata, furnish)
+    return metadata
 
 
 def reseal(
@@ -100,7 +100,7 @@ def reseal(
     memory: str | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
-) -> Description:
+) -> TableMetadata:
     """Give an existing vault a new version of its rows, under the same ledger.
 
     Columns and rows_per_person stay as they are unless given. Whoever asks meanwhile sees the old version or the
@@ -112,36 +112,36 @@ def reseal(
     old = descriptions.read(vault)
     with alone(vault):
         old = descriptions.read(vault)
-        description = renewed(old, source, columns, rows_per_person, tables, lookups)
+        metadata = renewed(old, source, columns, rows_per_person, tables, lookups)
         with workplace(vault, "rows") as place:
-            with database(place / description.rows_file, memory=memory, threads=threads) as connection:
-                fill(Embedded(connection), description, source, tables, lookups, progress)
+            with database(place / metadata.rows_file, memory=memory, threads=threads) as connection:
+                fill(Embedded(connection), metadata, source, tables, lookups, progress)
             make_private(place)
-            os.replace(place / description.rows_file, vault / description.rows_file)
+            os.replace(place / metadata.rows_file, vault / metadata.rows_file)
             descriptions.persist(vault)
-            descriptions.write(description, vault)
-    return description
+            descriptions.write(metadata, vault)
+    return metadata
 
 
-def settle(place: Path, target: Path, description: Description, furnish: Callable[[Path], None] | None) -> None:
+def settle(place: Path, target: Path, metadata: TableMetadata, furnish: Callable[[Path], None] | None) -> None:
     """Move a directory that has its rows to where the vault is to be, with its description and ledger."""
     if furnish is not None:
         furnish(place)
     make_private(place)
-    descriptions.write(description, place)
+    descriptions.write(metadata, place)
     check_free(target)
     os.rename(place, target)
     descriptions.persist(target.parent)
 
 
 def renewed(
-    old: Description,
+    old: TableMetadata,
     source: Any,
     columns: Mapping[str, Column] | None,
     rows_per_person: int | None,
     tables: Sequence[Any],
     lookups: Mapping[str, Any] | None,
-) -> Description:
+) -> TableMetadata:
     """Return the description of the next version of a vault."""
     return replace(
         old,
@@ -156,7 +156,7 @@ def renewed(
 
 def fill(
     workshop: Workshop,
-    description: Description,
+    metadata: TableMetadata,
     source: Any,
     tables: Sequence[Any],
     lookups: Mapping[str, Any] | None,
@@ -164,17 +164,17 @@ def fill(
 ) -> None:
     """Read the sources once, and write the sealed rows."""
     words = DIALECTS[workshop.dialect]
-    codes = [f"c{i}" for i in range(len(description.columns))]
-    coded = joins.coded(workshop, description, source, tables, lookups)
-    if description.person is None:
-        spot = ["true AS spot"] if description.has_text else []
+    codes = [f"c{i}" for i in range(len(metadata.columns))]
+    coded = joins.coded(workshop, metadata, source, tables, lookups)
+    if metadata.person is None:
+        spot = ["true AS spot"] if metadata.has_text else []
         weight = f"CAST({UNIT} AS SMALLINT) AS w"
         chosen = ", ".join([f"{words.row_number} AS person", weight, *codes, *spot])
         query = f"SELECT {chosen} FROM ({coded}) AS coded"
-        workshop.write(query, description.mark, "reading rows", progress)
+        workshop.write(query, metadata.fingerprint, "reading rows", progress)
         return
     rows = workshop.store("coded", coded, "reading rows", progress)
-    allowed = description.rows_per_person
+    allowed = metadata.rows_per_person
     weight = f"CASE WHEN n <= {allowed} THEN {UNIT} ELSE {words.division.format(UNIT * allowed, 'n')} END"
     counted = f"SELECT key, count(*) AS n FROM {rows} GROUP BY key"
     numbered = (
@@ -182,8 +182,8 @@ def fill(
     )
     persons = workshop.store("persons", numbered, "weighing persons", progress)
     weighed = _weighed(rows, persons, codes)
-    query = _spotted(weighed, codes, allowed, words) if description.has_text else _plain(weighed, codes)
-    workshop.write(query, description.mark, "weighing rows", progress)
+    query = _spotted(weighed, codes, allowed, words) if metadata.has_text else _plain(weighed, codes)
+    workshop.write(query, metadata.fingerprint, "weighing rows", progress)
 
 
 def _weighed(rows: str, persons: str, codes: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.query.bins import Axis, Bins, axes_of
 from discreet.query.plan import group_index as cells
-from discreet.schema.metadata import Description
+from discreet.schema.metadata import TableMetadata
 from discreet.synth.marginals import model
 from discreet.synth.marginals.domain import Floats
 from discreet.synth.marginals.empirical_bayes import shrink
@@ -67,7 +67,7 @@ class Cut(Axis):
 
 
 def fine_axes(
-    description: Description, columns: Sequence[str], bins: Mapping[str, Bins] | None
+    metadata: TableMetadata, columns: Sequence[str], bins: Mapping[str, Bins] | None
 ) -> tuple[Axis, ...]:
     """Return the axes that one-way marginals are measured over."""
     if isinstance(columns, str) or not columns:
@@ -76,29 +76,29 @@ def fine_axes(
     found: dict[str, Axis] = {}
     for written in columns:
         cut = {key: given[key] for key in (str(written).casefold(),) if key in given}
-        (axis,) = axes_of(description, [written], cut)
+        (axis,) = axes_of(metadata, [written], cut)
         if axis.name in found:
             raise ParameterError(f"{axis.name} is named twice. Once is enough.")
-        found[axis.name] = axis if cut else _fine(axis, description)
+        found[axis.name] = axis if cut else _fine(axis, metadata)
     if strange := set(given) - {name.casefold() for name in found}:
         raise ParameterError(f"bins are for columns of the table, and {sorted(strange)[0]!r} is none of them.")
     return tuple(found.values())
 
 
-def _fine(axis: Axis, description: Description) -> Axis:
-    if axis.levels <= _few(axis, description):
+def _fine(axis: Axis, metadata: TableMetadata) -> Axis:
+    if axis.levels <= _few(axis, metadata):
         return replace(axis, starts=tuple(range(axis.levels)))
     count = min(axis.levels, FINE)
     return replace(axis, starts=tuple(i * axis.levels // count for i in range(count)))
 
 
-def _few(axis: Axis, description: Description) -> int:
-    return MANY if description.columns[axis.name].kind in ("category", "boolean") else FEW
+def _few(axis: Axis, metadata: TableMetadata) -> int:
+    return MANY if metadata.columns[axis.name].kind in ("category", "boolean") else FEW
 
 
-def coarse(fine: Axis, measured: Measurement, description: Description, *, keep: bool) -> tuple[Axis, Measurement]:
+def coarse(fine: Axis, measured: Measurement, metadata: TableMetadata, *, keep: bool) -> tuple[Axis, Measurement]:
     """Return the axis in bins, and its measurement added up by them."""
-    if keep or len(fine.starts) <= _few(fine, description):
+    if keep or len(fine.starts) <= _few(fine, metadata):
         return fine, measured
     mass = _smooth(measured, len(fine.starts))
     starts = _equal(mass, BINS)
@@ -160,14 +160,14 @@ def _bin_of(fine: Axis, axis: Axis) -> NDArray[np.int64]:
     return np.append(inside, len(axis.starts)).astype(np.int64)
 
 
-def check(axes: Sequence[Axis], kept: Collection[str], description: Description) -> None:
+def check(axes: Sequence[Axis], kept: Collection[str], metadata: TableMetadata) -> None:
     """Refuse more columns or cells than pairs can be measured over, before anything is charged."""
     if len(axes) > MOST_COLUMNS:
         raise ParameterError(
             f"{len(axes):,} columns have {math.comb(len(axes), 2):,} pairs, each of which is looked at, and "
             f"{MOST_COLUMNS} columns are the most. Name those that matter: columns=[…]."
         )
-    sizes = [_most(axis, description, keep=axis.name in kept) for axis in axes]
+    sizes = [_most(axis, metadata, keep=axis.name in kept) for axis in axes]
     largest = sorted(range(len(axes)), key=sizes.__getitem__)[-2:]
     check_cells([axes[i].name for i in sorted(largest)], [sizes[i] for i in sorted(largest)])
     every = (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
@@ -188,7 +188,7 @@ def check_cells(names: Sequence[str], sizes: Sequence[int]) -> None:
         )
 
 
-def _most(axis: Axis, description: Description, *, keep: bool) -> int:
+def _most(axis: Axis, metadata: TableMetadata, *, keep: bool) -> int:
     """How many bins there will be, at most."""
-    few = keep or len(axis.starts) <= _few(axis, description)
+    few = keep or len(axis.starts) <= _few(axis, metadata)
     return axis.size if few else BINS + axis.nullable

@@ -95,19 +95,19 @@ class _Ends:
 
 def answer(table: Synthetic, question: Any, confidence: Rational) -> SyntheticAnswer:
     """Return the answer to a question about a synthetic table."""
-    asked = understood(question, table.axes, table.description)
-    doubt = tails.doubt(confidence)
+    asked = understood(question, table.axes, table.metadata)
+    alpha = tails.alpha(confidence)
     query = asked.count
     parts = 1 if asked.total is None else 2
-    counted = _linear(table, query.columns, query.weights, *_cut(query.weights), doubt / parts)
+    counted = _linear(table, query.columns, query.weights, *_cut(query.weights), alpha / parts)
     text = query.text.removeprefix("count: ")
     if asked.total is None or asked.term is None:
-        return SyntheticAnswer(text, *_numbers(counted), 1 - doubt, counted.how)
+        return SyntheticAnswer(text, *_numbers(counted), 1 - alpha, counted.how)
     least, most = _rounded(table, asked.total.columns, query.columns, query.weights, asked.total.target or "")
-    summed = _linear(table, asked.total.columns, asked.total.weights, least, most, doubt / parts)
+    summed = _linear(table, asked.total.columns, asked.total.weights, least, most, alpha / parts)
     found = (_sum if asked.kind == "sum" else _mean)(counted, summed, asked.term)
     how = max(counted.how, summed.how, key=list(HOW).index)
-    return SyntheticAnswer(text, *found, 1 - doubt, how)
+    return SyntheticAnswer(text, *found, 1 - alpha, how)
 
 
 def _cut(weights: Floats) -> tuple[Floats, Floats]:
@@ -144,17 +144,17 @@ def _laid(values: Floats, columns: Columns, wanted: Columns) -> Floats:
 
 
 def _linear(
-    table: Synthetic, columns: Columns, weights: Floats, least: Floats, most: Floats, doubt: Fraction
+    table: Synthetic, columns: Columns, weights: Floats, least: Floats, most: Floats, alpha: Fraction
 ) -> _Ends:
     """A linear query: its value, and the ends of its interval between the least and the most of its weights."""
     model = table.model
     value = float((weights * model.marginal(columns)).sum())
     typical = math.sqrt(float(np.square(weights * model.deviation(columns)).sum()))
     known = model.evidence.total()
-    rows, off = float(known.values), _quantile(doubt / 3) * math.sqrt(known.variance)
+    rows, off = float(known.values), _quantile(alpha / 3) * math.sqrt(known.variance)
     low, high, how = 0.0, max(rows + off, 0.0), "unknown"
-    intervals = {"measured": _measured(table, columns, least, most, doubt / 3)}
-    intervals["scored"] = _scored(table, columns, least, most, doubt / 3, (rows - off, rows + off))
+    intervals = {"measured": _measured(table, columns, least, most, alpha / 3)}
+    intervals["scored"] = _scored(table, columns, least, most, alpha / 3, (rows - off, rows + off))
     for name, ends in intervals.items():
         if ends is not None:
             low, high, how = max(low, ends[0]), min(high, ends[1]), name if how == "unknown" else how
@@ -163,7 +163,7 @@ def _linear(
 
 
 def _measured(
-    table: Synthetic, columns: Columns, least: Floats, most: Floats, doubt: Fraction
+    table: Synthetic, columns: Columns, least: Floats, most: Floats, alpha: Fraction
 ) -> tuple[float, float] | None:
     """From the most precise measurement that holds the columns."""
     best: tuple[float, float, float] | None = None
@@ -174,13 +174,13 @@ def _measured(
         sums = [float((end * m.values).sum()) for end in ends]
         deviations = [math.sqrt(float((np.square(end) * m.variances).sum())) for end in ends]
         if best is None or sum(deviations) < best[0]:
-            radius = _quantile(doubt)
+            radius = _quantile(alpha)
             best = (sum(deviations), sums[0] - radius * deviations[0], sums[1] + radius * deviations[1])
     return None if best is None else best[1:]
 
 
 def _scored(
-    table: Synthetic, columns: Columns, least: Floats, most: Floats, doubt: Fraction, rows: tuple[float, float]
+    table: Synthetic, columns: Columns, least: Floats, most: Floats, alpha: Fraction, rows: tuple[float, float]
 ) -> tuple[float, float] | None:
     """From the smallest distance of the model that was scored over columns that hold these.
 
@@ -191,7 +191,7 @@ def _scored(
         return None
     nearest = min(found, key=lambda s: s.value)
     # The smallest of several noisy distances: the doubt is shared among all of them.
-    distance = max(nearest.value, 0.0) + _quantile(doubt / len(found)) * nearest.deviation
+    distance = max(nearest.value, 0.0) + _quantile(alpha / len(found)) * nearest.deviation
     believed = table.scored(nearest.columns)
     size = float(believed.sum())
     radius = (distance + max(abs(end - size) for end in rows)) / 2
@@ -222,8 +222,8 @@ def _mean(counted: _Ends, summed: _Ends, term: Term) -> tuple[float, float, floa
     return least + span * share, least + span * low, least + span * max(high, low), span * typical
 
 
-def _quantile(doubt: Fraction) -> float:
-    return -NormalDist().inv_cdf(float(doubt) / 2)  # 1 − doubt/2 would be 1 where the doubt is tiny
+def _quantile(alpha: Fraction) -> float:
+    return -NormalDist().inv_cdf(float(alpha) / 2)  # 1 − doubt/2 would be 1 where the doubt is tiny
 
 
 def _short(number: float) -> str:

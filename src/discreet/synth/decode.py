@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.oracle.linear_query import Asked, Value, evaluate
 from discreet.query.bins import Axis
-from discreet.schema.metadata import Description
+from discreet.schema.metadata import TableMetadata
 from discreet.synth.adaptive_bins import Cut
 from discreet.synth.sample import Codes, Stream
 from discreet.synth.structural_zeros import parsed
@@ -29,7 +29,7 @@ _TABLE = 1 << 16  # levels that are written out once and looked up
 
 
 def table(
-    rows: Codes, axes: Sequence[Axis], description: Description, *, seed: int, impossible: Sequence[str] = ()
+    rows: Codes, axes: Sequence[Axis], metadata: TableMetadata, *, seed: int, impossible: Sequence[str] = ()
 ) -> pyarrow.Table:
     """Return rows of codes as values."""
     import pyarrow
@@ -39,9 +39,9 @@ def table(
     bins = [np.where(gone, 0, rows[:, i]) for i, gone in enumerate(missing)]
     levels = [_levels(b, axis, stream) for b, axis in zip(bins, axes, strict=True)]
     for condition in impossible:
-        _avoid(parsed(condition, axes, description), levels, missing, bins, axes, stream)
+        _avoid(parsed(condition, axes, metadata), levels, missing, bins, axes, stream)
     return pyarrow.table(
-        {axis.name: _column(levels[i], missing[i], axis, description) for i, axis in enumerate(axes)}
+        {axis.name: _column(levels[i], missing[i], axis, metadata) for i, axis in enumerate(axes)}
     )
 
 
@@ -66,11 +66,11 @@ def _avoid(
 
 
 def _column(
-    codes: NDArray[np.int64], missing: NDArray[np.bool_], axis: Axis, description: Description
+    codes: NDArray[np.int64], missing: NDArray[np.bool_], axis: Axis, metadata: TableMetadata
 ) -> pyarrow.Array:
     import pyarrow
 
-    column: Any = description.columns[axis.name]
+    column: Any = metadata.columns[axis.name]
     kind = _type(column)
     if column.levels <= _TABLE:
         every = pyarrow.array(column.values(list(range(column.levels))), kind)

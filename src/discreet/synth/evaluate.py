@@ -221,7 +221,7 @@ def released(table: Synthetic) -> Comparison:
 
 def beside(table: Synthetic, public: Any) -> Comparison:
     """Return the comparison with a public table that has the same columns."""
-    record = priors.of_rows(public, table.axes, table.description)[0]
+    record = priors.of_rows(public, table.axes, table.metadata)[0]
     places, counts = np.array(record["places"], np.int64), np.array(record["counts"], float)
     rows = max(float(counts.sum()), 1.0)
     found = []
@@ -265,7 +265,7 @@ def paid(table: Synthetic, epsilon: Rational, show: Sequence[Sequence[str]]) -> 
             "this table was loaded from a file, and a comparison that is paid for asks its vault. "
             "Make the table again, which is free: vault.synthesize(…).compare(epsilon=…)."
         )
-    if vault.description.mark != table.description.mark:
+    if vault.metadata.fingerprint != table.metadata.fingerprint:
         raise ParameterError("the vault has other rows by now. Synthesize them, and compare that.")
     rho = positive(epsilon, "epsilon") ** 2 / 2
     looks = _looks(table, show)
@@ -274,14 +274,14 @@ def paid(table: Synthetic, epsilon: Rational, show: Sequence[Sequence[str]]) -> 
     believed.triples  # noqa: B018, made here: whatever fails for want of memory fails before the charge
     digest = table.label.cost.losses, [m.values.sum() for m in table.measurements[:3]]
     text = f"comparison of a synthetic table over {', '.join(table.domain.names)} [rho {rho}, {looks}, {digest}]"
-    question = cache_key.text(table.description, text)
-    engine = vault._engine(table.description)
+    question = cache_key.text(table.metadata, text)
+    engine = vault._engine(table.metadata)
     found = vault.ledger.find(question)
     if found is not None:
         return _read(json.loads(found), table)
     budget = parts(rho, {"scores": 1.0, "looks": 1.0})
     each = parts(budget["looks"], dict.fromkeys(looks, 1.0))
-    unit = Unit(table.description.rows_per_person * UNIT)
+    unit = Unit(table.metadata.rows_per_person * UNIT)
     if not unit.affords(budget["scores"], len(sets)) or not unit.affords(min(each.values())):
         raise ParameterError(
             f"epsilon={epsilon} buys noise that would leave int64, and nobody could see through it. Spend more: "

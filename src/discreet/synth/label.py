@@ -9,8 +9,8 @@ from discreet.ledger.costs import described
 from discreet.mechanisms import Gaussian, Sensitivity
 from discreet.query.bins import Axis
 from discreet.release.label import Label, Noise
-from discreet.release.receipt import Bill
-from discreet.schema.metadata import UNIT, Description
+from discreet.release.receipt import Receipt
+from discreet.schema.metadata import UNIT, TableMetadata
 
 NOTE = (
     "Rows are drawn from a model of noisy marginals: no row is a person's. What several columns have in common "
@@ -20,10 +20,10 @@ NOTE = (
 
 
 def label(
-    description: Description,
+    metadata: TableMetadata,
     axes: Sequence[Axis],
     noises: Sequence[Gaussian],
-    bill: Bill,
+    bill: Receipt,
     impossible: Sequence[str],
     promise: str = "",
     sizes: Sequence[Gaussian] = (),
@@ -31,7 +31,7 @@ def label(
     """Return the label of a synthetic table."""
     marginals = [noise for noise in noises if _entries(noise) == 1]
     scores = [noise for noise in noises if _entries(noise) > 1]
-    left_out = [name for name in description.columns if name not in {axis.name for axis in axes}]
+    left_out = [name for name in metadata.columns if name not in {axis.name for axis in axes}]
     notes = [NOTE]
     if promise:
         notes.append(f"By itself this release is differentially private with {promise}, as Gaussian DP has it.")
@@ -42,19 +42,19 @@ def label(
     if impossible:
         notes.append(f"Taken for impossible, and not checked: {'; '.join(impossible)}.")
     return Label(
-        table=description.name,
-        person=description.person,
-        rows_per_person=description.rows_per_person,
-        columns={axis.name: description.columns[axis.name] for axis in axes},
+        table=metadata.name,
+        person=metadata.person,
+        rows_per_person=metadata.rows_per_person,
+        columns={axis.name: metadata.columns[axis.name] for axis in axes},
         noise=[
             *_noise(marginals, f"{len(marginals)} marginals, the noisiest"),
             *_noise(scores, f"{len(scores)} lists of distances, the noisiest"),
             *_noise(sizes, "how many persons have how many rows", unit=1),
         ],
         cost=bill,
-        version=description.version,
-        sealed_at=description.sealed_at,
-        engine=description.engine,
+        version=metadata.version,
+        sealed_at=metadata.sealed_at,
+        engine=metadata.engine,
         product="a synthetic table",
         notes=notes,
     )

@@ -26,7 +26,7 @@ from discreet.synth.sample import Stream
 
 if TYPE_CHECKING:
     from discreet.engines.engine import Engine
-    from discreet.schema.metadata import Description
+    from discreet.schema.metadata import TableMetadata
 
 SHARE = 0.02
 """The share of ρ that sizes are measured with."""
@@ -46,20 +46,20 @@ class Sizes:
     test_bits: bool = False
 
 
-def check(description: Description) -> None:
+def check(metadata: TableMetadata) -> None:
     """Refuse ids where they mean nothing, before anything is charged."""
-    if description.person is None:
+    if metadata.person is None:
         raise ParameterError("every row of this vault is a person of its own: leave out persons=True.")
-    if description.rows_per_person > MOST:
+    if metadata.rows_per_person > MOST:
         raise ParameterError(
             f"persons=True counts persons by how many rows they have, {MOST:,} at most, and this vault takes "
-            f"{description.rows_per_person:,} rows of each. Seal it with fewer: rows_per_person={MOST}."
+            f"{metadata.rows_per_person:,} rows of each. Seal it with fewer: rows_per_person={MOST}."
         )
 
 
-def measured(engine: Engine, description: Description, rho: Fraction) -> Sizes:
+def measured(engine: Engine, metadata: TableMetadata, rho: Fraction) -> Sizes:
     """Measure how many persons have how many rows."""
-    most = description.rows_per_person
+    most = metadata.rows_per_person
     found = engine.run(engine.rows.sizes(most))
     places = np.array([int(size or 0) - 1 for (size,) in found.keys], np.int64)
     mechanism = _PERSON.marginal(rho)

@@ -22,7 +22,7 @@ import numpy as np
 from discreet.errors import DiscreetError, ParameterError
 from discreet.query.bins import Axis
 from discreet.release.serialize import read_label, written_label
-from discreet.schema.metadata import UNIT, Description
+from discreet.schema.metadata import UNIT, TableMetadata
 from discreet.synth.adaptive_bins import Cut
 from discreet.synth.marginals.domain import Floats
 from discreet.synth.marginals.measurements import Measurement
@@ -40,7 +40,7 @@ def written(table: Synthetic) -> dict[str, Any]:
     """Return a synthetic table as JSON."""
     return {
         "schema": SCHEMA,
-        "description": table.description.as_json(),
+        "description": table.metadata.as_json(),
         "axes": [_written_axis(axis) for axis in table.axes],
         "measurements": [_written_measurement(m) for m in table.measurements],
         "scores": {
@@ -66,7 +66,7 @@ def read(record: Any) -> Synthetic:
         axes = tuple(map(_read_axis, record["axes"]))
         sizes = [axis.size for axis in axes]
         return Synthetic(
-            description=Description.from_json(record["description"]),
+            metadata=TableMetadata.from_json(record["description"]),
             axes=axes,
             measurements=tuple(_read_measurement(m, sizes) for m in record["measurements"]),
             scores={

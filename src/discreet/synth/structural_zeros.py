@@ -18,22 +18,22 @@ from discreet.oracle.linear_query import Asked, selected
 from discreet.query import cache_key
 from discreet.query.bins import Axis
 from discreet.query.builder import select
-from discreet.schema.metadata import Description
+from discreet.schema.metadata import TableMetadata
 from discreet.synth.marginals.domain import Columns
 
 
-def understood(question: object, axes: Sequence[Axis], description: Description) -> Asked:
+def understood(question: object, axes: Sequence[Axis], metadata: TableMetadata) -> Asked:
     """Return what a question asks of these columns, or refuse it by its text."""
     try:
-        return selected(cache_key.parsed(question, description), axes)
+        return selected(cache_key.parsed(question, metadata), axes)
     except QuestionRefused as refused:
         words = str(refused).replace("this oracle", "this synthetic table").replace("make the oracle", "make it")
         raise QuestionRefused(words.replace("an oracle", "a synthetic table")) from None
 
 
-def parsed(condition: str, axes: Sequence[Axis], description: Description) -> Asked:
+def parsed(condition: str, axes: Sequence[Axis], metadata: TableMetadata) -> Asked:
     """Return the cells of a condition on two columns."""
-    found = understood(select("count(*)").where(condition), axes, description)
+    found = understood(select("count(*)").where(condition), axes, metadata)
     if len(found.count.columns) != 2:
         raise QuestionRefused(
             f"what is impossible is a condition on two columns, and {condition!r} reads "
@@ -43,12 +43,12 @@ def parsed(condition: str, axes: Sequence[Axis], description: Description) -> As
 
 
 def masks(
-    conditions: Sequence[str], axes: Sequence[Axis], description: Description
+    conditions: Sequence[str], axes: Sequence[Axis], metadata: TableMetadata
 ) -> dict[Columns, NDArray[np.bool_]]:
     """Return which cells of which pairs are impossible."""
     found: dict[Columns, NDArray[np.bool_]] = {}
     for condition in conditions:
-        query = parsed(condition, axes, description).count
+        query = parsed(condition, axes, metadata).count
         inside = query.weights >= 1
         found[query.columns] = found[query.columns] | inside if query.columns in found else inside
     return found

@@ -29,7 +29,7 @@ from discreet.query import cache_key
 from discreet.query.bins import Axis, Bins
 from discreet.query.plan.group_index import Cells, dense
 from discreet.rational import Rational, whole
-from discreet.release.receipt import Bill
+from discreet.release.receipt import Receipt
 from discreet.schema.metadata import UNIT
 from discreet.synth import adaptive_bins, label, measure
 from discreet.synth import person_ids as whose
@@ -43,7 +43,7 @@ from discreet.synth.synthetic import Synthetic, prior_pairs
 
 if TYPE_CHECKING:
     from discreet.engines.engine import Engine
-    from discreet.schema.metadata import Description
+    from discreet.schema.metadata import TableMetadata
     from discreet.vault.vault import Vault
 
 Workload = Iterable[Sequence[str]] | Mapping[tuple[str, ...], float]
@@ -54,7 +54,7 @@ Workload = Iterable[Sequence[str]] | Mapping[tuple[str, ...], float]
 class _Order:
     """What was ordered, checked against the description: everything that is public before the charge."""
 
-    description: Description
+    metadata: TableMetadata
     fine: tuple[Axis, ...]
     kept: frozenset[str]
     rho: Fraction
@@ -115,27 +115,27 @@ def _ordered(
     impossible: Sequence[str],
     persons: bool,
 ) -> _Order:
-    description = vault.description
+    metadata = vault.metadata
     if vault._budget(vault._standing("")).pure:  # that of the strictest account that pays
         raise ParameterError(
             "a synthetic table adds up many small losses, which takes a budget with δ: seal the vault with "
             'Budget(epsilon=2, delta="1e-9"), or amend it: vault.ledger.amend(Budget(…)).'
         )
-    names = _closed(description) if columns is None else columns if isinstance(columns, str) else list(columns)
-    fine = adaptive_bins.fine_axes(description, names, bins)
+    names = _closed(metadata) if columns is None else columns if isinstance(columns, str) else list(columns)
+    fine = adaptive_bins.fine_axes(metadata, names, bins)
     given = {name.casefold() for name in bins or {}}
     kept = frozenset(axis.name for axis in fine if axis.name.casefold() in given)
-    adaptive_bins.check(fine, kept, description)
+    adaptive_bins.check(fine, kept, metadata)
     if persons:
-        whose.check(description)
+        whose.check(metadata)
     rho = rho_of(epsilon, delta)
     domain = _domain(fine)
-    _expect_noise(rho, epsilon, delta, Unit(description.rows_per_person * UNIT), len(domain))
+    _expect_noise(rho, epsilon, delta, Unit(metadata.rows_per_person * UNIT), len(domain))
     wanted = None if workload is None else _workload(workload, domain)
     conditions = tuple(impossible)
     for condition in conditions:
-        parsed(condition, fine, description)
-    public = None if prior is None else priors.of_rows(prior, fine, description)[0]
+        parsed(condition, fine, metadata)
+    public = None if prior is None else priors.of_rows(prior, fine, metadata)[0]
     facts = [
         [[axis.name, list(axis.starts)] for axis in fine],
         sorted(([*c, w] for c, w in wanted.items()), key=str) if wanted else None,
@@ -146,8 +146,8 @@ def _ordered(
     ids = " with persons" * persons
     text = f"synthetic table over {', '.join(domain.names)}{ids} [rho {rho}, {digest}]"
     promise = "" if delta is None else f"ε = {epsilon} at δ = {delta}"
-    known = cache_key.text(description, text)
-    return _Order(description, fine, kept, rho, promise, wanted, public, conditions, persons, known)
+    known = cache_key.text(metadata, text)
+    return _Order(metadata, fine, kept, rho, promise, wanted, public, conditions, persons, known)
 
 
 def _expect_noise(rho: Fraction, epsilon: Rational, delta: Rational | None, unit: Unit, columns: int) -> None:
@@ -162,8 +162,8 @@ def _expect_noise(rho: Fraction, epsilon: Rational, delta: Rational | None, unit
     )
 
 
-def _closed(description: Description) -> list[str]:
-    names = [name for name, column in description.columns.items() if column.levels is not None]
+def _closed(metadata: TableMetadata) -> list[str]:
+    names = [name for name, column in metadata.columns.items() if column.levels is not None]
     if not names:
         raise ParameterError("all columns are texts, whose values are not public. Seal one as a Category.")
     return names
@@ -201,20 +201,20 @@ def _source(engine: Engine, axes: Sequence[Axis]) -> measure.Source:
 
 def _released(vault: Vault, order: _Order, progress: Progress | None) -> Synthetic:
     """Charge, measure, record."""
-    description, unit = order.description, Unit(order.description.rows_per_person * UNIT)
-    engine = vault._engine(description)
+    metadata, unit = order.metadata, Unit(order.metadata.rows_per_person * UNIT)
+    engine = vault._engine(metadata)
     charge = vault.ledger.reserve(
         ZeroConcentrated(order.rho), question=order.text, analyst=vault._analyst, purpose=vault._purpose
     )
     share = measure.ONES if len(order.fine) > 1 else 1.0
     sized = whose.SHARE if order.persons else 0.0
     first = parts(order.rho, {"sizes": sized, "ones": (1 - sized) * share, "rest": (1 - sized) * (1 - share)})
-    sizes = whose.measured(engine, description, first["sizes"]) if order.persons else None
+    sizes = whose.measured(engine, metadata, first["sizes"]) if order.persons else None
     fine = Released(_domain(order.fine), unit, float(UNIT))
     each: dict[Columns, float] = {(column,): 1.0 for column in range(len(order.fine))}
     measure.measure(fine, _source(engine, order.fine), parts(first["ones"], each))
     cut = [
-        adaptive_bins.coarse(axis, measured, description, keep=axis.name in order.kept)
+        adaptive_bins.coarse(axis, measured, metadata, keep=axis.name in order.kept)
         for axis, measured in zip(order.fine, fine.measurements, strict=True)
     ]
     axes = tuple(axis for axis, _ in cut)
@@ -227,19 +227,21 @@ def _released(vault: Vault, order: _Order, progress: Progress | None) -> Synthet
             rho=first["rest"],
             workload=order.workload,
             prior=prior_pairs(known, released.domain),
-            impossible=masks(order.impossible, axes, description),
+            impossible=masks(order.impossible, axes, metadata),
             progress=progress,
         )
     noises = [*fine.noises, *released.noises]
     told = [] if sizes is None else [sizes.noise]
-    bill = Bill(cost=charge.cost, losses=tuple(described(ZeroConcentrated(order.rho))), balances=charge.balances)
+    bill = Receipt(
+        cost=charge.cost, losses=tuple(described(ZeroConcentrated(order.rho))), balances=charge.balances
+    )
     made = Synthetic(
-        description=description,
+        metadata=metadata,
         axes=axes,
         measurements=tuple(released.measurements),
         scores={name: tuple(scores) for name, scores in released.scores.items()},
         stages=dict(released.stages),
-        label=label.label(description, axes, noises, bill, order.impossible, order.promise, told),
+        label=label.label(metadata, axes, noises, bill, order.impossible, order.promise, told),
         impossible=order.impossible,
         prior=known,
         sizes=None if sizes is None else sizes.counts,

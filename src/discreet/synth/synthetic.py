@@ -26,8 +26,8 @@ from discreet.errors import NotForRelease, ParameterError
 from discreet.query.bins import Axis
 from discreet.rational import Rational, whole
 from discreet.release.label import Label
-from discreet.release.receipt import Bill
-from discreet.schema.metadata import UNIT, Description
+from discreet.release.receipt import Receipt
+from discreet.schema.metadata import UNIT, TableMetadata
 from discreet.synth.marginals.domain import Columns, Domain, Floats
 from discreet.synth.marginals.estimate import estimate
 from discreet.synth.marginals.measurements import Evidence, Measurement
@@ -59,7 +59,7 @@ class Marginal(NamedTuple):
 class Synthetic:
     """What `vault.synthesize` returns. See the module for what it can do."""
 
-    description: Description
+    metadata: TableMetadata
     axes: tuple[Axis, ...]
     measurements: tuple[Measurement, ...]
     scores: Mapping[str, tuple[Score, ...]]
@@ -93,7 +93,7 @@ class Synthetic:
             Evidence(self.domain, self.measurements[:count]),
             ties,
             prior=prior_pairs(self.prior, self.domain),
-            impossible=masks(self.impossible, self.axes, self.description),
+            impossible=masks(self.impossible, self.axes, self.metadata),
         )
 
     def scored(self, columns: Columns) -> Floats:
@@ -129,12 +129,12 @@ class Synthetic:
         from discreet.synth import decode
 
         self.expect_release("to_arrow")
-        table = decode.table(self.codes, self.axes, self.description, seed=self.seed, impossible=self.impossible)
+        table = decode.table(self.codes, self.axes, self.metadata, seed=self.seed, impossible=self.impossible)
         if self.sizes is not None:
             from discreet.synth.person_ids import ids
 
             whose = ids(self.sizes, len(self.codes), seed=self.seed)
-            table = table.add_column(0, str(self.description.person), [whose])
+            table = table.add_column(0, str(self.metadata.person), [whose])
         about = {"product": self.label.product, "cost": self.cost.spent, "label": self.label.facts}
         return table.replace_schema_metadata({"discreet": json.dumps(about, ensure_ascii=False)})
 
@@ -197,7 +197,7 @@ class Synthetic:
     # -- facts ------------------------------------------------------------------------------------------------
 
     @property
-    def cost(self) -> Bill:
+    def cost(self) -> Receipt:
         """What it cost, and what is left."""
         return self.label.cost
 
@@ -248,7 +248,7 @@ class Synthetic:
         pairs = len({m.columns for m in self.measurements if len(m.columns) == 2})
         triples = len({m.columns for m in self.measurements if len(m.columns) == 3})
         lines = [
-            f"A synthetic {self.description.name}: {len(self.axes)} columns, about {self.total:,.0f} rows.",
+            f"A synthetic {self.metadata.name}: {len(self.axes)} columns, about {self.total:,.0f} rows.",
             f"Measured: {len(self.axes)} columns, {pairs} of {math.comb(len(self.axes), 2):,} pairs, "
             f"{triples} of {math.comb(len(self.axes), 3):,} triples.",
             f"It cost {self.cost.spent}; {self.cost.left}." + (" Answered from the record: free." * self.free),
@@ -268,7 +268,7 @@ class Synthetic:
 
     def _levels(self, place: int) -> tuple[Any, ...]:
         axis = self.axes[place]
-        column: Any = self.description.columns[axis.name]
+        column: Any = self.metadata.columns[axis.name]
         values = column.values(list(axis.starts))
         return (*values, *([None] if axis.nullable else []))
 

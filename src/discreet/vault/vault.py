@@ -29,9 +29,9 @@ from discreet.query.plan.plan import Plan, plan
 from discreet.query.preview import Preview
 from discreet.query.question import Question
 from discreet.rational import Rational, positive, rational
-from discreet.release.receipt import Bill
+from discreet.release.receipt import Receipt
 from discreet.release.release import Release, columns
-from discreet.schema.metadata import Description
+from discreet.schema.metadata import TableMetadata
 from discreet.vault import storage as place
 from discreet.vault.storage import at, marked
 from discreet.vault.storage.ledger_binding import belonging
@@ -155,14 +155,14 @@ class Vault:
         epsilon = None if epsilon is None else positive(epsilon, "epsilon")  # here: a float is warned of once,
         delta = None if delta is None else rational(delta, "delta")  # at the line of whoever asks
         # Read once for the whole question: what is planned for one version must not run on the rows of another.
-        description = self.description
-        query = cache_key.parsed(question, description)
+        metadata = self.metadata
+        query = cache_key.parsed(question, metadata)
         if isinstance(within, str) and within.strip().endswith("%"):
             if delta is not None:
                 raise ParameterError(f'within="{within}" is for questions without keys, which need no delta.')
-            return self._step_by_step(query, description, within, confidence, epsilon)
-        text, standing, made = self._planned(query, description, epsilon, within, confidence, delta)
-        return presented(query, self._released(made, description, text, standing))
+            return self._step_by_step(query, metadata, within, confidence, epsilon)
+        text, standing, made = self._planned(query, metadata, epsilon, within, confidence, delta)
+        return presented(query, self._released(made, metadata, text, standing))
 
     def preview(
         self,
@@ -179,10 +179,10 @@ class Vault:
         from discreet.engines.statement import Rows
         from discreet.query.answer.execute import prepare
 
-        description = self.description
-        query = cache_key.parsed(question, description)
-        _, standing, made = self._planned(query, description, epsilon, within, confidence, delta)
-        prepare(made, Rows("rows", description.engine, description.limits))  # refuses what ask would refuse
+        metadata = self.metadata
+        query = cache_key.parsed(question, metadata)
+        _, standing, made = self._planned(query, metadata, epsilon, within, confidence, delta)
+        prepare(made, Rows("rows", metadata.engine, metadata.limits))  # refuses what ask would refuse
         return Preview(
             question=query.text,
             expected=made.expected,
@@ -196,17 +196,17 @@ class Vault:
     def _planned(
         self,
         query: Question,
-        description: Description,
+        metadata: TableMetadata,
         epsilon: Rational | None,
         within: Widths | None,
         confidence: Rational,
         delta: Rational | None,
     ) -> tuple[str, Standing, Plan]:
         """What the ledger calls a question, what it knows of it, and how it would be answered."""
-        text = cache_key.text(description, cache_key.price(query, epsilon, within, confidence, delta))
+        text = cache_key.text(metadata, cache_key.price(query, epsilon, within, confidence, delta))
         standing = self._standing(text)
         terms = {"epsilon": epsilon, "within": within, "confidence": confidence, "delta": delta}
-        return text, standing, plan(query, description, budget=self._budget(standing), **terms)  # type: ignore[arg-type]
+        return text, standing, plan(query, metadata, budget=self._budget(standing), **terms)  # type: ignore[arg-type]
 
     def over_bound(
         self,
@@ -222,24 +222,24 @@ class Vault:
         from discreet.query.builder import name
 
         epsilon = None if epsilon is None else positive(epsilon, "epsilon")
-        described = self.description
+        described = self.metadata
         counted = "*" if described.person is None else f"distinct {name(described.person)}"
         text = f"select count({counted}) as over_bound from {name(described.name)} where over_bound()"
         return self.ask(text, epsilon=epsilon, within=within, confidence=confidence)
 
     def _step_by_step(
-        self, query: Question, description: Description, within: str, confidence: Rational, most: Rational | None
+        self, query: Question, metadata: TableMetadata, within: str, confidence: Rational, most: Rational | None
     ) -> Release:
         """Spend a little, look, and spend twice as much until the answer is good enough or the budget ends."""
         price = cache_key.price(query, None, within, confidence, None)
         budget = self._budget(self._standing(price))
-        plans = widths.doubling(query, description, within=within, confidence=confidence, budget=budget, most=most)
+        plans = widths.doubling(query, metadata, within=within, confidence=confidence, budget=budget, most=most)
         steps: list[Release] = []
         why = "no larger epsilon is tried" if most is None else "epsilon allows no further step"
         for made in plans:
-            text = cache_key.text(description, f"{price} step {len(steps)}")
+            text = cache_key.text(metadata, f"{price} step {len(steps)}")
             try:
-                steps.append(self._released(made, description, text, self._standing(text)))
+                steps.append(self._released(made, metadata, text, self._standing(text)))
             except BudgetExceeded:
                 if not steps:
                     raise
@@ -250,23 +250,23 @@ class Vault:
         last = widths.short(presented(query, steps[-1]), widths.judged(steps[-1]), within, why)
         return widths.billed(last, steps)
 
-    def _released(self, made: Plan, description: Description, text: str, standing: Standing) -> Release:
+    def _released(self, made: Plan, metadata: TableMetadata, text: str, standing: Standing) -> Release:
         """Charge, ask the engine, record: the one path of a number. What was recorded is free."""
         if standing.answer is not None:
             return Release.from_json(json.loads(standing.answer)).again(*standing.balances)
         from discreet.query.answer.execute import execute, prepare
 
-        engine = self._engine(description)
+        engine = self._engine(metadata)
         prepared = prepare(made, engine.rows)  # what cannot be asked is refused here, and is free
         charge = self._ledger.reserve(made.losses, question=text, analyst=self._analyst, purpose=self._purpose)
         estimates = execute(prepared, engine)
-        bill = Bill(cost=charge.cost, losses=tuple(described(made.losses)), balances=charge.balances)
+        bill = Receipt(cost=charge.cost, losses=tuple(described(made.losses)), balances=charge.balances)
         keys, answers = columns(made.question, estimates)
         release = Release(
             question=made.question.text,
             keys=keys,
             aggregates=tuple(answers),
-            label=label(made, description, bill),
+            label=label(made, metadata, bill),
             confidence=made.confidence,
             plan=made.words,
         )
@@ -355,9 +355,14 @@ class Vault:
     # -- what anyone may look at ------------------------------------------------------------------------------
 
     @property
-    def description(self) -> Description:
+    def metadata(self) -> TableMetadata:
         """What is public about the table."""
-        return belonging(self._place.description(), self._ledger, self.place)
+        return belonging(self._place.metadata(), self._ledger, self.place)
+
+    @property
+    def description(self) -> TableMetadata:
+        """The same as `metadata`."""
+        return self.metadata
 
     @property
     def ledger(self) -> Ledger:
@@ -386,13 +391,13 @@ class Vault:
         return f"Vault({self.place!r})"
 
     def __str__(self) -> str:
-        return f"{self.description}\n\n{self._ledger}"
+        return f"{self.metadata}\n\n{self._ledger}"
 
     def _repr_html_(self) -> str:
         from discreet.release import render as show
         from discreet.schema import render
 
-        return show.framed(render.page(self.description) + self._ledger._repr_html_())
+        return show.framed(render.page(self.metadata) + self._ledger._repr_html_())
 
     def _standing(self, text: str) -> Standing:
         return self._ledger.standing(text, analyst=self._analyst, purpose=self._purpose)
@@ -404,11 +409,11 @@ class Vault:
         budgets = [balance.budget for balance in standing.balances if balance.budget is not None]
         return min(budgets, key=lambda budget: (budget.delta, budget.epsilon))
 
-    def _engine(self, description: Description) -> Engine:
+    def _engine(self, metadata: TableMetadata) -> Engine:
         # By its mark, not by its number: a vault put back from a copy may give one number to two versions.
-        mark = description.mark
+        mark = metadata.fingerprint
         if mark not in self._engines:
-            self._engines[mark] = marked(self._place, description)
+            self._engines[mark] = marked(self._place, metadata)
         return self._engines[mark]
 
 

@@ -23,19 +23,19 @@ def at_least(k: int, n: int, p: Fraction) -> Fraction:
     return sum((math.comb(n, j) * p**j * (1 - p) ** (n - j) for j in range(k, n + 1)), Fraction(0))
 
 
-@pytest.mark.parametrize("doubt", DOUBTS)
+@pytest.mark.parametrize("alpha", DOUBTS)
 @pytest.mark.parametrize("n", [1, 2, 7, 30])
 def test_at_each_bound_the_exact_tail_is_within_the_doubt_and_a_little_further_in_it_is_not(
-    n: int, doubt: float
+    n: int, alpha: float
 ) -> None:
     counts = np.arange(n + 1)
-    for k, low, high in zip(counts.tolist(), lower(counts, n, doubt), upper(counts, n, doubt), strict=True):
+    for k, low, high in zip(counts.tolist(), lower(counts, n, alpha), upper(counts, n, alpha), strict=True):
         below, above = Fraction(float(low)), Fraction(float(high))
         assert 0 <= below < above <= 1
         if k > 0:
-            assert at_least(k, n, below) <= Fraction(doubt) < at_least(k, n, below * INWARDS)
+            assert at_least(k, n, below) <= Fraction(alpha) < at_least(k, n, below * INWARDS)
         if k < n:
-            assert 1 - at_least(k + 1, n, above) <= Fraction(doubt) < 1 - at_least(k + 1, n, above / INWARDS)
+            assert 1 - at_least(k + 1, n, above) <= Fraction(alpha) < 1 - at_least(k + 1, n, above / INWARDS)
 
 
 def beta_tail(a: int, b: int, x: mpmath.mpf) -> mpmath.mpf:
@@ -56,17 +56,17 @@ def beta_tail(a: int, b: int, x: mpmath.mpf) -> mpmath.mpf:
     return mpmath.exp(front) * now[0] / now[1]
 
 
-@pytest.mark.parametrize("doubt", [0.05, 5e-7])
+@pytest.mark.parametrize("alpha", [0.05, 5e-7])
 @pytest.mark.parametrize(
     ("k", "n"), [(1, 10**7), (137, 10**5), (21_000, 5 * 10**6), (5 * 10**6, 10**7), (10**7 - 1, 10**7)]
 )
-def test_they_hold_for_large_counts_by_mpmath(k: int, n: int, doubt: float) -> None:
+def test_they_hold_for_large_counts_by_mpmath(k: int, n: int, alpha: float) -> None:
     with mpmath.workdps(40):
-        low, high = mpmath.mpf(float(lower(k, n, doubt))), mpmath.mpf(float(upper(k, n, doubt)))
-        assert beta_tail(k, n - k + 1, low) <= doubt < beta_tail(k, n - k + 1, low * mpmath.mpf(float(INWARDS)))
+        low, high = mpmath.mpf(float(lower(k, n, alpha))), mpmath.mpf(float(upper(k, n, alpha)))
+        assert beta_tail(k, n - k + 1, low) <= alpha < beta_tail(k, n - k + 1, low * mpmath.mpf(float(INWARDS)))
         if high < 1:
             inwards = high / mpmath.mpf(float(INWARDS))
-            assert beta_tail(n - k, k + 1, 1 - high) <= doubt < beta_tail(n - k, k + 1, 1 - inwards)
+            assert beta_tail(n - k, k + 1, 1 - high) <= alpha < beta_tail(n - k, k + 1, 1 - inwards)
 
 
 def test_none_seen_still_leaves_room_and_all_seen_leaves_doubt() -> None:
@@ -89,16 +89,16 @@ def test_more_successes_never_lower_a_bound_and_more_certainty_never_narrows_the
 
 
 @pytest.mark.parametrize(
-    ("k", "n", "doubt", "says"),
+    ("k", "n", "alpha", "says"),
     [
         (3, 2, 0.1, "between 0 and n=2"),
         (-1, 2, 0.1, "between"),
         (0, 0, 0.1, "1 or more"),
-        (1, 2, 1, "doubt"),
+        (1, 2, 1, "alpha"),
         (0.5, 2, 0.1, "integers"),
     ],
 )
-def test_what_has_no_meaning_is_refused(k: float, n: int, doubt: float, says: str) -> None:
+def test_what_has_no_meaning_is_refused(k: float, n: int, alpha: float, says: str) -> None:
     for bound in (lower, upper):
         with pytest.raises(ParameterError, match=says):
-            bound(k, n, doubt)
+            bound(k, n, alpha)

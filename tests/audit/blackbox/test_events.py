@@ -23,12 +23,12 @@ RNG = np.random.default_rng
 THIRD = 2**53 // 3 / 2**53  # with as many digits as a double drawn at random
 
 
-def chosen(P: Any, Q: Any, *, doubt: float = 1e-3) -> Event:
+def chosen(P: Any, Q: Any, *, alpha: float = 1e-3) -> Event:
     """The event chosen by one half of each sample, after learning from the other."""
     halves = [(side[::2], side[1::2]) for side in (P, Q)]
     scores = learned(*([seen(first)] for first, _ in halves))
     second = [[seen(rest)] for _, rest in halves]
-    return choose(scores, *second, doubt=doubt, deltas=np.zeros(1), claimed=np.zeros(1))
+    return choose(scores, *second, alpha=alpha, deltas=np.zeros(1), claimed=np.zeros(1))
 
 
 def shuffled(answers: Any) -> Any:
@@ -222,7 +222,7 @@ def test_a_rare_event_does_not_come_before_a_sure_one() -> None:
     # Value 9 was seen on one side only, but twelve times: that promises less than a ratio of 3 among thousands.
     P = np.repeat([0, 1, 9], [7_488, 2_500, 12])
     Q = np.repeat([0, 1], [2_500, 7_500])
-    event = chosen(RNG(1).permutation(P), RNG(2).permutation(Q), doubt=1e-6)
+    event = chosen(RNG(1).permutation(P), RNG(2).permutation(Q), alpha=1e-6)
     assert rate(event, np.array([0])) != rate(event, np.array([1]))
 
 
@@ -250,7 +250,7 @@ def test_the_delta_is_chosen_where_the_claim_is_exceeded_most() -> None:
     sample: list[list[Outcomes]] = [[seen(P)], [seen(Q)]]
     scores = learned(*sample)
     deltas, claimed = np.array([0.0, 0.01, 0.2]), np.array([math.inf, 2.0, 1.0])
-    event = choose(scores, *sample, doubt=1e-6, deltas=deltas, claimed=claimed)
+    event = choose(scores, *sample, alpha=1e-6, deltas=deltas, claimed=claimed)
     assert event.choice == 1
     assert not event.swapped
     assert event.words == "the number is 1 or more"

@@ -94,8 +94,8 @@ def test_every_query_is_within_the_error_that_it_states(made: str) -> None:
 def test_its_error_is_that_of_the_paper_at_the_papers_doubt() -> None:
     many = Queries(np.random.default_rng(0).integers(0, 2, (2000, 16)))
     mechanism = MWEM.for_epsilon(1, queries=many, rows=10**6, rounds=20)
-    doubt = Fraction(2 * 20, 2000)
-    assert mechanism.error(1 - doubt) <= mechanism.theorem(1) + 3  # whole rows
+    alpha = Fraction(2 * 20, 2000)
+    assert mechanism.error(1 - alpha) <= mechanism.theorem(1) + 3  # whole rows
     assert mechanism.theorem(1) == pytest.approx(
         2e6 * math.sqrt(math.log(16) / 20) + 10 * 20 * math.log(2000), rel=1e-9
     )

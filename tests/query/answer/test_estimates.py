@@ -23,7 +23,7 @@ from discreet.query.plan import linear_queries
 from discreet.query.plan.affine import centred
 from discreet.query.plan.error_bounds import radii, radius
 from discreet.query.plan.estimators import Linear, Mean, Spread
-from discreet.query.plan.linear_queries import MOST, Measure
+from discreet.query.plan.linear_queries import MOST, LinearQuery
 from discreet.query.plan.plan import Plan, plan
 from discreet.query.question import Term
 from discreet.schema.metadata import UNIT
@@ -33,7 +33,7 @@ TERMS = [term(high=10), term(high=1), term(high=7, scale="1/10", offset=-3), ter
 ESTIMATE: dict[type, Any] = {Linear: estimates.linear, Mean: estimates.mean, Spread: estimates.spread}
 
 
-def exact(measure: Measure, over: Term, codes: Sequence[int]) -> int:
+def exact(measure: LinearQuery, over: Term, codes: Sequence[int]) -> int:
     """What the engine would add up for rows of full weight."""
     if measure in (linear_queries.rows(), linear_queries.rows_with(over)):
         return UNIT * len(codes)
@@ -53,12 +53,12 @@ def round_half_up(value: Fraction, step: Fraction) -> Fraction:
 def answered(made: Plan, over: Term, codes: Sequence[int], pushes: Sequence[int]) -> Estimate:
     """The estimate if the noises are these shares, from −1 to 1, of their radii."""
     (formula,) = made.formulas
-    reach = radii([made.noises[measure] for measure in formula.measures], made.setting.doubt)
+    reach = radii([made.noises[measure] for measure in formula.measures], made.setting.alpha)
     noisy = {
         measure: np.array([exact(measure, over, codes) + push * r])
         for measure, push, r in zip(formula.measures, pushes, reach, strict=False)
     }
-    found: Estimate = ESTIMATE[type(formula)](formula, noisy, made.noises, made.setting.doubt)
+    found: Estimate = ESTIMATE[type(formula)](formula, noisy, made.noises, made.setting.alpha)
     return found
 
 
@@ -133,20 +133,20 @@ def test_a_spread_of_equal_values_is_near_zero_and_of_opposite_ones_the_largest(
 )
 def test_the_sum_of_two_noises_stays_within_the_half_width(noises: Any) -> None:
     """False alarm: below 1e-7."""
-    size, doubt = 200_000, Fraction(1, 10)
+    size, alpha = 200_000, Fraction(1, 10)
     drawn = [
         float(c) * np.asarray(noise.discrete_laplace(law.scale, size))
         if isinstance(law, Laplace)
         else float(c) * np.asarray(noise.discrete_gaussian(law.variance, size))
         for c, law in noises
     ]
-    beyond = int(np.count_nonzero(np.abs(sum(drawn)) > radius(noises, doubt)))
+    beyond = int(np.count_nonzero(np.abs(sum(drawn)) > radius(noises, alpha)))
     assert beyond <= stats.binom.isf(1e-7, size, 0.1)
 
 
 def test_gaussians_together_have_a_smaller_half_width_than_apart() -> None:
     pair = [(Fraction(1), Gaussian(variance=900))] * 2
-    doubt = Fraction(1, 20)
-    assert radius(pair, doubt) < 2 * Gaussian(variance=900).error(1 - doubt / 2)
-    assert radius([], doubt) == 0
-    assert radius(pair[:1], doubt) == Gaussian(variance=900).error("0.95")
+    alpha = Fraction(1, 20)
+    assert radius(pair, alpha) < 2 * Gaussian(variance=900).error(1 - alpha / 2)
+    assert radius([], alpha) == 0
+    assert radius(pair[:1], alpha) == Gaussian(variance=900).error("0.95")

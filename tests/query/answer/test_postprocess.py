@@ -24,9 +24,9 @@ from discreet.query.answer.postprocess import (
 )
 from discreet.query.parse.select import parse
 from discreet.schema import Boolean, Category, Date, Datetime, Integer
-from discreet.schema.metadata import Description
+from discreet.schema.metadata import TableMetadata
 
-SHOPS = Description(
+SHOPS = TableMetadata(
     "shops",
     {
         "city": Category(["Bergen", "Oslo", "Ås"]),

@@ -23,10 +23,10 @@ from discreet.query.parse import canonical
 from discreet.query.parse.select import parse
 from discreet.query.question import Question
 from discreet.schema import Boolean, Category, Date, Datetime, Integer, Real, Text
-from discreet.schema.metadata import Description
+from discreet.schema.metadata import TableMetadata
 from tests.vault.every_row import WORLD, connection, on_sealed, on_values
 
-PEOPLE = Description(
+PEOPLE = TableMetadata(
     "people",
     {
         "age": Integer(0, 110),
@@ -245,7 +245,7 @@ def test_groups_are_those_that_a_row_could_fall_into(
     assert key.missing is missing
 
 
-WIDE = Description(
+WIDE = TableMetadata(
     "wide",
     {
         "day": Date("0001-01-01", "9999-12-31"),
@@ -397,7 +397,7 @@ def test_every_name_is_asked_for_as_it_is_written_in_quotes() -> None:
         "person",
         " ",
     ]
-    described = Description('the "table"', {name: Integer(0, 9) for name in odd}, person="who")
+    described = TableMetadata('the "table"', {name: Integer(0, 9) for name in odd}, person="who")
     for name in odd:
         quoted = '"' + name.replace('"', '""') + '"'
         text = (
@@ -446,7 +446,7 @@ def test_literals_mean_what_they_say(condition: str, tree: str) -> None:
 
 
 def test_integers_beyond_the_floats_are_exact() -> None:
-    ids = Description("ids", {"n": Integer(2**53 - 10, 2**53 + 100)}, person=None)
+    ids = TableMetadata("ids", {"n": Integer(2**53 - 10, 2**53 + 100)}, person=None)
     assert str(parse(f"select count(*) from ids where n = {2**53 + 1}", ids).where) == "c0 = 11"
     assert str(parse(f"select count(*) from ids where n > {2**53 + 1}.5", ids).where) == "c0 >= 12"
     (key,) = parse(f"select n, count(*) from ids where n >= {2**53 + 99} group by n", ids).keys
@@ -480,7 +480,7 @@ def test_a_pattern_matches_what_it_would_in_sql(pattern: str, text: str) -> None
 
 def test_no_pattern_takes_longer_than_both_texts_are_long() -> None:
     """As a regular expression this one would be tried in more ways than there are seconds."""
-    long = Description("long", {"code": Category(["a" * 2000, "b"])}, person=None)
+    long = TableMetadata("long", {"code": Category(["a" * 2000, "b"])}, person=None)
     where = parse(f"select count(*) from long where code like '{'%a' * 1000}%b'", long).where
     assert where is not None
     assert where.sql() == "c0 > 1"
@@ -497,7 +497,7 @@ def test_no_pattern_takes_longer_than_both_texts_are_long() -> None:
     ],
 )
 def test_lists_of_strings_are_not_mixed_with_lists_of_numbers_or_dates(expression: str) -> None:
-    mixed = Description("mixed", {**PEOPLE.columns, "ward": Category([1, 2])}, person=None)
+    mixed = TableMetadata("mixed", {**PEOPLE.columns, "ward": Category([1, 2])}, person=None)
     with pytest.raises(QuestionRefused, match=r"a category of strings stands beside one of (numbers|dates)"):
         parse(f"select {expression} k, count(*) from mixed group by k", mixed)
 
@@ -538,7 +538,7 @@ def test_whether_a_row_is_of_somebody_with_too_many_can_be_asked() -> None:
 
 
 def test_nobody_is_over_the_bound_where_every_row_is_a_person() -> None:
-    rows = Description("readings", {"level": Integer(0, 9)}, person=None)
+    rows = TableMetadata("readings", {"level": Integer(0, 9)}, person=None)
     with pytest.raises(QuestionRefused, match="every row is a person here and counts in full"):
         parse("select count(*) from readings where over_bound()", rows)
     with pytest.raises(QuestionRefused, match=r"over_bound\(\) takes nothing"):

@@ -10,7 +10,7 @@ from discreet.engines import sql_writer
 from discreet.errors import QuestionRefused
 from discreet.query.parse.select import parse
 from discreet.schema import Integer
-from discreet.schema.metadata import Description
+from discreet.schema.metadata import TableMetadata
 from tests.query.parse.test_select import EVERYTHING, PEOPLE
 
 REFUSED = [
@@ -153,7 +153,7 @@ def test_the_refusal_says_why_and_what_to_write(text: str, reason: str, fix: str
 
 
 def test_without_a_person_column_there_are_no_distinct_persons() -> None:
-    rows = Description("readings", {"level": Integer(0, 9)}, person=None)
+    rows = TableMetadata("readings", {"level": Integer(0, 9)}, person=None)
     with pytest.raises(QuestionRefused, match=r"every row is a person here.*count\(\*\)"):
         parse("select count(distinct level) from readings", rows)
 

@@ -18,7 +18,7 @@ from discreet.query import ir
 from discreet.query.plan import linear_queries
 from discreet.query.plan.affine import Line, centred
 from discreet.query.plan.group_index import Cells, dense
-from discreet.query.plan.linear_queries import MOST, Measure
+from discreet.query.plan.linear_queries import MOST, LinearQuery
 from discreet.query.question import Term
 from discreet.schema.metadata import UNIT
 from tests.vault.sealed_rows import engine_with, key, term
@@ -47,7 +47,7 @@ rows = st.lists(
 )
 
 
-def all_measures(over: Term, rows_per_person: int) -> list[Measure]:
+def all_measures(over: Term, rows_per_person: int) -> list[LinearQuery]:
     squared = linear_queries.square(over, rows_per_person).measure
     whole = [
         linear_queries.rows_with(over),
@@ -57,7 +57,7 @@ def all_measures(over: Term, rows_per_person: int) -> list[Measure]:
     return [linear_queries.rows(), linear_queries.persons(), *whole, *([squared] if squared else [])]
 
 
-def vectors(engine: DuckDB, wanted: Sequence[Measure], without: int | None, grid: Cells = GRID) -> list[Any]:
+def vectors(engine: DuckDB, wanted: Sequence[LinearQuery], without: int | None, grid: Cells = GRID) -> list[Any]:
     where = None if without is None else ir.compared("<>", ir.sealed("person"), ir.number(without))
     sums = [measure.tree for measure in wanted if measure.tree is not None]
     rows = engine.run(engine.rows.sums(where=where, keys=grid.trees(), sums=sums))

@@ -35,10 +35,10 @@ histograms = st.lists(st.integers(0, 20) | st.just(0), min_size=1, max_size=8)
 
 
 def made(
-    high: int, p: Any, budget: Any, *, pure: bool = True, groups: int = 1, doubt: Any = "0.05", k: int = 1
+    high: int, p: Any, budget: Any, *, pure: bool = True, groups: int = 1, alpha: Any = "0.05", k: int = 1
 ) -> Ranking:
-    rank, part, left = Fraction(p), Fraction(budget), Fraction(doubt)
-    return ranking(term(high=high), rank, part, pure=pure, rows_per_person=k, groups=groups, doubt=left)
+    rank, part, left = Fraction(p), Fraction(budget), Fraction(alpha)
+    return ranking(term(high=high), rank, part, pure=pure, rows_per_person=k, groups=groups, alpha=left)
 
 
 @given(
@@ -146,7 +146,7 @@ def test_mechanisms_are_built_for_the_larger_part_of_a_person_s_weight(p: str, p
 
 
 def test_value_and_ends_in_two_groups_lose_what_is_charged() -> None:
-    both = made(1, "3/4", "1/2", pure=False, groups=2, doubt="0.9")
+    both = made(1, "3/4", "1/2", pure=False, groups=2, alpha="0.9")
 
     def release(table: Any) -> Any:
         where, cell = np.repeat([0, 1], 2), np.tile([0, 1], 2)
@@ -174,7 +174,7 @@ def test_intervals_hold_every_quantile_as_often_as_they_say(pure: bool, p: str) 
     groups, levels, rank = 500, 30, Fraction(p)
     rng = np.random.default_rng(3)
     counts = rng.poisson(rng.choice([0.0, 0.3, 3.0], size=(groups, 1)), size=(groups, levels))
-    how = made(levels - 1, p, 6, pure=pure, groups=groups, doubt="0.2")
+    how = made(levels - 1, p, 6, pure=pure, groups=groups, alpha="0.2")
     where, cell = np.repeat(np.arange(groups), levels), np.tile(np.arange(levels), groups)
     value, low, high = choose(how, groups, where, cell, counts.ravel() * UNIT)
     upto = np.cumsum(counts, axis=1)

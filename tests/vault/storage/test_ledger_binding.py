@@ -100,7 +100,7 @@ def test_a_new_version_keeps_its_ledger(place: Path) -> None:
     with Vault(place) as vault:
         vault.reseal(pyarrow.table({"who": [1], "age": [30]}))
     with Vault(place) as vault:
-        assert vault.description.ledger == vault.ledger.first.hash
+        assert vault.metadata.ledger == vault.ledger.first.hash
         assert vault.ledger.balance().remaining == Budget("0.1").epsilon
 
 

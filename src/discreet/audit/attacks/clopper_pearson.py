@@ -28,40 +28,40 @@ MARGIN = 1e-9
 """How far, relatively, the bounds are moved outwards: what we allow SciPy to be wrong by."""
 
 
-def lower(k: ArrayLike, n: int, doubt: float) -> Floats:
+def lower(k: ArrayLike, n: int, alpha: float) -> Floats:
     """Return probabilities that the true one is not below, but for a chance of `doubt` each.
 
     >>> lower([0, 50, 100], 100, 0.001).round(4)
     array([0.    , 0.3448, 0.9333])
     """
-    counts = _counts(k, n, doubt)
+    counts = _counts(k, n, alpha)
     from scipy import special
 
     some = np.maximum(counts, 1)  # Beta(0, ·) is no law: none seen bounds nothing from below
-    bound: Floats = special.betaincinv(some, n - some + 1, doubt) * (1 - MARGIN)
+    bound: Floats = special.betaincinv(some, n - some + 1, alpha) * (1 - MARGIN)
     return np.where(counts > 0, bound, 0.0)
 
 
-def upper(k: ArrayLike, n: int, doubt: float) -> Floats:
+def upper(k: ArrayLike, n: int, alpha: float) -> Floats:
     """Return probabilities that the true one is not above, but for a chance of `doubt` each.
 
     >>> upper([0, 50, 100], 100, 0.001).round(4)
     array([0.0667, 0.6552, 1.    ])
     """
-    counts = _counts(k, n, doubt)
+    counts = _counts(k, n, alpha)
     from scipy import special
 
     most = np.minimum(counts, n - 1)
-    bound: Floats = special.betainccinv(most + 1, n - most, doubt) * (1 + MARGIN)
+    bound: Floats = special.betainccinv(most + 1, n - most, alpha) * (1 + MARGIN)
     return np.where(counts < n, np.minimum(bound, 1.0), 1.0)
 
 
-def _counts(k: ArrayLike, n: int, doubt: float) -> Integers:
+def _counts(k: ArrayLike, n: int, alpha: float) -> Integers:
     counts: NDArray[Any] = np.asarray(k)
     if counts.dtype.kind not in "iu" and counts.size:
         raise ParameterError(f"k counts successes: write integers, not {counts.dtype}.")
     if n < 1 or np.any((counts < 0) | (counts > n)):
         raise ParameterError(f"k must lie between 0 and n={n}, and n be 1 or more.")
-    if not 0 < doubt < 1:
-        raise ParameterError(f"doubt must be above 0 and below 1, not {doubt!r}. Write 0.001 for 99.9 %.")
+    if not 0 < alpha < 1:
+        raise ParameterError(f"doubt must be above 0 and below 1, not {alpha!r}. Write 0.001 for 99.9 %.")
     return counts.astype(np.int64)

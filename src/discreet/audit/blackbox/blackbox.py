@@ -118,8 +118,8 @@ def attack(subject: Subject, *, samples: int = 200_000, confidence: Rational = "
     start = time.perf_counter()
     if not subject.pairs:
         raise ParameterError(f"{subject.name} has no pairs of neighbours to look at. Write pairs=[(D, D2)].")
-    doubt, tries = _doubt(confidence), 2 if subject.batch else 1
-    audit = _Audit(subject.release, subject.batch, samples, doubt / tries, None)
+    alpha, tries = _doubt(confidence), 2 if subject.batch else 1
+    audit = _Audit(subject.release, subject.batch, samples, alpha / tries, None)
     try:
         pair, allowed, bound = _worst(audit, subject)
     except BatchFailed:  # a second try, for which half of the doubt was left
@@ -131,7 +131,7 @@ def attack(subject: Subject, *, samples: int = 200_000, confidence: Rational = "
         claimed=allowed,
         found=bound.epsilon,
         delta=bound.delta,
-        confidence=1 - float_above(doubt),
+        confidence=1 - float_above(alpha),
         seconds=time.perf_counter() - start,
         attained=bound.attained,
     )
@@ -139,7 +139,7 @@ def attack(subject: Subject, *, samples: int = 200_000, confidence: Rational = "
 
 def _worst(audit: _Audit, subject: Subject) -> tuple[tuple[Any, Any], float, LowerBound]:
     """Return the pair that exceeds the claim most, what is claimed, and what was found; the first caught is it."""
-    shared, deltas = replace(audit, doubt=audit.doubt / len(subject.pairs)), _deltas(subject.loss)
+    shared, deltas = replace(audit, alpha=audit.alpha / len(subject.pairs)), _deltas(subject.loss)
     claimed = np.array([privacy.epsilon(subject.loss, at) for at in deltas])
     worst = None
     for D, D2 in subject.pairs:
@@ -187,7 +187,7 @@ class _Audit:
     mechanism: Mechanism
     batch: Batch | None
     samples: int
-    doubt: Fraction
+    alpha: Fraction
     progress: Progress | None
 
     def __post_init__(self) -> None:
@@ -203,26 +203,26 @@ class _Audit:
 
     def bound(self, D: Any, D2: Any, deltas: Sequence[Fraction], claimed: NDArray[np.float64]) -> LowerBound:
         """Learn from a quarter of the samples, choose by another, and test on the remaining half."""
-        doubt, quarter = float_below(self.doubt / 2), self.samples // 4
+        alpha, quarter = float_below(self.alpha / 2), self.samples // 4
         floats = np.array([float_above(at) for at in deltas])
         watch = Watch(self.mechanism, self.batch, Unchanged(D, D2), 2 * self.samples, self.progress)
         scores = learned(*(watch.answers(data, quarter) for data in (D, D2)))
         fresh = [watch.answers(data, quarter) for data in (D, D2)]
-        event = choose(scores, *fresh, doubt=doubt, deltas=floats, claimed=claimed)
+        event = choose(scores, *fresh, alpha=alpha, deltas=floats, claimed=claimed)
         tested = self.samples - 2 * quarter
         hits = [np.sum([event.hits(part) for part in watch.answers(data, tested)], axis=0) for data in (D, D2)]
         return self._shown(event, hits[::-1] if event.swapped else hits, tested, float(floats[event.choice]))
 
     def _shown(self, event: Event, hits: list[NDArray[np.int64]], tested: int, delta: float) -> LowerBound:
-        doubt = float_below(self.doubt / 2)
+        alpha = float_below(self.alpha / 2)
         likely, other = (int(counts[event.at]) for counts in hits)
-        low, high = float(lower(likely, tested, doubt)), float(upper(other, tested, doubt))
+        low, high = float(lower(likely, tested, alpha)), float(upper(other, tested, alpha))
         ratio = downward(downward(low - delta, 1) / high, 1)
         alarms, misses = hits[1] / tested, 1 - hits[0] / tested
         return LowerBound(
             epsilon=max(0.0, downward(math.log(ratio), 5)) if ratio > 0 else 0.0,
             delta=delta,
-            confidence=1 - float_above(self.doubt),
+            confidence=1 - float_above(self.alpha),
             samples=self.samples,
             event=event.words,
             direction="D2 against D" if event.swapped else "D against D2",

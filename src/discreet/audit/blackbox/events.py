@@ -52,7 +52,7 @@ def choose(
     P: Iterable[Outcomes],
     Q: Iterable[Outcomes],
     *,
-    doubt: float,
+    alpha: float,
     deltas: Floats,
     claimed: Floats,
 ) -> Event:
@@ -63,7 +63,7 @@ def choose(
     time is in memory.
     """
     scores = list(scores)
-    doubt /= 4 * sum(len(score.thresholds) for score in scores)
+    alpha /= 4 * sum(len(score.thresholds) for score in scores)
     sizes, tallies = zip(*(_tallied(scores, side) for side in (P, Q)), strict=True)
     best, chosen = -np.inf, None
     for score, (above_p, known_p), (above_q, known_q) in zip(scores, *tallies, strict=True):
@@ -71,7 +71,7 @@ def choose(
             hits = (above_p, above_q) if above else (known_p - above_p, known_q - above_q)
             for swapped in (False, True):
                 one, other = (1, 0) if swapped else (0, 1)
-                low, high = lower(hits[one], sizes[one], doubt), upper(hits[other], sizes[other], doubt)
+                low, high = lower(hits[one], sizes[one], alpha), upper(hits[other], sizes[other], alpha)
                 shown = np.log(np.maximum(low[:, None] - deltas, 1e-300) / high[:, None]) - claimed
                 at, choice = np.unravel_index(np.argmax(shown), shown.shape)
                 if chosen is None or shown[at, choice] > best + _CLEARLY:

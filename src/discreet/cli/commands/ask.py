@@ -25,7 +25,7 @@ from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
     from discreet.query.preview import Preview
-    from discreet.release.receipt import Bill
+    from discreet.release.receipt import Receipt
     from discreet.release.release import Release
     from discreet.vault.vault import Vault
 
@@ -134,7 +134,7 @@ def preview(
 
     Exit status: as of discreet ask; 3 if the budget would not reach.
     """
-    from discreet.release.receipt import Bill
+    from discreet.release.receipt import Receipt
     from discreet.vault.vault import Vault
 
     price = _price(epsilon, within, confidence, delta)
@@ -145,7 +145,7 @@ def preview(
         )
     with Vault(vault, analyst=analyst, purpose=purpose) as asked:
         found = asked.preview(_read(question), **price)
-        bill = Bill(cost=found.cost, losses=(), balances=_balances(asked, analyst, purpose))
+        bill = Receipt(cost=found.cost, losses=(), balances=_balances(asked, analyst, purpose))
     if as_json:
         output.data(_previewed(found, bill))
     else:
@@ -264,7 +264,7 @@ def _columns(release: Release) -> dict[str, list[Any]]:
     return table
 
 
-def cost_in_numbers(bill: Bill) -> dict[str, float | None]:
+def cost_in_numbers(bill: Receipt) -> dict[str, float | None]:
     """Return what was charged, rounded up to six digits."""
     from discreet.render import amounts
 
@@ -274,7 +274,7 @@ def cost_in_numbers(bill: Bill) -> dict[str, float | None]:
     return {"epsilon": above(bill.cost.epsilon), "rho": above(bill.cost.rho), "delta": above(bill.cost.delta)}
 
 
-def _previewed(found: Preview, bill: Bill) -> dict[str, Any]:
+def _previewed(found: Preview, bill: Receipt) -> dict[str, Any]:
     return {
         "question": found.question,
         "expected": [
@@ -289,7 +289,7 @@ def _previewed(found: Preview, bill: Bill) -> dict[str, Any]:
     }
 
 
-def _show_preview(found: Preview, bill: Bill) -> None:
+def _show_preview(found: Preview, bill: Receipt) -> None:
     verdict = "It was answered before, and is free" if found.recorded else f"It would cost {bill.spent}"
     enough = "." if found.affordable or found.recorded else ": not enough."
     output.say(found.question, style="dim")

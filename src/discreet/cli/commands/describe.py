@@ -15,7 +15,7 @@ from discreet.errors import DiscreetError
 if TYPE_CHECKING:
     from discreet.ledger import Budget
     from discreet.schema import Column
-    from discreet.schema.metadata import Description
+    from discreet.schema.metadata import TableMetadata
 
 _LISTED = 40  # values of a category in the table of all columns
 
@@ -40,7 +40,7 @@ def describe(
     """
     from discreet.vault.storage import at
 
-    described = at(vault).description()
+    described = at(vault).metadata()
     if column is not None:
         _expect(column, described)
     if as_json:
@@ -52,7 +52,7 @@ def describe(
         show(described, _budget(vault))
 
 
-def show(described: Description, budget: Budget | None) -> None:
+def show(described: TableMetadata, budget: Budget | None) -> None:
     """Print a description, and the budget if it is known."""
     from discreet.schema import describe as declared
 
@@ -89,7 +89,7 @@ def _show_column(name: str, column: Column) -> None:
     output.say(declared.fate(column))
 
 
-def _expect(column: str, described: Description) -> None:
+def _expect(column: str, described: TableMetadata) -> None:
     if column not in described.columns:
         near = difflib.get_close_matches(column, described.columns, 1)
         there = f"Did you mean {near[0]}?" if near else f"It has {', '.join(described.columns)}."
@@ -108,7 +108,7 @@ def _budget(vault: str) -> Budget | None:
         return None
 
 
-def _sentences(described: Description) -> list[str]:
+def _sentences(described: TableMetadata) -> list[str]:
     if described.person is None:
         unit = "Protected is every row, as a person of its own."
     else:

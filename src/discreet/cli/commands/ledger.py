@@ -171,7 +171,7 @@ def _opened(vault: str) -> Ledger:
     from discreet.vault.storage import at
 
     place = at(vault)
-    place.description()  # says in words if there is no vault
+    place.metadata()  # says in words if there is no vault
     return place.ledger()
 
 
@@ -268,10 +268,10 @@ def _amount(content: dict[str, Any]) -> str:
     """What was charged, in the amount that the whole ledger adds up."""
     from discreet.ledger import Account
     from discreet.ledger.balance import read, read_cost
-    from discreet.release.receipt import Bill
+    from discreet.release.receipt import Receipt
 
     whole = read(Account(), content["after"]["vault"])
-    return Bill(cost=read_cost(content["cost"]), losses=(), balances=[whole]).spent
+    return Receipt(cost=read_cost(content["cost"]), losses=(), balances=[whole]).spent
 
 
 def _granted(content: dict[str, Any]) -> str:

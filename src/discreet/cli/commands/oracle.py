@@ -78,14 +78,12 @@ def oracle(
     terms: dict[str, Any] = {"within": within, "confidence": confidence, "delta": delta, "queries": queries}
     with opened(vault, analyst=analyst, purpose=purpose) as table:
         if chosen is None:
-            raise DiscreetError(
-                f"Which columns will be asked about? --columns {','.join(table.description.columns)}"
-            )
+            raise DiscreetError(f"Which columns will be asked about? --columns {','.join(table.metadata.columns)}")
         with waiting("opening the oracle"):
             made = table.oracle(chosen, epsilon=epsilon, **terms, **start)
         with made:
             if not as_json:
-                rows = table.description.rows_per_person
+                rows = table.metadata.rows_per_person
                 agreed = _agreed(made, within, confidence, queries, prior is None, rows)
                 output.say(*_greeting(made), _expected(made, agreed, epsilon if delta is None else None), "")
             _converse(made, questions, unchecked, as_json)

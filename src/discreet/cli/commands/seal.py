@@ -219,14 +219,14 @@ def _refuse_kept(*kept: str | bool | None) -> None:
 def _refuse_memory(to: str, memory: str | None) -> None:
     from discreet.vault.storage import at
 
-    if memory is not None and at(to).description().engine != "duckdb":
+    if memory is not None and at(to).metadata().engine != "duckdb":
         raise DiscreetError(
             f"--memory {memory} is for vaults in a directory: whoever holds these rows has their own."
         )
 
 
 def _expect_same_persons(vault: Vault, person: str | None, each_row: bool) -> None:
-    whose = vault.description.person
+    whose = vault.metadata.person
     if (person is not None and person != whose) or (each_row and whose is not None):
         sealed = "every row is a person" if whose is None else f"a person is a {whose}"
         raise DiscreetError(
@@ -285,7 +285,7 @@ def _tell(vault: Vault, *, again: bool) -> None:
     from discreet.cli.commands.describe import show
     from discreet.cli.output import command, say
 
-    described = vault.description
+    described = vault.metadata
     place = shlex.quote(str(vault.place))
     version = (
         f" Version {described.version}, under the same ledger. The rows of the version before stay, for questions "

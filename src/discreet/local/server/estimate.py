@@ -44,10 +44,10 @@ class Estimate:
 
     def interval(self, confidence: Rational = "0.95", *, simultaneous: bool = False) -> tuple[Floats, Floats]:
         """Return the ends of an interval for each value, or of intervals that hold all at once."""
-        doubt = 1 - float(rational(confidence, "confidence"))
-        if not 0 < doubt < 1:
+        alpha = 1 - float(rational(confidence, "confidence"))
+        if not 0 < alpha < 1:
             raise ParameterError(f'confidence is between 0 and 1, such as "0.95", not {confidence!r}.')
-        each = doubt / len(self.values) if simultaneous and len(self.values) else doubt
+        each = alpha / len(self.values) if simultaneous and len(self.values) else alpha
         reach = -NormalDist().inv_cdf(each / 2) * self.standard_errors
         return self.values - reach, self.values + reach
 

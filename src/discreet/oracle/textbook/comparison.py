@@ -99,7 +99,7 @@ def _first(made: HardtRothblum, counts: Any, queries: Queries, delta: Rational) 
 def _paid(epsilon: Fraction, online: PrivateMultiplicativeWeights, counts: Any, queries: Queries) -> Point:
     k, full = online.queries, online.rows * online.grid
     made = Laplace.for_epsilon(epsilon / k, queries.grid)
-    promised = made.error(1 - online.doubt, dimension=k) / full
+    promised = made.error(1 - online.beta, dimension=k) / full
     as_good = float(epsilon) * promised / online.promise.error
     if counts is None:
         return Point(EVERY_QUERY, k, promised, spent=as_good)

@@ -78,7 +78,7 @@ class HardtRothblum(Setting):
     @cached_property
     def threshold(self) -> int:
         """The distance from the hypothesis, T in shares, beyond which an answer is shown."""
-        return tails.ceiling(4 * self.noise.scale * tails.log(self.queries / self.doubt))
+        return tails.ceiling(4 * self.noise.scale * tails.log(self.queries / self.beta))
 
     @cached_property
     def rate(self) -> float:
@@ -99,9 +99,9 @@ class HardtRothblum(Setting):
     def promise(self) -> Promise:
         """What the theorem says about answers: 5T/4, as a share of the rows."""
         error = (1.25 * self.threshold + 1) / (self.rows * self.grid)
-        learns = 28 * -tails.log(self.delta) * tails.log(self.queries / self.doubt) >= 9 * self.epsilon / 8
+        learns = 28 * -tails.log(self.delta) * tails.log(self.queries / self.beta) >= 9 * self.epsilon / 8
         carried = learns and self.threshold >= 30
-        return Promise(error=error if carried else math.inf, failure=self.doubt, queries=self.queries)
+        return Promise(error=error if carried else math.inf, failure=self.beta, queries=self.queries)
 
     def error(self, confidence: Rational = "0.95", *, queries: int) -> int:
         """Return the smallest a that bounds the error of `queries` answers, in units of 1/grid rows.

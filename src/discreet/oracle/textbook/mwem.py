@@ -148,10 +148,10 @@ class MWEM:
         >>> MWEM.for_epsilon(1, queries=Queries.marginals([2] * 4, 2), rows=10**6, rounds=50).error("0.95")
         473872
         """
-        doubt = tails.doubt(confidence)
+        alpha = tails.alpha(confidence)
         learning = 2 * self.rows * self.queries.grid * math.sqrt(log_of(self.queries.cells) / self.rounds)
-        missed = self.choosing.error(1 - doubt / (2 * self.rounds), candidates=self.queries.count)
-        return math.ceil(learning) + missed + self.measuring.error(1 - doubt / 2, dimension=self.rounds) + 1
+        missed = self.choosing.error(1 - alpha / (2 * self.rounds), candidates=self.queries.count)
+        return math.ceil(learning) + missed + self.measuring.error(1 - alpha / 2, dimension=self.rounds) + 1
 
     def theorem(self, epsilon: Rational) -> float:
         """Return the paper's bound 2n·√(ln N/T) + 10·T·ln|Q|/ε, in rows, but for a chance of 2T/|Q|."""

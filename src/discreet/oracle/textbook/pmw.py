@@ -145,7 +145,7 @@ class PrivateMultiplicativeWeights(Setting):
         """
         carried = self.each <= Fraction(1, 2) and float(self.each) * (1 + 1e-9) >= _noise(self) / float(self.alpha)
         error = 1.375 * float(self.alpha) + 4 / (self.rows * self.grid)
-        return Promise(error=error if carried else math.inf, failure=self.doubt, queries=self.queries)
+        return Promise(error=error if carried else math.inf, failure=self.beta, queries=self.queries)
 
     def error(self, confidence: Rational = "0.95", *, queries: int) -> int:
         """Return a bound on the error of all answers to `queries` queries, in units of 1/grid rows.
@@ -157,10 +157,10 @@ class PrivateMultiplicativeWeights(Setting):
         ... ).error("0.95", queries=100)
         104276
         """
-        doubt, count = tails.doubt(confidence), tails.count(queries, "queries")
+        alpha, count = tails.alpha(confidence), tails.count(queries, "queries")
         runs = min(count, self.most_updates)
-        unsure = self.line.error(1 - doubt / (2 * runs), queries=count)
-        return max(self.line.threshold + unsure, self.number.error(1 - doubt / 2, dimension=runs))
+        unsure = self.line.error(1 - alpha / (2 * runs), queries=count)
+        return max(self.line.threshold + unsure, self.number.error(1 - alpha / 2, dimension=runs))
 
     def start(self, histogram: Exact) -> PrivateMultiplicativeWeightsRun:
         """Begin a run on a histogram of the table: its whole loss is spent."""

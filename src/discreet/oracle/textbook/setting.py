@@ -40,7 +40,7 @@ class Setting:
             raise ParameterError("failure must be below 1: at 1 nothing is claimed.")
 
     @property
-    def doubt(self) -> Fraction:
+    def beta(self) -> Fraction:
         """The chance of failure, β."""
         return self.failure
 

@@ -25,8 +25,8 @@ def posterior(epsilon: Rational, prior: Rational = Fraction(1, 2)) -> float:
     p = float_above(belief)
     if belief in (0, 1) or loss == 0:
         return p
-    doubt = float_below(1 - belief) * math.exp(-float_above(loss))
-    return min(1.0, upward(p / (p + doubt), 16))
+    alpha = float_below(1 - belief) * math.exp(-float_above(loss))
+    return min(1.0, upward(p / (p + alpha), 16))
 
 
 def explain(epsilon: Rational, delta: Rational = 0) -> str:

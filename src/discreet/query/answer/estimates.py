@@ -32,12 +32,12 @@ from discreet.mechanisms.exact import Integers, with_mark
 from discreet.query.answer.interval_arithmetic import Floats, Interval
 from discreet.query.plan.error_bounds import Noise, radii, radius, reach
 from discreet.query.plan.estimators import Linear, Mean, Spread
-from discreet.query.plan.linear_queries import Measure
+from discreet.query.plan.linear_queries import LinearQuery
 from discreet.query.plan.quantiles import Ranking
 from discreet.query.question import Aggregate
 
-Noisy = Mapping[Measure, Integers]
-Noises = Mapping[Measure, Noise]
+Noisy = Mapping[LinearQuery, Integers]
+Noises = Mapping[LinearQuery, Noise]
 
 
 @dataclass(frozen=True)
@@ -67,26 +67,26 @@ class Estimates:
         return next(column for column in self.columns if column.name == name)
 
 
-def linear(formula: Linear, noisy: Noisy, noises: Noises, doubt: Fraction) -> Estimate:
+def linear(formula: Linear, noisy: Noisy, noises: Noises, alpha: Fraction) -> Estimate:
     """Return a count or a sum, ± its half-width."""
     if len(formula.parts) == 1:
         ((coefficient, measure),) = formula.parts
-        interval = Interval.around(noisy[measure], reach(noises[measure], doubt)) * coefficient
+        interval = Interval.around(noisy[measure], reach(noises[measure], alpha)) * coefficient
         value: Floats = noisy[measure].astype(np.float64) * float(coefficient)
         return Estimate(formula.aggregate, value, interval.low, interval.high)
     middle = [Interval.around(noisy[measure], 0) * coefficient for coefficient, measure in formula.parts]
     whole = sum(middle[1:], middle[0])
-    wide = whole.widened(Fraction(radius([(c, noises[measure]) for c, measure in formula.parts], doubt)))
+    wide = whole.widened(Fraction(radius([(c, noises[measure]) for c, measure in formula.parts], alpha)))
     return Estimate(formula.aggregate, whole.middle, wide.low, wide.high)
 
 
-def mean(formula: Mean, noisy: Noisy, noises: Noises, doubt: Fraction) -> Estimate:
+def mean(formula: Mean, noisy: Noisy, noises: Noises, alpha: Fraction) -> Estimate:
     """Return an average with everything that its two noises leave possible."""
     possible = Interval.between(formula.least, formula.most, noisy[formula.count].astype(np.float64))
     away = formula.deviation
     if away is None:
         return Estimate(formula.aggregate, possible.middle, possible.low, possible.high)
-    count, numerator = _known((formula.count, away), noisy, noises, doubt)
+    count, numerator = _known((formula.count, away), noisy, noises, alpha)
     ratio = numerator.over(count, Interval.around(np.zeros_like(noisy[away]), away.bound))
     interval = (ratio * away.unit).plus(formula.centre).widened(away.slack).within(possible)
     ends = interval.or_else(possible)
@@ -95,7 +95,7 @@ def mean(formula: Mean, noisy: Noisy, noises: Noises, doubt: Fraction) -> Estima
     return Estimate(formula.aggregate, value, ends.low, ends.high)
 
 
-def spread(formula: Spread, noisy: Noisy, noises: Noises, doubt: Fraction) -> Estimate:
+def spread(formula: Spread, noisy: Noisy, noises: Noises, alpha: Fraction) -> Estimate:
     """Return a variance or a standard deviation with everything that its three noises leave possible."""
     inner, root = formula.mean, formula.aggregate.kind == "stddev"
     zero = np.zeros_like(noisy[inner.count])
@@ -103,7 +103,7 @@ def spread(formula: Spread, noisy: Noisy, noises: Noises, doubt: Fraction) -> Es
         nothing = zero.astype(np.float64)
         return Estimate(formula.aggregate, nothing, nothing, nothing)
     away, square = inner.deviation, formula.square
-    count, *known = _known(formula.measures, noisy, noises, doubt)
+    count, *known = _known(formula.measures, noisy, noises, alpha)
     first = known[0].over(count, Interval.around(zero, away.bound))
     second = Interval.around(zero, 0)
     guess = -(_over(noisy[away], noisy[inner.count]) ** 2) + float(square.middle)
@@ -131,9 +131,9 @@ def ranked(aggregate: Aggregate, ranking: Ranking, chosen: Sequence[Integers]) -
     return Estimate(aggregate, numbers[0], *ends)
 
 
-def _known(measures: Sequence[Measure], noisy: Noisy, noises: Noises, doubt: Fraction) -> list[Interval]:
+def _known(measures: Sequence[LinearQuery], noisy: Noisy, noises: Noises, alpha: Fraction) -> list[Interval]:
     """Where the exact sums lie, all at once but for the doubt."""
-    limits = radii([noises[measure] for measure in measures], doubt)
+    limits = radii([noises[measure] for measure in measures], alpha)
     return [Interval.around(noisy[measure], limit) for measure, limit in zip(measures, limits, strict=True)]
 
 

@@ -23,7 +23,7 @@ from discreet.query.plan import partition_selection as keys
 from discreet.query.plan import quantiles
 from discreet.query.plan.estimators import Linear, Mean, Rank, Spread
 from discreet.query.plan.group_index import dense
-from discreet.query.plan.linear_queries import Measure
+from discreet.query.plan.linear_queries import LinearQuery
 from discreet.query.plan.partition_selection import Text, spot
 from discreet.query.plan.plan import Plan
 from discreet.query.plan.quantiles import Ranking
@@ -77,11 +77,11 @@ def execute(prepared: Prepared, engine: Engine) -> Estimates:
     for formula in plan.formulas:
         match formula:
             case Linear():
-                columns.append(estimates.linear(formula, noisy, plan.noises, plan.setting.doubt))
+                columns.append(estimates.linear(formula, noisy, plan.noises, plan.setting.alpha))
             case Mean():
-                columns.append(estimates.mean(formula, noisy, plan.noises, plan.setting.doubt))
+                columns.append(estimates.mean(formula, noisy, plan.noises, plan.setting.alpha))
             case Spread():
-                columns.append(estimates.spread(formula, noisy, plan.noises, plan.setting.doubt))
+                columns.append(estimates.spread(formula, noisy, plan.noises, plan.setting.alpha))
             case Rank():
                 ranking, statement = next(ranks)
                 chosen = _ranked(plan, ranking, engine, statement, names, groups)
@@ -100,9 +100,9 @@ def _texts(prepared: Prepared, engine: Engine) -> list[Text] | None:
 
 def _measured(
     prepared: Prepared, engine: Engine, names: Sequence[Text] | None, groups: int
-) -> dict[Measure, Integers]:
+) -> dict[LinearQuery, Integers]:
     plan = prepared.plan
-    exact: dict[Measure, Integers] = {}
+    exact: dict[LinearQuery, Integers] = {}
     for persons, statement in ((False, prepared.sums), (True, prepared.persons)):
         if statement is not None:
             asked = [measure for measure in plan.noises if measure.persons is persons]
@@ -115,7 +115,7 @@ def _vectors(plan: Plan, found: Groups, names: Sequence[Text] | None, groups: in
     return [dense(found.sums[:, j], places, groups) for j in range(found.sums.shape[1])]
 
 
-def _released(plan: Plan, measure: Measure, values: Integers) -> Integers:
+def _released(plan: Plan, measure: LinearQuery, values: Integers) -> Integers:
     if not len(values):  # no text was named
         return values
     exact = Exact(values, measure.sensitivity(plan.setting.rows_per_person, len(values)))

@@ -10,30 +10,30 @@ from discreet.mechanisms import Laplace
 from discreet.query.plan.plan import Plan
 from discreet.query.question import Question
 from discreet.release.label import Label, Noise
-from discreet.release.receipt import Bill
+from discreet.release.receipt import Receipt
 from discreet.schema import Column
-from discreet.schema.metadata import UNIT, Description
+from discreet.schema.metadata import UNIT, TableMetadata
 
 
-def label(plan: Plan, description: Description, bill: Bill) -> Label:
+def label(plan: Plan, metadata: TableMetadata, bill: Receipt) -> Label:
     """Return the label of what a plan releases."""
     question = plan.question
     return Label(
-        table=description.name,
-        person=description.person,
-        rows_per_person=description.rows_per_person,
-        columns=_used(question, description),
+        table=metadata.name,
+        person=metadata.person,
+        rows_per_person=metadata.rows_per_person,
+        columns=_used(question, metadata),
         noise=tuple(_noise(plan)),
         cost=bill,
         groups=None if not question.keys else question.groups or 0,
-        version=description.version,
-        sealed_at=description.sealed_at,
-        engine=description.engine,
+        version=metadata.version,
+        sealed_at=metadata.sealed_at,
+        engine=metadata.engine,
         notes=tuple(aggregate.note for aggregate in question.aggregates if aggregate.note),
     )
 
 
-def _used(question: Question, description: Description) -> dict[str, Column]:
+def _used(question: Question, metadata: TableMetadata) -> dict[str, Column]:
     """The columns that take part, by the names that the sealed rows give them."""
     from sqlglot import exp
 
@@ -41,7 +41,7 @@ def _used(question: Question, description: Description) -> dict[str, Column]:
     trees += [aggregate.term.code for aggregate in question.aggregates if aggregate.term]
     trees += [question.where] if question.where is not None else []
     named = {column.name for tree in trees for column in tree.find_all(exp.Column)}
-    return {name: column for name, column in description.columns.items() if description.sealed_name(name) in named}
+    return {name: column for name, column in metadata.columns.items() if metadata.sealed_name(name) in named}
 
 
 def _noise(plan: Plan) -> Iterator[Noise]:

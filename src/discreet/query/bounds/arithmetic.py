@@ -28,7 +28,7 @@ from discreet.query.question import Term
 def term(code: Expression, low: int, high: int, scale: Fraction, offset: Fraction, **rest: Any) -> Term:
     """Return a term whose code is not negative, or refuse one that would leave the exact integers.
 
-    >>> term(trees.sealed("c0"), -3, 9, Fraction(1), Fraction(0)).code.sql()
+    >>> term(ir.sealed("c0"), -3, 9, Fraction(1), Fraction(0)).code.sql()
     'c0 + 3'
     """
     for bound in (low, high):
@@ -51,7 +51,7 @@ def is_constant(a: Term) -> bool:
 def add(a: Term, b: Term) -> Term:
     """Return a + b.
 
-    >>> age = Term(trees.sealed("c0"), 0, 110)
+    >>> age = Term(ir.sealed("c0"), 0, 110)
     >>> add(age, add(age, constant(Fraction(1, 2)))).most
     Fraction(441, 2)
     """
@@ -69,7 +69,7 @@ def add(a: Term, b: Term) -> Term:
 def negative(a: Term) -> Term:
     """Return −a, its code counted from the other end so that it stays non-negative.
 
-    >>> age = Term(trees.sealed("c0"), 0, 110)
+    >>> age = Term(ir.sealed("c0"), 0, 110)
     >>> negative(age).code.sql(), negative(negative(age)).code.sql()
     ('110 - c0', 'c0')
     """
@@ -88,7 +88,7 @@ def subtract(a: Term, b: Term) -> Term:
 def multiply(a: Term, b: Term) -> Term:
     """Return a · b.
 
-    >>> age = Term(trees.sealed("c0"), 0, 110)
+    >>> age = Term(ir.sealed("c0"), 0, 110)
     >>> multiply(age, constant(Fraction(-1, 2))).least
     Fraction(-55, 1)
     """
@@ -130,7 +130,7 @@ def divide(a: Term, b: Term) -> Term:
 def floor(a: Term) -> Term:
     """Return ⌊a⌋.
 
-    >>> age = Term(trees.sealed("c0"), 0, 110)
+    >>> age = Term(ir.sealed("c0"), 0, 110)
     >>> decade = floor(divide(age, constant(Fraction(10))))
     >>> decade.code.sql("duckdb"), decade.high
     ('c0 // 10', 11)
@@ -197,7 +197,7 @@ def remainder(a: Term, b: Term) -> Term:
 def ordered(operator: str, a: Term, b: Term) -> Expression:
     """Return the comparison of two values; NULL if either is.
 
-    >>> age = Term(trees.sealed("c0"), 0, 110)
+    >>> age = Term(ir.sealed("c0"), 0, 110)
     >>> ordered("<", age, constant(Fraction("64.5"))).sql()
     'c0 <= 64'
     """

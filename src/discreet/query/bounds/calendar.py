@@ -47,7 +47,7 @@ PARTS = ("year", "quarter", "month", "day", "dow", "isodow", "doy", "hour", "min
 def moment(term: Term, code: int) -> date | datetime:
     """Return the date or the time that a code of a term stands for.
 
-    >>> moment(Term(trees.sealed("c0"), 0, 9, offset=Fraction(19000), kind="date"), 5)
+    >>> moment(Term(ir.sealed("c0"), 0, 9, offset=Fraction(19000), kind="date"), 5)
     datetime.date(2022, 1, 13)
     """
     return moments(term, [code])[0]

@@ -50,7 +50,7 @@ _NOUNS = {"number": "a number", "category": "a category", "boolean": "true or fa
 def compare(name: str, left: Operand, right: Operand) -> Expression:
     """Return the comparison =, <>, <, <=, > or >= of two operands.
 
-    >>> age = Term(trees.sealed("c0"), 0, 110)
+    >>> age = Term(ir.sealed("c0"), 0, 110)
     >>> compare(">=", age, Constant(Fraction("64.5"))).sql()
     'c0 >= 65'
     >>> compare("<", age, Constant(Fraction(1000))).sql()
@@ -81,7 +81,7 @@ def among(term: Operand, listed: Sequence[Operand]) -> Expression:
 def like(term: Operand, pattern: str, *, caseless: bool = False) -> Expression:
     """Return whether a category or a text matches a pattern, in which % is anything and _ any one character.
 
-    >>> city = Term(trees.sealed("c0"), 0, 2, kind="category", labels=("Bergen", "Oslo", "Odda"))
+    >>> city = Term(ir.sealed("c0"), 0, 2, kind="category", labels=("Bergen", "Oslo", "Odda"))
     >>> like(city, "o%", caseless=True).sql()
     'c0 >= 1'
     """
@@ -152,7 +152,7 @@ def truth(term: Operand) -> Expression:
 def as_term(condition: Expression) -> Term:
     """Return a condition as a truth value: 1, 0, or NULL where it is NULL.
 
-    >>> as_term(trees.is_null(trees.sealed("c0"))).code.sql()
+    >>> as_term(ir.is_null(ir.sealed("c0"))).code.sql()
     'CASE WHEN c0 IS NULL THEN 1 WHEN NOT (c0 IS NULL) THEN 0 END'
     """
     code = ir.case([(condition, ir.number(1)), (ir.opposite(condition), ir.number(0))])

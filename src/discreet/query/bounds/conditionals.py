@@ -39,7 +39,7 @@ Branch = tuple[Expression, Term]
 def choose(branches: Sequence[Branch], default: Term | None) -> Term:
     """Return CASE WHEN … THEN … ELSE … END over terms of one kind; without a default, NULL.
 
-    >>> old = trees.compared(">=", trees.sealed("c0"), trees.number(65))
+    >>> old = ir.compared(">=", ir.sealed("c0"), ir.number(65))
     >>> share = choose([(old, constant(Fraction(1)))], constant(Fraction(0)))
     >>> share.code.sql(), share.high
     ('CASE WHEN c0 >= 65 THEN 1 ELSE 0 END', 1)
@@ -67,7 +67,7 @@ def coalesce(a: Term, b: Term) -> Term:
 def least(a: Term, b: Term) -> Term:
     """Return the smaller of two, or the one that is not NULL.
 
-    >>> income = Term(trees.sealed("c1"), 0, 5000, Fraction(100), nullable=False)
+    >>> income = Term(ir.sealed("c1"), 0, 5000, Fraction(100), nullable=False)
     >>> least(income, constant(Fraction(1000))).high
     10
     """
@@ -123,8 +123,8 @@ def relabelled(a: Term, labels: Sequence[Any]) -> Expression:
 def expect_alike(*outcomes: Term) -> None:
     """Refuse categories of strings beside such of numbers or of dates.
 
-    >>> city = Term(trees.sealed("c0"), 0, 1, kind="category", labels=("Bergen", "Oslo"))
-    >>> ward = Term(trees.sealed("c1"), 0, 1, kind="category", labels=(1, 2))
+    >>> city = Term(ir.sealed("c0"), 0, 1, kind="category", labels=("Bergen", "Oslo"))
+    >>> ward = Term(ir.sealed("c1"), 0, 1, kind="category", labels=(1, 2))
     >>> expect_alike(city, ward)
     Traceback (most recent call last):
     discreet.errors.QuestionRefused: a category of strings stands beside one of numbers. Take one kind at a time.
@@ -143,9 +143,9 @@ def lookup(code: Expression, table: Sequence[int]) -> Expression:
 
     A run is constant or rises by one at each step.
 
-    >>> lookup(trees.sealed("c0"), [0, 1, 2, 3]).sql()
+    >>> lookup(ir.sealed("c0"), [0, 1, 2, 3]).sql()
     'c0'
-    >>> lookup(trees.sealed("c0"), [5, 5, 2, 3]).sql()
+    >>> lookup(ir.sealed("c0"), [5, 5, 2, 3]).sql()
     'CASE WHEN NOT (c0 IS NULL) THEN CASE WHEN c0 < 2 THEN 5 ELSE c0 END END'
     """
     runs = _runs(table)

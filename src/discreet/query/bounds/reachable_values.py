@@ -34,9 +34,9 @@ def attained(
     `columns` are the sealed columns by name, with the bounds that `where` leaves them (`narrowed`). Parts of
     `where` that read other columns are left out.
 
-    >>> age = Term(trees.sealed("c0"), 0, 110)
-    >>> young = trees.compared("<=", trees.sealed("c0"), trees.number(25))
-    >>> attained(trees.divided(trees.sealed("c0"), 10), young, {"c0": age})
+    >>> age = Term(ir.sealed("c0"), 0, 110)
+    >>> young = ir.compared("<=", ir.sealed("c0"), ir.number(25))
+    >>> attained(ir.divided(ir.sealed("c0"), 10), young, {"c0": age})
     ([0, 1, 2], False)
     """
     names = sorted(ir.columns_of(code))
@@ -65,9 +65,9 @@ def narrowed(name: str, term: Term, where: Expression | None) -> Term:
     Only parts that all have to hold are looked at, and of them those that compare the column itself with a number.
     Such a part is true of no missing value. So `where day between … and …` leaves few of a million declared days.
 
-    >>> day = Term(trees.sealed("c0"), 0, 10**9)
-    >>> week = trees.both(*(trees.compared(*part) for part in (
-    ...     (">=", trees.sealed("c0"), trees.number(70)), ("<", trees.sealed("c0"), trees.number(77)))))
+    >>> day = Term(ir.sealed("c0"), 0, 10**9)
+    >>> week = ir.both(*(ir.compared(*part) for part in (
+    ...     (">=", ir.sealed("c0"), ir.number(70)), ("<", ir.sealed("c0"), ir.number(77)))))
     >>> left = narrowed("c0", day, week)
     >>> left.low, left.high, left.nullable
     (70, 76, False)

@@ -79,7 +79,7 @@ def _count(node: Expression, scope: Scope, name: str) -> Aggregate:
 
 def _persons(node: Expression, scope: Scope, name: str) -> Aggregate:
     only(node, "expressions")
-    person = scope.description.person
+    person = scope.metadata.person
     if len(node.expressions) == 1 and scope.is_person(bare(node.expressions[0])):
         return Aggregate("persons", None, None, name, _counted_once(scope))
     if person is None:
@@ -93,7 +93,7 @@ def _persons(node: Expression, scope: Scope, name: str) -> Aggregate:
 
 
 def _counted_once(scope: Scope) -> str:
-    rows = scope.description.rows_per_person
+    rows = scope.metadata.rows_per_person
     return f"{_nobody(scope)}; whoever has more than {rows:,} rows may count for less than one."
 
 
@@ -104,14 +104,14 @@ def over_bound(read: Aggregate, scope: Scope) -> Aggregate:
     U·K: so they count as min(1, n·w/U) = 1 if K ≥ 2. If K = 1 it is U − (U mod n), which counts as a little less
     than one while n is small, and as more than a half in any case. If n > U·K, w is 0.
     """
-    rows = scope.description.rows_per_person
+    rows = scope.metadata.rows_per_person
     part = f"; one with n rows counts as 1 − ({UNIT} mod n)/{UNIT}" if rows == 1 else ""
     nothing = f"someone with more than {UNIT * rows:,} rows weighs nothing, and is not counted"
     return replace(read, note=f"{_nobody(scope)}; {nothing}{part}.")
 
 
 def _nobody(scope: Scope) -> str:
-    return f"rows without a {scope.description.person} count as one person"
+    return f"rows without a {scope.metadata.person} count as one person"
 
 
 def _count_if(node: Expression, scope: Scope, name: str) -> Aggregate:

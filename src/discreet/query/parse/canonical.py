@@ -87,7 +87,7 @@ def _normal(node: Expression, scope: Scope) -> Expression:
     if isinstance(node, exp.And | exp.Or):
         return _sorted(node, scope)
     if isinstance(node, exp.Column):
-        name = scope.description.person if scope.is_person(node) else scope.name(node)
+        name = scope.metadata.person if scope.is_person(node) else scope.name(node)
         return exp.Column(this=identifier(str(name)))
     if isinstance(node, exp.Literal) and not node.is_string:
         return exp.Literal(this=_numeral(str(node.this)), is_string=False)

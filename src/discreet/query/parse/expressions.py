@@ -165,7 +165,7 @@ def _chosen(branches: list[tuple[Expression, Expression]], default: Expression |
 def settled(said: Expression) -> bool | None:
     """Return what a condition is on every row if it reads no column; None if it does, or if it is NULL.
 
-    >>> settled(trees.always(False)), settled(trees.is_null(trees.sealed("c0")))
+    >>> settled(ir.always(False)), settled(ir.is_null(ir.sealed("c0")))
     (False, None)
     """
     if ir.columns_of(said):

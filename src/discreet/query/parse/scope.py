@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sqlglot.expressions import Expression
 
     from discreet.schema import Column
-    from discreet.schema.metadata import Description
+    from discreet.schema.metadata import TableMetadata
 
 
 _WEIGHT = "w"  # of a sealed row: UNIT, unless its person has more rows than count in full
@@ -29,17 +29,17 @@ _WEIGHT = "w"  # of a sealed row: UNIT, unless its person has more rows than cou
 class Scope:
     """A table and what it may be called in this question."""
 
-    description: Description
+    metadata: TableMetadata
     alias: str | None = None
 
     @cached_property
     def _folded(self) -> dict[str, str]:
-        return {name.casefold(): name for name in self.description.columns}
+        return {name.casefold(): name for name in self.metadata.columns}
 
     def term(self, node: exp.Column) -> Term:
         """Return the column that a node names, whatever its case."""
         name = self.name(node)
-        return column_term(self.description.sealed_name(name), self.description.columns[name])
+        return column_term(self.metadata.sealed_name(name), self.metadata.columns[name])
 
     def name(self, node: exp.Column) -> str:
         """Return the declared name of the column that a node names."""
@@ -51,18 +51,18 @@ class Scope:
             )
         if written.casefold() in self._folded:
             return self._folded[written.casefold()]
-        raise QuestionRefused(f"there is no column {written}. {did_you_mean(written, self.description.columns)}")
+        raise QuestionRefused(f"there is no column {written}. {did_you_mean(written, self.metadata.columns)}")
 
     def is_person(self, node: exp.Expression) -> bool:
         """Return whether a node names the column that says who a row is about."""
-        person = self.description.person
+        person = self.metadata.person
         if person is None or not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
             return False
         return node.name.casefold() == person.casefold()
 
     def over_bound(self) -> Expression:
         """Return whether a row is of a person with more rows than count in full: only then it weighs less."""
-        if self.description.person is None:
+        if self.metadata.person is None:
             raise QuestionRefused("every row is a person here and counts in full: nobody is over the bound.")
         return ir.compared("<", ir.sealed(_WEIGHT), ir.number(UNIT))
 
@@ -70,13 +70,13 @@ class Scope:
         """Return a column of the sealed table by the name that it has there, or the weight."""
         if sealed == _WEIGHT:
             return Term(ir.sealed(_WEIGHT), 0, UNIT, nullable=False)
-        names = {self.description.sealed_name(name): name for name in self.description.columns}
-        return column_term(sealed, self.description.columns[names[sealed]])
+        names = {self.metadata.sealed_name(name): name for name in self.metadata.columns}
+        return column_term(sealed, self.metadata.columns[names[sealed]])
 
     def _check_table(self, node: exp.Column) -> None:
         if not isinstance(node.this, exp.Identifier) or any(node.args.get(part) for part in ("db", "catalog")):
             raise QuestionRefused(f"{node.sql()} is no column. Name one column: age, or people.age.")
-        known = self.alias or self.description.name
+        known = self.alias or self.metadata.name
         if node.table and node.table.casefold() != known.casefold():
             raise QuestionRefused(f"{node.table} is not the table of this question. Write {known}.{node.name}.")
 

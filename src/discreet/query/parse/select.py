@@ -25,7 +25,7 @@ from discreet.query.parse.scope import Scope
 from discreet.query.question import Aggregate, Key, Question, Term
 
 if TYPE_CHECKING:
-    from discreet.schema.metadata import Description
+    from discreet.schema.metadata import TableMetadata
 
 DEEPEST_TREE = 150
 """Levels of a tree that an engine is given: writing it takes two or three calls for each."""
@@ -34,13 +34,13 @@ MOST_ITEMS = 100
 """Items of a select list."""
 
 
-def parse(text: str, description: Description) -> Question:
+def parse(text: str, metadata: TableMetadata) -> Question:
     """Return the question that a text asks of a described table, or refuse it.
 
-    >>> from discreet.schema.metadata import Description
+    >>> from discreet.schema.metadata import TableMetadata
     >>> from discreet.schema import Category, Integer
     >>> columns = {"age": Integer(0, 110), "city": Category(["Bergen", "Oslo"])}
-    >>> people = Description("people", columns, person="user_id")
+    >>> people = TableMetadata("people", columns, person="user_id")
     >>> question = parse("SELECT City, count(*) AS n FROM people WHERE age>=64.5 GROUP BY 1", people)
     >>> question.text
     'select city, count(*) from people where age >= 64.5 group by city'
@@ -53,7 +53,7 @@ def parse(text: str, description: Description) -> Question:
         )
     try:
         select = statement.statement(text)
-        return _question(select, statement.scope(select, description))
+        return _question(select, statement.scope(select, metadata))
     except RecursionError:
         raise QuestionRefused(statement.TOO_DEEP) from None
 
@@ -93,7 +93,7 @@ def _question(select: Expression, scope: Scope) -> Question:
     outputs = Outputs(names, {item.text: item.name for item in items}, _kinds(items), _counted(items))
     spelled_where = None if where is None else canonical.spelled(select.args["where"].this, scope)
     text = canonical.question(
-        scope.description.name,
+        scope.metadata.name,
         list(keys),
         [item.text for item in items if isinstance(item.read, Aggregate)],
         spelled_where,
@@ -101,9 +101,7 @@ def _question(select: Expression, scope: Scope) -> Question:
     )
     _check_trees(where, keys.values(), aggregates)
     after = outputs.after(select, scope)
-    return Question(
-        scope.description.name, where, tuple(keys.values()), tuple(aggregates), after, text, tuple(names)
-    )
+    return Question(scope.metadata.name, where, tuple(keys.values()), tuple(aggregates), after, text, tuple(names))
 
 
 def _check_trees(where: Expression | None, keys: Iterable[Key], aggregates: Iterable[Aggregate]) -> None:
@@ -177,7 +175,7 @@ def _group(node: Expression, items: Sequence[_Item], scope: Scope) -> _Item:
 def _by_alias(node: Expression, items: Sequence[_Item], scope: Scope) -> _Item | None:
     if not isinstance(node, exp.Column) or node.table:
         return None
-    names = {name.casefold() for name in scope.description.columns}
+    names = {name.casefold() for name in scope.metadata.columns}
     if node.name.casefold() in names:
         return None
     fitting = [item for item in items if item.alias and item.alias.casefold() == node.name.casefold()]
@@ -207,7 +205,7 @@ def _names(items: Sequence[_Item]) -> list[str]:
 
 def _aggregates(items: Sequence[_Item], where: Expression | None, scope: Scope) -> list[Aggregate]:
     read = [replace(item.read, name=item.name) for item in items if isinstance(item.read, Aggregate)]
-    if where is None or scope.description.person is None or where != scope.over_bound():
+    if where is None or scope.metadata.person is None or where != scope.over_bound():
         return read
     return [over_bound(part, scope) if part.kind == "persons" else part for part in read]
 

@@ -16,7 +16,7 @@ from discreet.query.parse import unsupported
 from discreet.query.parse.scope import Scope
 
 if TYPE_CHECKING:
-    from discreet.schema.metadata import Description
+    from discreet.schema.metadata import TableMetadata
 
 LONGEST = 100_000
 """Characters of a question."""
@@ -106,21 +106,19 @@ def _check_depth(select: Expression) -> None:
             stack.append((child, depth if chained else depth + 1))
 
 
-def scope(select: Expression, description: Description) -> Scope:
+def scope(select: Expression, metadata: TableMetadata) -> Scope:
     """Return the names that a select may use: it reads the described table and no other."""
     source = select.args.get("from_")
     if source is None:
-        raise QuestionRefused(f"the question names no table. Write from {description.name}.")
+        raise QuestionRefused(f"the question names no table. Write from {metadata.name}.")
     table = source.this
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
         raise QuestionRefused(_ONE_TABLE)
     for name, argument in table.args.items():
         if argument and name not in ("this", "alias"):
-            raise QuestionRefused(
-                _REFUSED_CLAUSES.get(name, f"from takes the table alone: from {description.name}.")
-            )
-    if table.name.casefold() != description.name.casefold():
-        raise QuestionRefused(f"there is no table {table.name} here. Write from {description.name}.")
+            raise QuestionRefused(_REFUSED_CLAUSES.get(name, f"from takes the table alone: from {metadata.name}."))
+    if table.name.casefold() != metadata.name.casefold():
+        raise QuestionRefused(f"there is no table {table.name} here. Write from {metadata.name}.")
     if table.args.get("alias") and table.args["alias"].args.get("columns"):
         raise QuestionRefused("columns keep their names in from. Rename them in the select list: age as years.")
-    return Scope(description, table.alias or None)
+    return Scope(metadata, table.alias or None)

@@ -90,8 +90,8 @@ def rounded(value: int, shift: int) -> int:
 def shifted(tree: Expression, shift: int) -> Expression:
     """Return ⌊tree/2^shift⌋ for a tree that is not negative wherever it is used: the caller proves it.
 
-    >>> from discreet.query import ir as trees
-    >>> shifted(trees.sealed("c0"), 3).sql("duckdb")
+    >>> from discreet.query import ir
+    >>> shifted(ir.sealed("c0"), 3).sql("duckdb")
     'c0 // 8'
     """
     from sqlglot import exp

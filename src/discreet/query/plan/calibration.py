@@ -21,7 +21,7 @@ from discreet.mechanisms import Gaussian, Laplace
 from discreet.query.plan import allocation
 from discreet.query.plan.error_bounds import Noise, radius
 from discreet.query.plan.estimators import Formula, Linear, Rank, importance, rank_importance
-from discreet.query.plan.linear_queries import Measure
+from discreet.query.plan.linear_queries import LinearQuery
 from discreet.query.plan.quantiles import cells, coarsening
 from discreet.rational import Rational, positive
 
@@ -44,14 +44,14 @@ class Setting:
     groups: int
     foreseen: int
     pure: bool
-    doubt: Fraction
+    alpha: Fraction
 
 
 @dataclass(frozen=True)
 class Budgets:
     """An ε, or a ρ, for every measure and every quantile."""
 
-    measures: dict[Measure, Fraction]
+    measures: dict[LinearQuery, Fraction]
     ranks: tuple[Fraction, ...]
 
     @property
@@ -73,7 +73,7 @@ def divided(formulas: Sequence[Formula], total: Fraction, setting: Setting) -> B
     return Budgets(dict(zip(squares, parts, strict=False)), tuple(parts[len(squares) :]))
 
 
-def noise(measure: Measure, budget: Fraction, setting: Setting) -> Noise:
+def noise(measure: LinearQuery, budget: Fraction, setting: Setting) -> Noise:
     """Return the mechanism that spends a budget on a measure: Laplace where ε adds up, Gaussian where ρ does."""
     moves = measure.sensitivity(setting.rows_per_person, setting.groups)
     return Laplace.for_epsilon(budget, moves.l1 or 0) if setting.pure else Gaussian.for_rho(budget, moves)
@@ -81,7 +81,7 @@ def noise(measure: Measure, budget: Fraction, setting: Setting) -> Noise:
 
 def needed(formulas: Sequence[Formula], within: Widths, setting: Setting) -> Budgets:
     """Return the least budgets with which every number is within its width."""
-    found: dict[Measure, Fraction] = {}
+    found: dict[LinearQuery, Fraction] = {}
     names = [formula.aggregate.name for formula in formulas]
     if isinstance(within, Mapping) and set(within) != set(names):
         raise ParameterError(f"within={{…}} names every number of the answer: {', '.join(names)}.")
@@ -92,7 +92,7 @@ def needed(formulas: Sequence[Formula], within: Widths, setting: Setting) -> Bud
     return Budgets(found, ())
 
 
-def _needed(formula: Formula, width: Fraction, setting: Setting) -> dict[Measure, Fraction]:
+def _needed(formula: Formula, width: Fraction, setting: Setting) -> dict[LinearQuery, Fraction]:
     if not isinstance(formula, Linear):
         raise QuestionRefused(
             f"How wide the interval of {formula.aggregate.name} is depends on how many rows there are, which is "
@@ -101,7 +101,7 @@ def _needed(formula: Formula, width: Fraction, setting: Setting) -> dict[Measure
             'epsilon="0.5", the most that all steps may cost.'
         )
 
-    def parts(epsilon: Fraction) -> dict[Measure, Fraction]:
+    def parts(epsilon: Fraction) -> dict[LinearQuery, Fraction]:
         return divided([formula], epsilon if setting.pure else epsilon**2 / 2, setting).measures
 
     def wide_enough(epsilon: Fraction) -> bool:
@@ -109,7 +109,7 @@ def _needed(formula: Formula, width: Fraction, setting: Setting) -> dict[Measure
             noises = {measure: noise(measure, budget, setting) for measure, budget in parts(epsilon).items()}
         except LawTooWide:
             return False
-        return radius([(c, noises[measure]) for c, measure in formula.parts], setting.doubt) <= width
+        return radius([(c, noises[measure]) for c, measure in formula.parts], setting.alpha) <= width
 
     return parts(least(wide_enough, formula.aggregate.name))
 

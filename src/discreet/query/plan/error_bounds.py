@@ -26,7 +26,7 @@ Noise = Laplace | Gaussian
 _UP = 1 + 2.0**-40  # floats round these few operations by less
 
 
-def radius(parts: Sequence[tuple[Fraction, Noise]], doubt: Fraction) -> float:
+def radius(parts: Sequence[tuple[Fraction, Noise]], alpha: Fraction) -> float:
     """Return a half-width that Σ coefficient·noise exceeds with probability `doubt` at most.
 
     >>> radius([(Fraction(1, 2), Laplace(scale=10))], Fraction(1, 20))
@@ -36,37 +36,37 @@ def radius(parts: Sequence[tuple[Fraction, Noise]], doubt: Fraction) -> float:
         return 0.0
     if len(parts) == 1:
         ((coefficient, noise),) = parts
-        return _above(abs(coefficient) * reach(noise, doubt))
+        return _above(abs(coefficient) * reach(noise, alpha))
     sizes = [float(abs(coefficient)) * _size(noise) for coefficient, noise in parts]
-    doubts = allocation.proportional(sizes)
+    alphas = allocation.proportional(sizes)
     bounds = [
-        abs(coefficient) * reach(noise, doubt * share)
-        for (coefficient, noise), share in zip(parts, doubts, strict=True)
+        abs(coefficient) * reach(noise, alpha * share)
+        for (coefficient, noise), share in zip(parts, alphas, strict=True)
     ]
     variances = [c**2 * noise.variance for c, noise in parts if isinstance(noise, Gaussian)]
     together = (
-        math.sqrt(2 * sum(variances) * tails.log(2 / doubt)) * _UP if len(variances) == len(parts) else math.inf
+        math.sqrt(2 * sum(variances) * tails.log(2 / alpha)) * _UP if len(variances) == len(parts) else math.inf
     )
     return min(_above(sum(bounds, Fraction(0))), together)
 
 
-def radii(noises: Sequence[Noise], doubt: Fraction) -> list[int]:
+def radii(noises: Sequence[Noise], alpha: Fraction) -> list[int]:
     """Return how far each of these noises stays from 0, all at once but for a probability of `doubt`.
 
     >>> radii([Laplace(scale=10), Laplace(scale=20)], Fraction(1, 20))
     [37, 74]
     """
-    return [reach(noise, doubt / len(noises)) for noise in noises]
+    return [reach(noise, alpha / len(noises)) for noise in noises]
 
 
 @lru_cache(maxsize=1024)  # a plan tells it in words, and its answer needs it again
-def reach(noise: Noise, doubt: Fraction) -> int:
+def reach(noise: Noise, alpha: Fraction) -> int:
     """Return how far one noise stays from 0, but for a probability of `doubt`.
 
     >>> reach(Laplace(scale=10), Fraction(1, 20))
     30
     """
-    return noise.error(1 - doubt)
+    return noise.error(1 - alpha)
 
 
 def _size(noise: Noise) -> float:

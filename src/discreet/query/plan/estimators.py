@@ -33,7 +33,7 @@ from discreet.errors import ParameterError, QuestionRefused
 from discreet.query.plan import allocation
 from discreet.query.plan import linear_queries as measures
 from discreet.query.plan.affine import centred
-from discreet.query.plan.linear_queries import Measure
+from discreet.query.plan.linear_queries import LinearQuery
 from discreet.query.question import Aggregate, Term
 from discreet.schema.metadata import UNIT
 
@@ -45,10 +45,10 @@ class Linear:
     """Σ coefficient·measure: counts, persons and sums."""
 
     aggregate: Aggregate
-    parts: tuple[tuple[Fraction, Measure], ...]
+    parts: tuple[tuple[Fraction, LinearQuery], ...]
 
     @property
-    def measures(self) -> tuple[Measure, ...]:
+    def measures(self) -> tuple[LinearQuery, ...]:
         """What has to be measured."""
         return tuple(measure for _, measure in self.parts)
 
@@ -58,14 +58,14 @@ class Mean:
     """centre + unit·deviation/count, always between `least` and `most`; no deviation where those are equal."""
 
     aggregate: Aggregate
-    count: Measure
-    deviation: Measure | None
+    count: LinearQuery
+    deviation: LinearQuery | None
     centre: Fraction
     least: Fraction
     most: Fraction
 
     @property
-    def measures(self) -> tuple[Measure, ...]:
+    def measures(self) -> tuple[LinearQuery, ...]:
         """What has to be measured."""
         return tuple(part for part in (self.count, self.deviation) if part is not None)
 
@@ -79,7 +79,7 @@ class Spread:
     square: measures.Square | None
 
     @property
-    def measures(self) -> tuple[Measure, ...]:
+    def measures(self) -> tuple[LinearQuery, ...]:
         """What has to be measured."""
         squares = () if self.square is None or self.square.measure is None else (self.square.measure,)
         return (*self.mean.measures, *squares)
@@ -94,7 +94,7 @@ class Rank:
     probability: Fraction
 
     @property
-    def measures(self) -> tuple[Measure, ...]:
+    def measures(self) -> tuple[LinearQuery, ...]:
         """Nothing is added up for it."""
         return ()
 
@@ -132,7 +132,7 @@ def formulas(
 
 def importance(
     formulas: Iterable[Formula], rows_per_person: int, groups: int, *, pure: bool
-) -> dict[Measure, float]:
+) -> dict[LinearQuery, float]:
     """Return how much the squared noise of each measure matters, in units in which all answers matter alike.
 
     Noise is counted in what one person can move a measure by, and an error in what one person can add to that
@@ -141,9 +141,9 @@ def importance(
     >>> from discreet.query.question import Aggregate
     >>> count = Linear(Aggregate("count", None, None, "n"), ((Fraction(1, UNIT), measures.rows()),))
     >>> importance([count, count], 8, 1, pure=True)
-    {Measure(key='w', ...): 2.0}
+    {LinearQuery(key='w', ...): 2.0}
     """
-    found: dict[Measure, float] = {}
+    found: dict[LinearQuery, float] = {}
     for formula in formulas:
         for measure, square in _squares(formula, rows_per_person, groups, pure):
             found[measure] = found.get(measure, 0.0) + square
@@ -159,7 +159,9 @@ def rank_importance(probability: Fraction, levels: int) -> float:
     return (2 * float(max(probability, 1 - probability)) * (1 + math.log(levels) / 3)) ** 2
 
 
-def _squares(formula: Formula, rows_per_person: int, groups: int, pure: bool) -> Iterable[tuple[Measure, float]]:
+def _squares(
+    formula: Formula, rows_per_person: int, groups: int, pure: bool
+) -> Iterable[tuple[LinearQuery, float]]:
     match formula:
         case Linear():
             adds = _adds(formula.aggregate, rows_per_person)
@@ -231,7 +233,7 @@ def _mean(aggregate: Aggregate, rows_per_person: int) -> Mean:
     return Mean(aggregate, count, measures.deviation(term, rows_per_person), centre, least, most)
 
 
-def _total(term: Term, rows_per_person: int) -> Measure | None:
+def _total(term: Term, rows_per_person: int) -> LinearQuery | None:
     """The sum of the values themselves, where that is an integer that fits and not always 0."""
     try:
         measure = measures.total(term, rows_per_person)

@@ -16,7 +16,7 @@ from discreet.mechanisms import Laplace
 from discreet.query.plan.error_bounds import Noise, radii, radius
 from discreet.query.plan.estimators import Linear, Mean, Spread
 from discreet.query.plan.group_index import Cells
-from discreet.query.plan.linear_queries import Measure
+from discreet.query.plan.linear_queries import LinearQuery
 from discreet.query.plan.partition_selection import Selection
 from discreet.query.plan.quantiles import Ranking
 from discreet.query.question import Aggregate
@@ -35,7 +35,9 @@ class Expected:
     words: str
 
 
-def expected(formula: Linear | Mean | Spread, noises: Mapping[Measure, Noise], confidence: Fraction) -> Expected:
+def expected(
+    formula: Linear | Mean | Spread, noises: Mapping[LinearQuery, Noise], confidence: Fraction
+) -> Expected:
     """Return what is known about the width of a number beforehand."""
     name, sure = formula.aggregate.name, f"{float(100 * confidence):.6g} %"
     if isinstance(formula, Linear):
@@ -74,7 +76,7 @@ def expected_rank(aggregate: Aggregate, ranking: Ranking, confidence: Fraction) 
     )
 
 
-def measured(measure: Measure, noise: Noise, needing: Sequence[str]) -> str:
+def measured(measure: LinearQuery, noise: Noise, needing: Sequence[str]) -> str:
     """Return one line about a measure, its noise, and the numbers that need it.
 
     >>> from discreet.query.plan.linear_queries import rows
@@ -121,6 +123,6 @@ def number(value: float | Fraction, digits: int = 4) -> str:
     return f"{rounded:,f}" if -_FULL <= rounded.adjusted() < _FULL else f"{float(value):.{digits}g}"
 
 
-def _rounding(measures: tuple[Measure, ...]) -> str:
+def _rounding(measures: tuple[LinearQuery, ...]) -> str:
     slack = max((measure.slack for measure in measures), default=Fraction(0))
     return f", each value rounded to the nearest {number(2 * slack, 6)} first" if slack else ""

@@ -46,7 +46,7 @@ MOST = 2**36
 
 
 @dataclass(frozen=True)
-class Measure:
+class LinearQuery:
     """One integer per group: the sum of weight·factor over its rows, or of min(U, weight) over its persons.
 
     Equal measures are equal expressions: aggregates that need the same one share it. `key` tells them apart, and
@@ -90,30 +90,30 @@ def _moving(groups: int, l1: int, each: int, rises: bool) -> Sensitivity:
     return Sensitivity(entries=groups, l1=l1, each=each, monotonic="up" if rises else None)
 
 
-def rows() -> Measure:
+def rows() -> LinearQuery:
     """Return how much all rows weigh.
 
     >>> rows().tree.sql()
     'w'
     """
-    return Measure("w", _weight, rises=True, words="rows")
+    return LinearQuery("w", _weight, rises=True, words="rows")
 
 
-def persons() -> Measure:
+def persons() -> LinearQuery:
     """Return how many persons there are, nobody counting for more than one in a group.
 
     >>> persons().persons
     True
     """
-    return Measure("persons", None, rises=True, words="persons")
+    return LinearQuery("persons", None, rises=True, words="persons")
 
 
-def rows_with(term: Term) -> Measure:
+def rows_with(term: Term) -> LinearQuery:
     """Return how much the rows weigh that have a value.
 
-    >>> from discreet.query import ir as trees
+    >>> from discreet.query import ir
     >>> from discreet.query.question import Term
-    >>> rows_with(Term(trees.sealed("c0"), 0, 110)).tree.sql()
+    >>> rows_with(Term(ir.sealed("c0"), 0, 110)).tree.sql()
     'CASE WHEN c0 IS NULL THEN 0 ELSE w END'
     """
     if not term.nullable:
@@ -124,13 +124,13 @@ def rows_with(term: Term) -> Measure:
 
         return ir.case([(ir.is_null(term.code), ir.number(0))], _weight())
 
-    return Measure(f"w with {_text(term)}", tree, rises=True, words="rows with a value")
+    return LinearQuery(f"w with {_text(term)}", tree, rises=True, words="rows with a value")
 
 
-def deviation(term: Term, rows_per_person: int) -> Measure:
+def deviation(term: Term, rows_per_person: int) -> LinearQuery:
     """Return the sum of code − centre over the rows that have a value, one of |code − centre| ≤ m each."""
     line, unit = centred(term, MOST // (rows_per_person * UNIT))
-    return Measure(
+    return LinearQuery(
         f"w·{line} of {_text(term)}",
         partial(_weighed, term, line.at, line.tree),
         bound=line.bound,
@@ -140,13 +140,13 @@ def deviation(term: Term, rows_per_person: int) -> Measure:
     )
 
 
-def total(term: Term, rows_per_person: int) -> Measure:
+def total(term: Term, rows_per_person: int) -> LinearQuery:
     """Return the sum of the values themselves: value = (slope·code + start)·unit, the least integers that do."""
     ratio = term.offset / term.scale
     fine = Line(ratio.denominator, ratio.numerator, term.low, term.high)
     line = fine.coarse(MOST // (rows_per_person * UNIT))
     unit = term.scale / ratio.denominator
-    return Measure(
+    return LinearQuery(
         f"w·{line} of {_text(term)}",
         partial(_weighed, term, line.at, line.tree),
         bound=line.bound,
@@ -164,7 +164,7 @@ class Square:
     With f the centred factor, (f/unit of f)² rounded to steps of 2^shift lies in [middle − half, middle + half].
     """
 
-    measure: Measure | None
+    measure: LinearQuery | None
     middle: Fraction
     half: Fraction
     slack: Fraction
@@ -203,7 +203,7 @@ def square(term: Term, rows_per_person: int) -> Square:
         squared = ir.plus(ir.binary(exp.Mul, factor, factor), int(half_step(shift)))
         return ir.plus(ir.times(shifted(squared, shift), double), start)
 
-    measure = Measure(
+    measure = LinearQuery(
         f"w·({double}·{line}²/{step} + {start}) of {_text(term)}",
         partial(_weighed, term, at, tree),
         bound=(largest - least) * double // 2,

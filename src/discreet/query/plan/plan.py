@@ -36,7 +36,7 @@ from discreet.query.plan.calibration import Setting, Widths
 from discreet.query.plan.error_bounds import Noise
 from discreet.query.plan.estimators import Formula, Rank, formulas
 from discreet.query.plan.explain import Expected
-from discreet.query.plan.linear_queries import Measure
+from discreet.query.plan.linear_queries import LinearQuery
 from discreet.query.plan.quantiles import Ranking, ranking
 from discreet.query.question import Question
 from discreet.rational import Rational, positive, rational
@@ -65,14 +65,14 @@ class Plan:
     setting: Setting
     cells: cells.Cells
     formulas: tuple[Formula, ...]
-    noises: Mapping[Measure, Noise]
+    noises: Mapping[LinearQuery, Noise]
     rankings: tuple[Ranking, ...]
     selection: partition_selection.Selection | None
 
     @property
     def confidence(self) -> Fraction:
         """How sure each interval is, by itself."""
-        return 1 - self.setting.doubt
+        return 1 - self.setting.alpha
 
     @property
     def losses(self) -> tuple[Loss, ...]:
@@ -107,13 +107,13 @@ class Plan:
             ]
         )
 
-    def _needing(self, measure: Measure) -> list[str]:
+    def _needing(self, measure: LinearQuery) -> list[str]:
         return [formula.aggregate.name for formula in self.formulas if measure in formula.measures]
 
 
 def plan(
     question: Question,
-    description: Described,
+    metadata: Described,
     *,
     epsilon: Rational | None = None,
     within: Widths | None = None,
@@ -138,11 +138,11 @@ def plan(
         )
     grid = cells.Cells(question.keys)
     setting = Setting(
-        rows_per_person=description.rows_per_person,
+        rows_per_person=metadata.rows_per_person,
         groups=cells.MOST if grid.open else grid.declared,
         foreseen=grid.declared * (_NAMES_FORESEEN if grid.open else 1),
         pure=budget.pure,
-        doubt=_doubt(confidence),
+        alpha=_doubt(confidence),
     )
     made = formulas(
         question.aggregates,
@@ -171,10 +171,10 @@ def plan(
 
 
 def _doubt(confidence: Rational) -> Fraction:
-    doubt = tails.doubt(confidence)
-    if doubt < LEAST_DOUBT:  # it is divided among noises, and each part must still be one that tails can tell
+    alpha = tails.alpha(confidence)
+    if alpha < LEAST_DOUBT:  # it is divided among noises, and each part must still be one that tails can tell
         raise ParameterError(f'confidence leaves a doubt of 1e-20 at least: "0.95", not {confidence!r}.')
-    return doubt
+    return alpha
 
 
 def _rankings(made: tuple[Formula, ...], parts: tuple[Fraction, ...], setting: Setting) -> tuple[Ranking, ...]:
@@ -187,7 +187,7 @@ def _rankings(made: tuple[Formula, ...], parts: tuple[Fraction, ...], setting: S
             pure=setting.pure,
             rows_per_person=setting.rows_per_person,
             groups=setting.foreseen,
-            doubt=setting.doubt,
+            alpha=setting.alpha,
         )
         for rank, part in zip(ranks, parts, strict=True)
     )

@@ -116,7 +116,7 @@ def ranking(
     pure: bool,
     rows_per_person: int,
     groups: int,
-    doubt: Fraction,
+    alpha: Fraction,
 ) -> Ranking:
     """Return the mechanisms for one quantile, for a budget of ε (pure) or ρ."""
     if probability.denominator > _FINEST:
@@ -130,7 +130,7 @@ def ranking(
     make = PermuteAndFlip if pure else Exponential
     value, end = (make(part if pure else root_below(8 * part), moves) for part in parts)
     candidates = cells(term, shift) + 1
-    return Ranking(term, share, shift, value, end, end.error(1 - doubt / 2, candidates=candidates))
+    return Ranking(term, share, shift, value, end, end.error(1 - alpha / 2, candidates=candidates))
 
 
 def coarsening(term: Term, groups: int) -> int:

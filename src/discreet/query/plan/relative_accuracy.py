@@ -48,7 +48,7 @@ _STEPS = 24  # the last ε is eight million times the first
 
 def doubling(
     question: Question,
-    description: Described,
+    metadata: Described,
     *,
     within: str,
     confidence: Rational = "0.95",
@@ -66,15 +66,15 @@ def doubling(
             f'within="{within}" is for a question without groups: one group with few rows would never reach it. '
             'Ask with epsilon="0.1", or with within=200 for counts and sums.'
         )
-    doubt, first = tails.doubt(confidence), positive(start, "start")
-    if doubt / 2**_STEPS < LEAST_DOUBT:  # said now, not when half of the steps are paid for
+    alpha, first = tails.alpha(confidence), positive(start, "start")
+    if alpha / 2**_STEPS < LEAST_DOUBT:  # said now, not when half of the steps are paid for
         raise ParameterError(
             f'within="{within}" divides its doubt among steps, and confidence leaves 1e-12 of it at least: '
             f'"0.95", not {confidence!r}.'
         )
     steps = _STEPS if most is None else _within(positive(most, "epsilon"), first, 1 if budget.pure else 2)
     return (
-        plan(question, description, epsilon=first * 2**i, confidence=1 - doubt / 2 ** (i + 1), budget=budget)
+        plan(question, metadata, epsilon=first * 2**i, confidence=1 - alpha / 2 ** (i + 1), budget=budget)
         for i in range(steps)
     )
 

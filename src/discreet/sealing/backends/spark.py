@@ -46,7 +46,7 @@ from discreet.sealing.sources import Reading, Source, renamed, spark
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from discreet.schema.metadata import Description
+    from discreet.schema.metadata import TableMetadata
     from discreet.sealing.backends.duckdb import Progress
 
 SEALING = "discreet.sealing"
@@ -65,15 +65,15 @@ class Catalogue:
 
     dialect = "spark"
 
-    def __init__(self, user: SparkSession, parts: tuple[str, ...], description: Description):
+    def __init__(self, user: SparkSession, parts: tuple[str, ...], metadata: TableMetadata):
         self._session, self._user = ours(user), user
         if self._session.conf.get("spark.sql.sources.default") not in _KEEPING:
             self._session.conf.set("spark.sql.sources.default", "parquet")
         self._parts, self._token = parts, uuid4().hex[:12]
         self._worker = f"{socket.gethostname()} {os.getpid()} {self._token}"
         self._mark: str | None = None
-        self._most = description.rows_per_person
-        self._text = description.has_text
+        self._most = metadata.rows_per_person
+        self._text = metadata.has_text
         self._views: list[str] = []
         self._made: list[str] = []
 

@@ -20,7 +20,7 @@ from discreet.ledger.ledger import first_entry
 from discreet.ledger.store.sqlite import SQLiteStore
 from discreet.postgres import check_path, is_address
 from discreet.schema import metadata as descriptions
-from discreet.schema.metadata import Description
+from discreet.schema.metadata import TableMetadata
 from discreet.vault.storage.ledger_binding import own
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Place(Protocol):
         """What to call it in messages: nothing in it is secret."""
         ...
 
-    def description(self) -> Description:
+    def metadata(self) -> TableMetadata:
         """Return what is public about the newest rows."""
         ...
 
@@ -47,7 +47,7 @@ class Place(Protocol):
         """Open its ledger: the one that it was sealed with."""
         ...
 
-    def engine(self, description: Description) -> Engine:
+    def engine(self, metadata: TableMetadata) -> Engine:
         """Open the rows of this description."""
         ...
 
@@ -76,27 +76,27 @@ class Directory:
         """The path."""
         return str(self.path)
 
-    def description(self) -> Description:
+    def metadata(self) -> TableMetadata:
         """Read description.json."""
         return descriptions.read(self.path)
 
     def ledger(self) -> Ledger:
         """Open ledger.sqlite, and no other ledger of that name."""
-        return own(lambda: Ledger.open(self.path / LEDGER), self.description(), self.words)
+        return own(lambda: Ledger.open(self.path / LEDGER), self.metadata(), self.words)
 
-    def engine(self, description: Description) -> Engine:
+    def engine(self, metadata: TableMetadata) -> Engine:
         """Open the file of the rows, or their table."""
-        if description.engine == "spark":
+        if metadata.engine == "spark":
             from discreet.vault.storage import spark
 
-            return spark.engine(description, self._spark)
+            return spark.engine(metadata, self._spark)
         from discreet.engines.duckdb import DuckDB
 
-        return DuckDB(self.path / description.rows_file, limits=description.limits, memory=self._memory)
+        return DuckDB(self.path / metadata.rows_file, limits=metadata.limits, memory=self._memory)
 
     def reseal(self, source: Any, **changes: Any) -> None:
         """Seal a new version of the rows where the old one is."""
-        if self.description().engine == "spark":
+        if self.metadata().engine == "spark":
             from discreet.vault.storage import spark
 
             spark.reseal(source, to=self.path, session=self._spark, **changes)
@@ -161,10 +161,10 @@ def seal(
         sealing.seal(source, to=to, memory=memory, ledger=opening.hash, furnish=furnish, **declared)
 
 
-def marked(place: Place, description: Description) -> Engine:
+def marked(place: Place, metadata: TableMetadata) -> Engine:
     """Open the rows, and see that they were sealed as the description says."""
-    engine = place.engine(description)
-    if engine.mark() != description.mark:
+    engine = place.engine(metadata)
+    if engine.mark() != metadata.fingerprint:
         engine.close()
         raise ParameterError(
             f"the description of {place.words} is not the one that its rows were sealed with, so no bound can be "

@@ -16,34 +16,34 @@ from collections.abc import Callable
 
 from discreet.errors import LedgerMissing, LedgerTampered, ParameterError
 from discreet.ledger import Ledger
-from discreet.schema.metadata import Description
+from discreet.schema.metadata import TableMetadata
 
 _NEVER = "A new one would forget what was spent, so this vault is never asked with one."
 
 
-def own(opened: Callable[[], Ledger], description: Description, words: str) -> Ledger:
+def own(opened: Callable[[], Ledger], metadata: TableMetadata, words: str) -> Ledger:
     """Open the ledger of a vault, called so in words, if it is the one that the vault was sealed with."""
     try:
         ledger = opened()
     except LedgerMissing:
         raise LedgerMissing(f"the ledger of {words} is gone. Restore it from a backup. {_NEVER}") from None
-    if _other(description, ledger):
+    if _other(metadata, ledger):
         ledger.close()
         raise LedgerTampered(
             f"the ledger of {words} is not its own: it begins with {ledger.first.hash[:12]}…, and the vault "
-            f"was sealed with one that begins with {description.ledger[:12]}…. Restore that one from a backup. "
+            f"was sealed with one that begins with {metadata.ledger[:12]}…. Restore that one from a backup. "
             f"{_NEVER}"
         )
     return ledger
 
 
-def belonging(description: Description, ledger: Ledger, words: str) -> Description:
+def belonging(metadata: TableMetadata, ledger: Ledger, words: str) -> TableMetadata:
     """Return the description of a vault that is open, if it is still that of the ledger's vault."""
-    if _other(description, ledger):
+    if _other(metadata, ledger):
         raise ParameterError(f"another vault is at {words} now than when it was opened. Open it again.")
-    return description
+    return metadata
 
 
-def _other(description: Description, ledger: Ledger) -> bool:
+def _other(metadata: TableMetadata, ledger: Ledger) -> bool:
     # One that was sealed before ledgers were noted has none in its mark either.
-    return description.ledger not in ("", ledger.first.hash)
+    return metadata.ledger not in ("", ledger.first.hash)

@@ -24,7 +24,7 @@ from discreet.ledger import Budget, Ledger
 from discreet.ledger.ledger import first_entry
 from discreet.ledger.store.postgres import PostgresStore
 from discreet.postgres import Address, connected, execute, from_driver, identifier, run, sqlstate
-from discreet.schema.metadata import Description
+from discreet.schema.metadata import TableMetadata
 from discreet.sealing import joins
 from discreet.sealing.backends.postgres import LOOKING, Database, make_private, pass_on
 from discreet.sealing.seal import fill, now, renewed
@@ -61,18 +61,18 @@ class Schema:
         """The address, without a password."""
         return self._address.words
 
-    def description(self) -> Description:
+    def metadata(self) -> TableMetadata:
         """Return the newest description."""
         with _in_words(self._address), connected(self._address, LOOKING) as connection:
             return _newest(connection, self._address)
 
     def ledger(self) -> Ledger:
         """Open the ledger of the schema, and no other one that is there."""
-        return own(lambda: Ledger.open(self._where), self.description(), self.words)
+        return own(lambda: Ledger.open(self._where), self.metadata(), self.words)
 
-    def engine(self, description: Description) -> Postgres:
+    def engine(self, metadata: TableMetadata) -> Postgres:
         """Open the rows of this description."""
-        return Postgres(self._address, _table(description), limits=description.limits, mark=description.mark)
+        return Postgres(self._address, _table(metadata), limits=metadata.limits, mark=metadata.fingerprint)
 
     def reseal(
         self,
@@ -88,9 +88,9 @@ class Schema:
         lock = f"LOCK TABLE {self._description} IN SHARE ROW EXCLUSIVE MODE NOWAIT"  # before the snapshot is taken
         with _in_words(self._address), connected(self._address, _SEALING + lock) as connection:
             old = _newest(connection, self._address)
-            description = renewed(old, source, columns, rows_per_person, tables, lookups)
-            _sealed(connection, self._address, description, source, tables, lookups, progress)
-            pass_on(connection, *(identifier(self._address.schema, _table(one)) for one in (old, description)))
+            metadata = renewed(old, source, columns, rows_per_person, tables, lookups)
+            _sealed(connection, self._address, metadata, source, tables, lookups, progress)
+            pass_on(connection, *(identifier(self._address.schema, _table(one)) for one in (old, metadata)))
 
 
 def seal(
@@ -106,10 +106,10 @@ def seal(
     tables: Sequence[Any] = (),
     lookups: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
-) -> Description:
+) -> TableMetadata:
     """Seal tables of a database into a schema of the same database, with a ledger."""
     address, opening = Address.of(to), first_entry(budget, strict=strict)
-    description = Description(
+    metadata = TableMetadata(
         name=name if name is not None else address.schema,
         columns=columns,
         person=person,
@@ -128,41 +128,41 @@ def seal(
         table = identifier(address.schema, "description")
         run(connection, _DESCRIPTION.format(table=table))
         make_private(connection, table)
-        _sealed(connection, address, description, source, tables, lookups, progress)
+        _sealed(connection, address, metadata, source, tables, lookups, progress)
         PostgresStore(address, within=connection).create(opening)
-    return description
+    return metadata
 
 
 def _sealed(
     connection: Connection,
     address: Address,
-    description: Description,
+    metadata: TableMetadata,
     source: Any,
     tables: Sequence[Any],
     lookups: Mapping[str, Any] | None,
     progress: Progress | None,
 ) -> None:
     """Write the rows of a description, and the description."""
-    table = identifier(address.schema, _table(description))
+    table = identifier(address.schema, _table(metadata))
     if execute(connection, "SELECT pg_catalog.to_regclass(?) IS NOT NULL", [table])[0][0]:
         raise ParameterError(f"there is a table {table} already, and no vault has it. Drop or rename it.")
-    fill(Database(connection, address, _table(description)), description, source, tables, lookups, progress)
-    body = json.dumps(description.as_json(), ensure_ascii=False)
+    fill(Database(connection, address, _table(metadata)), metadata, source, tables, lookups, progress)
+    body = json.dumps(metadata.as_json(), ensure_ascii=False)
     text = f"INSERT INTO {identifier(address.schema, 'description')} VALUES (?, ?)"
-    execute(connection, text, [description.version, body])
+    execute(connection, text, [metadata.version, body])
 
 
-def _table(description: Description) -> str:
-    return "rows" if description.version == 1 else f"rows_{description.version}"
+def _table(metadata: TableMetadata) -> str:
+    return "rows" if metadata.version == 1 else f"rows_{metadata.version}"
 
 
-def _newest(connection: Connection, address: Address) -> Description:
+def _newest(connection: Connection, address: Address) -> TableMetadata:
     table = identifier(address.schema, "description")
     found = execute(connection, f"SELECT body FROM {table} ORDER BY version DESC LIMIT 1")
     if not found:
         raise ParameterError(f"the vault at {address} has lost its description. Restore it from a backup.")
     try:
-        return Description.from_json(json.loads(found[0][0]))
+        return TableMetadata.from_json(json.loads(found[0][0]))
     except ParameterError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as wrong:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.engines.spark import Spark, active
 from discreet.errors import ParameterError
 from discreet.schema import metadata as descriptions
-from discreet.schema.metadata import Description
+from discreet.schema.metadata import TableMetadata
 from discreet.sealing import joins
 from discreet.sealing.backends.duckdb import alone, workplace
 from discreet.sealing.backends.spark import Catalogue, full_name, named, quoted
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from discreet.sealing.backends.duckdb import Progress
 
 
-def engine(description: Description, session: SparkSession | None = None) -> Spark:
+def engine(metadata: TableMetadata, session: SparkSession | None = None) -> Spark:
     """Open the rows of a description, in the given session or the active one."""
-    return Spark(quoted(_table(description)), session, limits=description.limits)
+    return Spark(quoted(_table(metadata)), session, limits=metadata.limits)
 
 
 def seal(
@@ -53,14 +53,14 @@ def seal(
     progress: Progress | None = None,
     ledger: str = "",
     furnish: Callable[[Path], None] | None = None,
-) -> Description:
+) -> TableMetadata:
     """Seal Spark tables into a new table of the catalogue, called `rows`, and a new directory.
 
     `furnish` is called with the directory before it takes its place, to put the ledger there whose first entry has
     the hash `ledger`.
     """
     target, session = Path(to).absolute(), _session(source)
-    description = Description(
+    metadata = TableMetadata(
         name=name if name is not None else target.stem,
         columns=columns,
         person=person,
@@ -75,11 +75,11 @@ def seal(
     check_free(target)
     with (
         workplace(target.parent, target.name) as place,
-        _catalogue(session, description, target) as catalogue,
+        _catalogue(session, metadata, target) as catalogue,
     ):
-        fill(catalogue, description, source, tables, lookups, progress)
-        settle(place, target, description, furnish)
-    return description
+        fill(catalogue, metadata, source, tables, lookups, progress)
+        settle(place, target, metadata, furnish)
+    return metadata
 
 
 def reseal(
@@ -92,32 +92,32 @@ def reseal(
     tables: Sequence[Any] = (),
     lookups: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
-) -> Description:
+) -> TableMetadata:
     """Give a vault a new version of its rows, in a new table. That of the old version stays."""
     vault = Path(to).absolute()
     with alone(vault):
         old = descriptions.read(vault)
-        description = renewed(old, source, columns, rows_per_person, tables, lookups)
-        with _catalogue(_session(source, session), description, vault) as catalogue:
-            fill(catalogue, description, source, tables, lookups, progress)
-            descriptions.write(description, vault)
-    return description
+        metadata = renewed(old, source, columns, rows_per_person, tables, lookups)
+        with _catalogue(_session(source, session), metadata, vault) as catalogue:
+            fill(catalogue, metadata, source, tables, lookups, progress)
+            descriptions.write(metadata, vault)
+    return metadata
 
 
 @contextmanager
-def _catalogue(session: SparkSession, description: Description, vault: Path) -> Iterator[Catalogue]:
+def _catalogue(session: SparkSession, metadata: TableMetadata, vault: Path) -> Iterator[Catalogue]:
     """A workshop for the rows of a description, which are kept if the vault has that description in the end."""
-    catalogue = Catalogue(session, _table(description), description)
+    catalogue = Catalogue(session, _table(metadata), metadata)
     catalogue.begin()
     try:
         yield catalogue
     finally:
-        catalogue.end(keep=_has(vault, description))
+        catalogue.end(keep=_has(vault, metadata))
 
 
-def _has(vault: Path, description: Description) -> bool:
+def _has(vault: Path, metadata: TableMetadata) -> bool:
     try:
-        return descriptions.read(vault).as_json() == description.as_json()
+        return descriptions.read(vault).as_json() == metadata.as_json()
     except ParameterError:
         return False
 
@@ -127,7 +127,7 @@ def _session(source: Any, given: SparkSession | None = None) -> SparkSession:
     return found if found is not None else given if given is not None else active()
 
 
-def _table(description: Description) -> tuple[str, ...]:
+def _table(metadata: TableMetadata) -> tuple[str, ...]:
     """The parts of the name of a version's table."""
-    *space, table = named(description.table)
-    return (*space, table if description.version == 1 else f"{table}_{description.version}")
+    *space, table = named(metadata.table)
+    return (*space, table if metadata.version == 1 else f"{table}_{metadata.version}")

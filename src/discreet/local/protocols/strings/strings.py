@@ -119,9 +119,9 @@ def significant(found: Estimate, confidence: Rational, most: int, least: float =
 
     The normal law, and Bonferroni's bound: some value that nobody holds is among them with at most the doubt left.
     """
-    doubt = 1 - float(rational(confidence, "confidence", floats="exact"))
-    if not 0 < doubt < 1:
+    alpha = 1 - float(rational(confidence, "confidence", floats="exact"))
+    if not 0 < alpha < 1:
         raise ParameterError(f'confidence is between 0 and 1, such as "0.95", not {confidence!r}.')
-    threshold = -NormalDist().inv_cdf(doubt / max(len(found.values), 1)) * found.standard_errors
+    threshold = -NormalDist().inv_cdf(alpha / max(len(found.values), 1)) * found.standard_errors
     above = np.flatnonzero(found.values > np.maximum(threshold, least))
     return above[np.argsort(-found.values[above], kind="stable")][:most]
