@@ -42,7 +42,6 @@ from discreet.mechanisms import Exact
 from discreet.oracle.dense_table import project, scale, scale_box
 from discreet.oracle.fit import Measurement
 from discreet.oracle.hypothesis import Dense
-from discreet.oracle.open import oracle
 from discreet.oracle.textbook.pmw import PrivateMultiplicativeWeights
 from discreet.privacy.theorems import composition
 from discreet.privacy.theorems.conversions import zcdp_to_approximate
@@ -209,7 +208,7 @@ def ours(rows: Rows, alpha: str, seed: int, questions: int) -> Outcome:
         )
         with (
             vault,
-            oracle(vault, rows.names, epsilon=EPSILON, delta=DELTA, within=alpha, queries=questions) as opened,
+            vault.oracle(rows.names, epsilon=EPSILON, delta=DELTA, within=alpha, queries=questions) as opened,
         ):
 
             def ask(question: Question) -> tuple[float, bool, bool | None] | None:

@@ -20,6 +20,7 @@ from queue import SimpleQueue
 
 from tests.mutants.audit import AUDIT
 from tests.mutants.engines import ENGINES
+from tests.mutants.kernel import KERNEL
 from tests.mutants.ledger import LEDGER
 from tests.mutants.local import LOCAL
 from tests.mutants.mechanisms import MECHANISMS
@@ -42,6 +43,7 @@ MUTANTS = [
     *MUSEUM,
     *LEDGER,
     *ENGINES,
+    *KERNEL,
     *VAULT,
     *ORACLE,
     *SYNTH,

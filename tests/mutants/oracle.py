@@ -154,8 +154,8 @@ PRACTICAL = [
     Mutant(
         "opening: half of its ρ is charged",
         "oracle/open.py",
-        "ZeroConcentrated(agreed.rho), question",
-        "ZeroConcentrated(agreed.rho / 2), question",
+        "Job(ZeroConcentrated(agreed.rho), run",
+        "Job(ZeroConcentrated(agreed.rho / 2), run",
         f"{ORACLE_TESTS}::test_an_oracle_that_costs_more_than_is_left_is_refused_before_anything_is_made",
     ),
 ]

@@ -99,8 +99,8 @@ SYNTH = [
     Mutant(
         "synthesize: half of its ρ is charged",
         "synth/synthesize.py",
-        "ZeroConcentrated(order.rho), question",
-        "ZeroConcentrated(order.rho / 2), question",
+        "            ZeroConcentrated(order.rho),",
+        "            ZeroConcentrated(order.rho / 2),",
         f"{ACCOUNTING}::test_all_that_a_synthesis_measures_costs_what_it_is_charged",
     ),
     Mutant(

@@ -153,27 +153,8 @@ VAULT = [
         "tests/query/answer/test_execute.py::test_rows_without_a_value_of_the_only_key_are_a_group_of_their_own",
     ),
     Mutant(
-        "vault: asked first, charged afterwards",
-        "vault/vault.py",
-        "        charge = self._ledger.reserve(made.losses, question=text, analyst=self._analyst, "
-        "purpose=self._purpose)\n        estimates = execute(prepared, engine)\n",
-        "        estimates = execute(prepared, engine)\n        charge = self._ledger.reserve(made.losses, "
-        "question=text, analyst=self._analyst, purpose=self._purpose)\n",
-        f"{ASKING}::test_the_charge_is_on_the_disk_before_the_engine_is_asked",
-    ),
-    Mutant(
-        "vault: charged before it is known whether it can be asked",
-        "vault/vault.py",
-        "        prepared = prepare(made, engine.rows)  # what cannot be asked is refused here, and is free\n"
-        "        charge = self._ledger.reserve(made.losses, question=text, analyst=self._analyst, "
-        "purpose=self._purpose)\n",
-        "        charge = self._ledger.reserve(made.losses, question=text, analyst=self._analyst, "
-        "purpose=self._purpose)\n        prepared = prepare(made, engine.rows)\n",
-        f"{ASKING}::test_rows_that_cannot_be_asked_say_so_before_they_cost",
-    ),
-    Mutant(
         "vault: the budget of the whole where an account is stricter",
-        "vault/vault.py",
+        "kernel/payer.py",
         "return min(budgets, key=lambda budget: (budget.delta, budget.epsilon))",
         "return budgets[0]",
         "tests/vault/test_strict_accounts.py",

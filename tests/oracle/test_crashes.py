@@ -19,7 +19,6 @@ from discreet.errors import BudgetExceeded, DiscreetError, ParameterError
 from discreet.mechanisms import Gaussian
 from discreet.oracle import journal as journals
 from discreet.oracle.journal import Journal
-from discreet.oracle.open import oracle
 from discreet.oracle.oracle import Oracle
 from discreet.oracle.threshold_test import Line
 from discreet.schema.metadata import UNIT
@@ -60,7 +59,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def opened(path: Path) -> Oracle:
-    return oracle(Vault(path), ["age", "ill"], epsilon=1, within=120, bins={"age": 20}, start="singles")
+    return Vault(path).oracle(["age", "ill"], epsilon=1, within=120, bins={"age": 20}, start="singles")
 
 
 class Killer:

@@ -12,7 +12,6 @@ from discreet.audit import replay
 from discreet.audit.replay.replay import findings
 from discreet.errors import BudgetExceeded
 from discreet.ledger import Budget
-from discreet.oracle.open import oracle
 from discreet.schema import Category, Column, Integer
 from discreet.vault.vault import Vault
 
@@ -47,7 +46,7 @@ def conversation(trusting: bool) -> Any:
                     columns=COLUMNS,
                     budget=Budget(30, "1e-6"),
                 ) as vault,
-                oracle(vault, list(COLUMNS), epsilon=3, within=60, bins={"age": 5}) as opened,
+                vault.oracle(list(COLUMNS), epsilon=3, within=60, bins={"age": 5}) as opened,
             ):
                 if trusting:
                     opened._seen = 10**6

@@ -25,7 +25,7 @@ from tests.synth.tables import people, sealed
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Synthetic]:
     with sealed(people(), tmp_path_factory.mktemp("comparing") / "people.vault") as vault:
-        yield synthesize(vault, epsilon=3, delta="1e-9")
+        yield vault.synthesize(epsilon=3, delta="1e-9")
 
 
 def test_the_free_report_is_of_the_right_size(table: Synthetic) -> None:
@@ -38,8 +38,8 @@ def test_the_free_report_is_of_the_right_size(table: Synthetic) -> None:
 
 
 def test_the_paid_report_is_right_within_its_noise_and_charged_once(table: Synthetic) -> None:
-    assert table.vault is not None
-    ledger = table.vault.ledger
+    assert table.source is not None
+    ledger = table.source.payer.ledger
     before = ledger.balance().spent.rho
     paid = table.compare(epsilon=2, show=[["city", "married"]])
     assert ledger.balance().spent.rho - before == Fraction(2)
@@ -97,21 +97,21 @@ def test_a_mean_distance_is_said_to_be_what_it_is() -> None:
     ],
 )
 def test_what_cannot_be_shown_is_refused_before_the_charge(table: Synthetic, show: Any, words: str) -> None:
-    assert table.vault is not None
+    assert table.source is not None
     bins = {"age": 100, "income": 100, "day": 100}
-    made = synthesize(table.vault, ["age", "income", "day", "city"], epsilon="0.1", bins=bins)
-    before = table.vault.ledger.balance().spent
+    made = synthesize(table.source, ["age", "income", "day", "city"], epsilon="0.1", bins=bins)
+    before = table.source.payer.ledger.balance().spent
     with pytest.raises(ParameterError, match=words):
         made.compare(epsilon=1, show=show)
-    assert table.vault.ledger.balance().spent == before
+    assert table.source.payer.ledger.balance().spent == before
 
 
 def test_a_comparison_that_buys_noise_which_nobody_draws_is_refused_before_the_charge(table: Synthetic) -> None:
-    assert table.vault is not None
-    before = table.vault.ledger.balance().spent
-    with pytest.raises(ParameterError, match=r'Spend more: epsilon="0\.1"'):
+    assert table.source is not None
+    before = table.source.payer.ledger.balance().spent
+    with pytest.raises(ParameterError, match=r'Try: epsilon="0\.1"'):
         table.compare(epsilon="1e-12")
-    assert table.vault.ledger.balance().spent == before
+    assert table.source.payer.ledger.balance().spent == before
 
 
 def test_a_comparison_made_from_test_bits_is_not_shown(table: Synthetic) -> None:
@@ -133,7 +133,7 @@ def test_of_very_many_marginals_some_of_each_kind_are_compared(tmp_path_factory:
     rows = pyarrow.table({"who": range(50), **{name: np.arange(50) % 2 for name in names}})
     columns = {name: Integer(0, 1, missing=0) for name in names}
     with sealed(rows, tmp_path_factory.mktemp("many") / "v", columns=columns) as vault:
-        made = synthesize(vault, epsilon=1, workload=[[name] for name in names])
+        made = vault.synthesize(epsilon=1, workload=[[name] for name in names])
     sets = _sets(made)
     assert len(sets) == len(set(sets)) == MOST_SETS
     assert [sum(len(c) == ways for c in sets) for ways in (1, 2, 3)] == [100, 250, 250]

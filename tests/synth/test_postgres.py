@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.synth import synthesize
 from discreet.vault.vault import Vault
 from tests.servers.postgres import Server
 from tests.synth.tables import people, sealed
@@ -19,7 +18,7 @@ def test_a_vault_in_postgresql_is_synthesized_like_any_other(postgres: Server, p
     kinds = ["bigint", "bigint", "text", "double precision", "boolean", "date"]
     with sealed(loaded(postgres, rows, kinds), postgres_address) as vault:
         assert vault.metadata.engine == "postgres"
-        made = synthesize(vault, ["age", "city", "married"], epsilon=12, bins={"age": [0, 18, 65]}, persons=True)
+        made = vault.synthesize(["age", "city", "married"], epsilon=12, bins={"age": [0, 18, 65]}, persons=True)
         spent = vault.ledger.balance().spent
         frame = rows.to_pandas()
         found = made.marginal(["city", "married"])
@@ -33,5 +32,5 @@ def test_a_vault_in_postgresql_is_synthesized_like_any_other(postgres: Server, p
         assert abs(paid.shown[0].table.sum() - 600) < 40
         assert vault.ledger.balance().spent.rho - spent.rho == 9 / 2
     with Vault(postgres_address) as again:
-        free = synthesize(again, ["age", "city", "married"], epsilon=12, bins={"age": [0, 18, 65]}, persons=True)
+        free = again.synthesize(["age", "city", "married"], epsilon=12, bins={"age": [0, 18, 65]}, persons=True)
         assert free.free

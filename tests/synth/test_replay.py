@@ -14,7 +14,6 @@ from discreet.audit.replay.replay import findings
 from discreet.ledger import Budget
 from discreet.schema import Boolean, Category, Column, Integer
 from discreet.synth import measure as fitting
-from discreet.synth import synthesize
 from discreet.synth.measure import Source
 from discreet.vault.vault import Vault
 
@@ -54,7 +53,7 @@ def synthesized(rows: list[dict[str, Any]]) -> Any:
             columns=COLUMNS,
             budget=Budget(30, "1e-6"),
         ) as vault:
-            made = synthesize(vault, epsilon=3, rows=5, persons=True)
+            made = vault.synthesize(epsilon=3, rows=5, persons=True)
             spent = vault.ledger.balance().spent
         seen = [[m.columns, m.values.tolist(), m.variance] for m in made.measurements]
         scores = {name: [s.value for s in scores] for name, scores in made.scores.items()}

@@ -15,7 +15,7 @@ from discreet import noise
 from discreet.errors import BudgetExceeded, DiscreetError, NotForRelease, ParameterError, QuestionRefused
 from discreet.ledger import Budget
 from discreet.schema import Category, Integer, Text
-from discreet.synth import Synthetic, synthesize
+from discreet.synth import Synthetic
 from discreet.synth.budget import rho_of
 from discreet.vault.vault import Vault
 from tests.synth.tables import COLUMNS, people, sealed
@@ -29,7 +29,7 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vault]:
 
 @pytest.fixture(scope="module")
 def table(vault: Vault) -> Synthetic:
-    return synthesize(vault, epsilon=8, delta="1e-9", impossible=["age < 15 and married"])
+    return vault.synthesize(epsilon=8, delta="1e-9", impossible=["age < 15 and married"])
 
 
 def test_rows_have_the_schema_of_the_vault(table: Synthetic) -> None:
@@ -64,8 +64,8 @@ def test_nobody_is_what_was_declared_impossible(table: Synthetic) -> None:
 
 
 def test_a_bin_that_a_condition_cuts_through_keeps_to_it(vault: Vault) -> None:
-    made = synthesize(
-        vault, ["age", "married"], epsilon=5, bins={"age": [0, 10, 60]}, impossible=["age < 25 and married"]
+    made = vault.synthesize(
+        ["age", "married"], epsilon=5, bins={"age": [0, 10, 60]}, impossible=["age < 25 and married"]
     )
     rows = made.to_pandas()
     assert ((rows["age"] >= 25) & (rows["age"] < 60) & rows["married"]).any()
@@ -74,7 +74,7 @@ def test_a_bin_that_a_condition_cuts_through_keeps_to_it(vault: Vault) -> None:
 
 def test_it_is_one_charge_and_the_same_call_again_is_free(vault: Vault, table: Synthetic) -> None:
     before = vault.ledger.balance()
-    again = synthesize(vault, epsilon=8, delta="1e-9", impossible=["age < 15 and married"], rows=7, seed=3)
+    again = vault.synthesize(epsilon=8, delta="1e-9", impossible=["age < 15 and married"], rows=7, seed=3)
     assert vault.ledger.balance().spent == before.spent
     assert again.free and not table.free  # noqa: PT018
     assert len(again.to_arrow()) == 7
@@ -83,10 +83,10 @@ def test_it_is_one_charge_and_the_same_call_again_is_free(vault: Vault, table: S
 
 def test_the_charge_is_what_was_agreed(vault: Vault) -> None:
     before = vault.ledger.balance().spent.rho
-    synthesize(vault, ["city", "married"], epsilon="0.5")
+    vault.synthesize(["city", "married"], epsilon="0.5")
     middle = vault.ledger.balance().spent.rho
     assert middle - before == Fraction(1, 8)
-    synthesize(vault, ["city", "married"], epsilon="0.5", delta="1e-9")
+    vault.synthesize(["city", "married"], epsilon="0.5", delta="1e-9")
     assert vault.ledger.balance().spent.rho - middle == rho_of("0.5", "1e-9")
 
 
@@ -125,21 +125,19 @@ def test_rows_are_another_draw_for_free(table: Synthetic) -> None:
 def test_what_is_refused_costs_nothing(vault: Vault, changes: dict[str, Any], words: str) -> None:
     before = vault.ledger.balance().spent
     with pytest.raises(DiscreetError, match=words):
-        synthesize(vault, **{"epsilon": 1, **changes})
+        vault.synthesize(**{"epsilon": 1, **changes})
     assert vault.ledger.balance().spent == before
 
 
 def test_the_epsilon_that_is_named_suffices(vault: Vault) -> None:
-    assert len(synthesize(vault, epsilon="1e-09", rows=10).to_arrow()) == 10
+    assert len(vault.synthesize(epsilon="1e-09", rows=10).to_arrow()) == 10
 
 
 def test_more_rows_than_a_machine_holds_are_not_drawn(
     vault: Vault, table: Synthetic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Noise of a small ε makes up billions of them. The limit is lowered, so that this ends without it too."""
-    few, many = (
-        synthesize(vault, epsilon=8, delta="1e-9", impossible=table.impossible, rows=n) for n in (9, None)
-    )
+    few, many = (vault.synthesize(epsilon=8, delta="1e-9", impossible=table.impossible, rows=n) for n in (9, None))
     monkeypatch.setattr("discreet.synth.sample.MOST_CODES", 100)
     assert len(few.to_arrow()) == 9
     with pytest.raises(ParameterError, match="more than the 20 that are drawn"):
@@ -161,12 +159,12 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vault]:
 def test_bins_whose_pair_has_too_many_cells_are_refused_before_the_charge(wide: Vault) -> None:
     before = wide.ledger.balance().spent
     with pytest.raises(ParameterError, match=r"4,000,000 cells together \(2,000 x × 2,000 y\).*1,000,000"):
-        synthesize(wide, epsilon=1, bins={"x": 2000, "y": 2000})
+        wide.synthesize(epsilon=1, bins={"x": 2000, "y": 2000})
     assert wide.ledger.balance().spent == before
 
 
 def test_bins_beyond_what_would_be_cut_are_kept_where_they_fit(wide: Vault) -> None:
-    made = synthesize(wide, epsilon=1, bins={"X": 300, "y": 200})
+    made = wide.synthesize(epsilon=1, bins={"X": 300, "y": 200})
     assert made.domain.sizes == (300, 200)
     assert made.marginal(["x", "y"]).counts.shape == (300, 200)
 
@@ -175,7 +173,7 @@ def test_a_public_table_is_read_once(wide: Vault) -> None:
     """Its columns may be read only once; what is known of bins follows from the finer cells."""
     rng = np.random.default_rng(1)
     public = {"x": rng.integers(0, 5000, 500).tolist(), "y": rng.integers(0, 5000, 500).tolist()}
-    made = synthesize(wide, epsilon=1, prior={name: iter(values) for name, values in public.items()})
+    made = wide.synthesize(epsilon=1, prior={name: iter(values) for name, values in public.items()})
     assert made.prior is not None
     want = {}
     for name, axis in zip(public, made.axes, strict=True):
@@ -192,14 +190,14 @@ def test_more_columns_than_pairs_can_be_made_of_are_refused_before_the_charge(tm
     rows = pyarrow.table({"who": [1, 2], **{name: [0, 1] for name in names}})
     with sealed(rows, tmp_path / "v", columns={name: Integer(0, 1, missing=0) for name in names}) as vault:
         with pytest.raises(ParameterError, match=r"501 columns.*columns=\["):
-            synthesize(vault, epsilon=1)
+            vault.synthesize(epsilon=1)
         assert vault.ledger.balance().spent.rho == 0
 
 
 def test_a_budget_that_is_too_small_refuses_before_anything_is_asked(tmp_path: Path) -> None:
     with sealed(people(100), tmp_path / "v", budget=Budget("0.1", "1e-9")) as vault:
         with pytest.raises(BudgetExceeded):
-            synthesize(vault, epsilon=5)
+            vault.synthesize(epsilon=5)
         assert vault.ledger.balance().spent.rho == 0
 
 
@@ -208,23 +206,23 @@ def test_a_vault_without_delta_refuses_and_says_what_to_do(tmp_path: Path) -> No
         sealed(people(100), tmp_path / "v", budget=Budget(1)) as vault,
         pytest.raises(ParameterError, match=r"budget with δ.*amend"),
     ):
-        synthesize(vault, epsilon="0.5")
+        vault.synthesize(epsilon="0.5")
 
 
 def test_texts_are_left_out_and_refused_by_name(tmp_path: Path) -> None:
     rows = people(200).append_column("word", pyarrow.array(["tea"] * 200))
     with sealed(rows, tmp_path / "v", columns={**COLUMNS, "word": Text()}) as vault:
-        made = synthesize(vault, epsilon=1)
+        made = vault.synthesize(epsilon=1)
         assert "word" not in made.domain.names
         assert any("word" in note for note in made.notes)
         with pytest.raises(ParameterError, match="word is a text"):
-            synthesize(vault, ["word"], epsilon=1)
+            vault.synthesize(["word"], epsilon=1)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 5])
 def test_next_to_nobody_gives_a_table_that_says_so(tmp_path: Path, rows: int) -> None:
     with sealed(people(rows), tmp_path / "v") as vault:
-        made = synthesize(vault, epsilon="0.5", rows=20)
+        made = vault.synthesize(epsilon="0.5", rows=20)
         assert len(made.to_arrow()) == 20
         assert any("too few rows" in note for note in made.notes)
 
@@ -238,7 +236,7 @@ def test_thousands_of_labels_are_binned_and_come_back_as_labels(tmp_path: Path) 
     )
     columns = {"place": Category(labels), "age": Integer(0, 110)}
     with sealed(rows, tmp_path / "v", columns=columns) as vault:
-        made = synthesize(vault, epsilon=5)
+        made = vault.synthesize(epsilon=5)
         assert max(made.domain.sizes) <= 40
         found = made.to_pandas()["place"]
         assert set(found.dropna()) <= set(labels)
@@ -247,7 +245,7 @@ def test_thousands_of_labels_are_binned_and_come_back_as_labels(tmp_path: Path) 
 
 
 def test_bins_of_ones_own_are_kept(vault: Vault) -> None:
-    made = synthesize(vault, ["age", "city"], epsilon=1, bins={"age": [18, 65]})
+    made = vault.synthesize(["age", "city"], epsilon=1, bins={"age": [18, 65]})
     assert made.axes[0].starts == (0, 18, 65)
     assert made.marginal(["age"]).levels == ((0, 18, 65, None),)
 
@@ -257,7 +255,7 @@ def test_a_public_table_fills_in_what_the_workload_leaves_out(tmp_path: Path) ->
     bins = {"age": 8, "income": 8, "day": 4}
     with sealed(people(1500), tmp_path / "v") as vault:
         helped, alone = (
-            synthesize(vault, epsilon="0.5", bins=bins, workload=[["age", "city", "income"]], prior=prior)
+            vault.synthesize(epsilon="0.5", bins=bins, workload=[["age", "city", "income"]], prior=prior)
             .compare(people(1500))
             .mean(2)
             for prior in (people(1500, seed=9), None)
@@ -268,21 +266,21 @@ def test_a_public_table_fills_in_what_the_workload_leaves_out(tmp_path: Path) ->
 
 
 def test_one_column_alone(vault: Vault) -> None:
-    made = synthesize(vault, ["married"], epsilon=2)
+    made = vault.synthesize(["married"], epsilon=2)
     assert abs(made.to_pandas()["married"].mean() - people()["married"].to_numpy().mean()) < 0.05
 
 
 def test_what_is_made_from_test_bits_never_leaves(vault: Vault) -> None:
     with noise.deterministic(1):
-        made = synthesize(vault, ["city", "day"], epsilon=1)
+        made = vault.synthesize(["city", "day"], epsilon=1)
     for doing in (made.to_arrow, made.to_pandas, lambda: made.marginal(["city"]), made.compare):
         with pytest.raises(NotForRelease):
             doing()
-    fresh = synthesize(vault, ["city", "day"], epsilon=1)
+    fresh = vault.synthesize(["city", "day"], epsilon=1)
     assert not fresh.free
     assert not fresh.test_bits
 
 
 def test_a_condition_that_is_no_condition_is_refused_in_words(vault: Vault) -> None:
     with pytest.raises(QuestionRefused):
-        synthesize(vault, epsilon=1, impossible=["age + married"])
+        vault.synthesize(epsilon=1, impossible=["age + married"])

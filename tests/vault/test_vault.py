@@ -373,14 +373,14 @@ def test_nobodys_spelling_stands_for_that_of_all(tmp_path: Path, collation: str,
 
 
 def test_a_question_keeps_to_the_version_it_was_planned_for(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    planned = vault._planned
+    from discreet.query.plan.plan import plan
 
-    def then_sealed_anew(*call: Any) -> Any:
-        made = planned(*call)
+    def then_sealed_anew(*call: Any, **terms: Any) -> Any:
+        made = plan(*call, **terms)
         vault.reseal(pyarrow.table(ROWS), rows_per_person=50)
         return made
 
-    monkeypatch.setattr(vault, "_planned", then_sealed_anew)
+    monkeypatch.setattr("discreet.vault.vault.plan", then_sealed_anew)
     release = vault.ask("select count(*) from people", epsilon=1)
     assert release.label.version == 1
     assert vault.metadata.version == 2

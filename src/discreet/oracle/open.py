@@ -13,14 +13,17 @@ import hashlib
 import json
 import math
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import LawTooWide, NotForRelease, ParameterError
+from discreet.errors import Fix, LawTooWide, NotForRelease, ParameterError
+from discreet.kernel import Job, Ready, SealedTable, spend
 from discreet.ledger.budget import largest
+from discreet.ledger.ledger import Charge, Standing
 from discreet.noise.testing import test_bits as bits_in_use
 from discreet.oracle import prior as priors
 from discreet.oracle.exact_sums import Sums
@@ -36,13 +39,12 @@ from discreet.rational import Rational, positive
 
 if TYPE_CHECKING:
     from discreet.schema.metadata import TableMetadata
-    from discreet.vault.vault import Vault
 
 _FUTILE = 10**6  # an ε that protects nobody
 
 
 def oracle(
-    vault: Vault,
+    table: SealedTable,
     columns: Sequence[str],
     *,
     epsilon: Rational,
@@ -68,11 +70,11 @@ def oracle(
     Two oracles with the same parameters are told apart by `name`. `path` is where the state is kept, beside the
     rows if unsaid.
     """
-    metadata = vault.metadata
+    metadata = table.metadata
     axes = axes_of(metadata, columns, bins)
     chosen = start or ("pairs" if prior is None else "singles")
     agreed = terms(
-        rho=_rho(vault, epsilon, delta),
+        rho=_rho(table, epsilon, delta),
         within=within,
         confidence=confidence,
         queries=queries,
@@ -81,17 +83,14 @@ def oracle(
     )
     known = _prior(prior, axes, metadata)
     text = cache_key.text(metadata, _price(axes, agreed, _identity(prior, known), name))
-    found = vault.ledger.find(text)
-    if found is None:
+
+    def prepare(ready: Ready) -> Job[Journal]:
         _expect_use(agreed, len(axes), None if delta is None else positive(delta, "delta"))
-    sums = Sums(vault._engine(metadata), agreed.moves)
-    journal = (
-        _made(vault, text, agreed, metadata, known, path)
-        if found is None
-        else Journal.open(_folder(vault) / json.loads(found)["oracle"])
-    )
+        return _job(table, text, agreed, known, path)
+
+    journal = spend(table, [text], read=lambda standing: _found(table, text, standing), prepare=prepare)
     try:
-        _check(journal, found, text, metadata, vault)
+        sums = Sums(table.engine(), agreed.moves)
         believed = priors.restored(journal.header["prior"], axes)
         return Oracle(journal, sums, axes=axes, terms=agreed, metadata=metadata, prior=believed)
     except BaseException:
@@ -99,11 +98,11 @@ def oracle(
         raise
 
 
-def _rho(vault: Vault, epsilon: Rational, delta: Rational | None) -> Fraction:
+def _rho(table: SealedTable, epsilon: Rational, delta: Rational | None) -> Fraction:
     exact = positive(epsilon, "epsilon")
     if exact > _FUTILE:
         raise ParameterError(f"An epsilon above {_FUTILE:,} protects nobody: write one such as epsilon=1.")
-    if vault._budget(vault._standing("")).pure:  # that of the strictest account that pays
+    if table.payer.strictest_budget().pure:
         raise ParameterError(
             "an oracle adds up many small losses, which takes a budget with δ: seal the vault with "
             'Budget(epsilon=2, delta="1e-9"), or amend it: vault.ledger.amend(Budget(…)).'
@@ -146,48 +145,67 @@ def _price(axes: Sequence[Axis], agreed: Terms, prior: str, name: str) -> str:
     return f"oracle{called} over {over} [{paid}, start {agreed.start}, bins {cuts}, prior {prior}]"
 
 
-def _made(
-    vault: Vault,
-    text: str,
-    agreed: Terms,
-    metadata: TableMetadata,
-    known: list[dict[str, Any]],
-    path: str | Path | None,
-) -> Journal:
+def _job(
+    table: SealedTable, text: str, agreed: Terms, known: list[dict[str, Any]], path: str | Path | None
+) -> Job[Journal]:
+    """Return the job that makes an oracle: it takes the journal's file before the charge, and fills it after."""
     identity = secrets.token_hex(8)
-    place = _place(vault, identity, path)
-    payers = {"analyst": vault._analyst, "purpose": vault._purpose}
-    with Journal.place(place) as create:
-        charge = vault.ledger.reserve(ZeroConcentrated(agreed.rho), question=text, **payers)
+    place = _place(table, identity, path)
+    hold = Journal.place(place)
+    create: list[Callable[..., Journal]] = []
+
+    @contextmanager
+    def held() -> Iterator[None]:
+        with hold as make:
+            create.append(make)
+            yield
+
+    def run(charge: Charge) -> Journal:
         facts = {
             "identity": identity,
             "charge": charge.number,
-            "mark": metadata.fingerprint,
+            "mark": table.metadata.fingerprint,
             "question": text,
             "prior": known,
             "test_bits": bits_in_use() is not None,
-            **payers,
+            "analyst": table.payer.analyst,
+            "purpose": table.payer.purpose,
         }
-        journal = create(agreed.rho, facts)
+        return create[0](agreed.rho, facts)
+
     named = str(place) if path is not None else place.name  # a vault that is moved takes its oracles along
-    vault.ledger.record(charge, json.dumps({"oracle": named, "identity": identity}))
+    record = json.dumps({"oracle": named, "identity": identity})
+    return Job(ZeroConcentrated(agreed.rho), run, lambda _: record, held())
+
+
+def _found(table: SealedTable, text: str, standing: Standing) -> Journal:
+    """Open the journal that was charged for, and refuse any other, and one that another account paid for."""
+    record = json.loads(standing.answer or "")
+    journal = Journal.open(_folder(table) / record["oracle"])
+    try:
+        _check(journal, record["identity"], text, table)
+    except BaseException:
+        journal.close()
+        raise
     return journal
 
 
-def _check(journal: Journal, found: str | None, text: str, metadata: TableMetadata, vault: Vault) -> None:
-    """Refuse a journal that is not the one which was charged for, or was paid for by somebody else."""
-    header = journal.header
-    known = header["identity"] if found is None else json.loads(found)["identity"]
-    if (header["identity"], header["question"], header["mark"]) != (known, text, metadata.fingerprint):
+def _check(journal: Journal, identity: str, text: str, table: SealedTable) -> None:
+    header, payer = journal.header, table.payer
+    if (header["identity"], header["question"], header["mark"]) != (identity, text, table.metadata.fingerprint):
         raise ParameterError(
-            f"{journal.path} is the state of another oracle. Put back the one that was there, or make another, at "
-            'its own cost: oracle(…, name="second").'
+            f"{journal.path} is the state of another oracle.",
+            fix=["Restore the file that was there.", Fix("name", "second", note="a new oracle, at its own cost")],
         )
-    if (header["analyst"], header["purpose"]) != (vault._analyst, vault._purpose):
+    if (header["analyst"], header["purpose"]) != (payer.analyst, payer.purpose):
         who = " and ".join(filter(None, (header["analyst"], header["purpose"]))) or "the whole vault"
         raise ParameterError(
-            f"this oracle was paid for by {who}, and new answers are for whoever paid. Open the vault as they do, "
-            'or make one of your own: oracle(…, name="mine").'
+            "This oracle was charged to another account, and its new answers are for that account.",
+            found=who,
+            fix=[
+                "Open the vault with that analyst and purpose.",
+                Fix("name", "mine", note="a new oracle, at its own cost"),
+            ],
         )
 
 
@@ -240,17 +258,18 @@ def _rounded_up(x: float) -> str:
     return f"{float(math.ceil(Fraction(x) / step) * step):g}"
 
 
-def _place(vault: Vault, identity: str, path: str | Path | None) -> Path:
+def _place(table: SealedTable, identity: str, path: str | Path | None) -> Path:
     if path is not None:
         return Path(path).absolute()
-    if getattr(vault._place, "path", None) is None:
+    if table.folder is None:
         raise ParameterError(
-            f"the vault {vault.place} is no directory, so say where the oracle's state is kept, in a file of your "
-            'own: path="people.oracle".'
+            "This vault is not a directory, so it cannot hold the state of an oracle.",
+            found=table.display_name,
+            fix=Fix("path", "people.oracle"),
         )
-    return _folder(vault) / f"{identity}.oracle"
+    return _folder(table) / f"{identity}.oracle"
 
 
-def _folder(vault: Vault) -> Path:
-    """Where a vault of files keeps its oracles: with its rows. Elsewhere paths are absolute."""
-    return Path(getattr(vault._place, "path", "/")).absolute()
+def _folder(table: SealedTable) -> Path:
+    """Return the directory in which a vault of files keeps its oracles. Elsewhere paths are absolute."""
+    return Path(table.folder or "/").absolute()

@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from discreet.errors import NotForRelease, ParameterError
+from discreet.errors import Fix, NotForRelease, ParameterError
+from discreet.kernel import Job, Ready, spend
+from discreet.ledger.ledger import Charge
 from discreet.oracle import prior as priors
 from discreet.privacy.losses import ZeroConcentrated
 from discreet.query import cache_key
@@ -31,6 +33,7 @@ from discreet.schema.metadata import UNIT
 from discreet.synth import measure
 from discreet.synth.adaptive_bins import check_cells
 from discreet.synth.budget import Unit, parts
+from discreet.synth.exact_marginals import marginals_of
 from discreet.synth.marginals.domain import Columns, Floats
 from discreet.synth.synthetic import Synthetic
 from discreet.synth.workload import MOST_CELLS
@@ -257,50 +260,54 @@ def _looks(table: Synthetic, show: Sequence[Sequence[str]]) -> list[Columns]:
 
 def paid(table: Synthetic, epsilon: Rational, show: Sequence[Sequence[str]]) -> Comparison:
     """Return the comparison with the vault itself, and charge it."""
-    from discreet.synth.synthesize import _source
-
-    vault = table.vault
-    if vault is None:
+    source = table.source
+    if source is None:
         raise ParameterError(
-            "this table was loaded from a file, and a comparison that is paid for asks its vault. "
-            "Make the table again, which is free: vault.synthesize(…).compare(epsilon=…)."
+            "A comparison that is charged asks the vault, and this table was loaded from a file.",
+            fix="Make the table again, which is free: vault.synthesize(…).compare(epsilon=…).",
         )
-    if vault.metadata.fingerprint != table.metadata.fingerprint:
-        raise ParameterError("the vault has other rows by now. Synthesize them, and compare that.")
+    if not source.is_newest():
+        raise ParameterError(
+            "The vault was sealed again since this table was made.",
+            fix="Synthesize the new rows, and compare that table.",
+        )
     rho = positive(epsilon, "epsilon") ** 2 / 2
     looks = _looks(table, show)
     sets = _sets(table)
     believed = table.model
-    believed.triples  # noqa: B018, made here: whatever fails for want of memory fails before the charge
+    believed.triples  # noqa: B018, made here: a lack of memory is met before the charge
     digest = table.label.cost.losses, [m.values.sum() for m in table.measurements[:3]]
     text = f"comparison of a synthetic table over {', '.join(table.domain.names)} [rho {rho}, {looks}, {digest}]"
-    question = cache_key.text(table.metadata, text)
-    engine = vault._engine(table.metadata)
-    found = vault.ledger.find(question)
-    if found is not None:
-        return _read(json.loads(found), table)
     budget = parts(rho, {"scores": 1.0, "looks": 1.0})
     each = parts(budget["looks"], dict.fromkeys(looks, 1.0))
     unit = Unit(table.metadata.rows_per_person * UNIT)
-    if not unit.affords(budget["scores"], len(sets)) or not unit.affords(min(each.values())):
-        raise ParameterError(
-            f"epsilon={epsilon} buys noise that would leave int64, and nobody could see through it. Spend more: "
-            f'epsilon="0.1".'
-        )
-    charge = vault.ledger.reserve(
-        ZeroConcentrated(rho), question=question, analyst=vault._analyst, purpose=vault._purpose
+
+    def prepare(ready: Ready) -> Job[Comparison]:
+        if not unit.affords(budget["scores"], len(sets)) or not unit.affords(min(each.values())):
+            raise ParameterError(
+                "This epsilon buys noise that would leave int64.", found=epsilon, fix=Fix("epsilon", "0.1")
+            )
+
+        def run(charge: Charge) -> Comparison:
+            done = measure.Released(table.domain, unit, float(UNIT))
+            marginals = marginals_of(ready.engine, table.axes)
+            measure.score(done, marginals, sets, believed.marginal, budget["scores"], "paid")
+            measure.measure(done, marginals, each)
+            record.update(
+                scores=[[list(s.columns), s.value, s.deviation] for s in done.scores["paid"]],
+                looks=[[list(m.columns), m.values.ravel().tolist(), m.variance] for m in done.measurements],
+            )
+            return replace(_read(record, table), test_bits=done.test_bits)
+
+        record: dict[str, Any] = {}
+        return Job(ZeroConcentrated(rho), run, lambda made: None if made.test_bits else json.dumps(record))
+
+    return spend(
+        source,
+        [cache_key.text(table.metadata, text)],
+        read=lambda standing: _read(json.loads(standing.answer or ""), table),
+        prepare=prepare,
     )
-    done = measure.Released(table.domain, unit, float(UNIT))
-    source = _source(engine, table.axes)
-    measure.score(done, source, sets, believed.marginal, budget["scores"], "paid")
-    measure.measure(done, source, each)
-    record = {
-        "scores": [[list(s.columns), s.value, s.deviation] for s in done.scores["paid"]],
-        "looks": [[list(m.columns), m.values.ravel().tolist(), m.variance] for m in done.measurements],
-    }
-    if not done.test_bits:
-        vault.ledger.record(charge, json.dumps(record))
-    return replace(_read(record, table), test_bits=done.test_bits)
 
 
 def _worst(table: Synthetic) -> list[Columns]:

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import ParameterError
+from discreet.kernel import Job, SealedTable, spend
 from discreet.ledger.costs import described
-from discreet.mechanisms.exact import Integers
+from discreet.ledger.ledger import Charge, Standing
 from discreet.oracle import prior as priors
 from discreet.privacy.losses import ZeroConcentrated
 from discreet.query import cache_key
 from discreet.query.bins import Axis, Bins
-from discreet.query.plan.group_index import Cells, dense
 from discreet.rational import Rational, whole
 from discreet.release.receipt import Receipt
 from discreet.schema.metadata import UNIT
@@ -35,6 +35,7 @@ from discreet.synth import adaptive_bins, label, measure
 from discreet.synth import person_ids as whose
 from discreet.synth import sample as drawn
 from discreet.synth.budget import Unit, parts, rho_of
+from discreet.synth.exact_marginals import marginals_of
 from discreet.synth.marginals.domain import Columns, Domain
 from discreet.synth.measure import Progress, Released
 from discreet.synth.serialize import read, written
@@ -44,7 +45,6 @@ from discreet.synth.synthetic import Synthetic, prior_pairs
 if TYPE_CHECKING:
     from discreet.engines.engine import Engine
     from discreet.schema.metadata import TableMetadata
-    from discreet.vault.vault import Vault
 
 Workload = Iterable[Sequence[str]] | Mapping[tuple[str, ...], float]
 """Sets of columns that matter, each with a weight if it is a mapping."""
@@ -67,7 +67,7 @@ class _Order:
 
 
 def synthesize(
-    vault: Vault,
+    table: SealedTable,
     columns: Sequence[str] | None = None,
     *,
     epsilon: Rational,
@@ -94,18 +94,29 @@ def synthesize(
         raise ParameterError(
             f"progress is called with what is done and the share of it, and {progress!r} cannot be."
         )
-    order = _ordered(vault, columns, epsilon, delta, workload, prior, bins, impossible, persons)
+    order = _ordered(table, columns, epsilon, delta, workload, prior, bins, impossible, persons)
     size = None if rows is None else drawn.check(whole(rows, "rows"), len(order.fine))
     draw = whole(seed, "seed", least=0)
-    known = vault.ledger.standing(order.text, analyst=vault._analyst, purpose=vault._purpose)
-    if known.answer is None:
-        return replace(_released(vault, order, progress), vault=vault, rows=size, seed=draw)
-    found = read(json.loads(known.answer))
-    return replace(found, vault=vault, rows=size, seed=draw, free=True, label=found.label.now(*known.balances))
+    made = spend(
+        table,
+        [order.text],
+        read=_recorded,
+        prepare=lambda ready: Job(
+            ZeroConcentrated(order.rho),
+            run=lambda charge: _measured(order, ready.engine, charge, progress),
+            write=lambda found: None if found.test_bits else json.dumps(written(found), ensure_ascii=False),
+        ),
+    )
+    return replace(made, source=table, rows=size, seed=draw)
+
+
+def _recorded(standing: Standing) -> Synthetic:
+    found = read(json.loads(standing.answer or ""))
+    return replace(found, free=True, label=found.label.now(*standing.balances))
 
 
 def _ordered(
-    vault: Vault,
+    table: SealedTable,
     columns: Sequence[str] | None,
     epsilon: Rational,
     delta: Rational | None,
@@ -115,8 +126,8 @@ def _ordered(
     impossible: Sequence[str],
     persons: bool,
 ) -> _Order:
-    metadata = vault.metadata
-    if vault._budget(vault._standing("")).pure:  # that of the strictest account that pays
+    metadata = table.metadata
+    if table.payer.strictest_budget().pure:
         raise ParameterError(
             "a synthetic table adds up many small losses, which takes a budget with δ: seal the vault with "
             'Budget(epsilon=2, delta="1e-9"), or amend it: vault.ledger.amend(Budget(…)).'
@@ -186,33 +197,16 @@ def _workload(workload: Workload, domain: Domain) -> dict[Columns, float]:
     return found
 
 
-def _source(engine: Engine, axes: Sequence[Axis]) -> measure.Source:
-    """The exact marginals of the sealed rows."""
-
-    def marginal(columns: Columns) -> Integers:
-        from discreet.query import ir
-
-        cells = Cells(tuple(axes[column].key() for column in columns))
-        found = engine.run(engine.rows.sums(where=None, keys=cells.trees(), sums=[ir.sealed("w")]))
-        return dense(found.sums[:, 0], cells.places(found.keys, None), cells.declared)
-
-    return marginal
-
-
-def _released(vault: Vault, order: _Order, progress: Progress | None) -> Synthetic:
-    """Charge, measure, record."""
+def _measured(order: _Order, engine: Engine, charge: Charge, progress: Progress | None) -> Synthetic:
+    """Measure what was ordered, after its charge."""
     metadata, unit = order.metadata, Unit(order.metadata.rows_per_person * UNIT)
-    engine = vault._engine(metadata)
-    charge = vault.ledger.reserve(
-        ZeroConcentrated(order.rho), question=order.text, analyst=vault._analyst, purpose=vault._purpose
-    )
     share = measure.ONES if len(order.fine) > 1 else 1.0
     sized = whose.SHARE if order.persons else 0.0
     first = parts(order.rho, {"sizes": sized, "ones": (1 - sized) * share, "rest": (1 - sized) * (1 - share)})
     sizes = whose.measured(engine, metadata, first["sizes"]) if order.persons else None
     fine = Released(_domain(order.fine), unit, float(UNIT))
     each: dict[Columns, float] = {(column,): 1.0 for column in range(len(order.fine))}
-    measure.measure(fine, _source(engine, order.fine), parts(first["ones"], each))
+    measure.measure(fine, marginals_of(engine, order.fine), parts(first["ones"], each))
     cut = [
         adaptive_bins.coarse(axis, measured, metadata, keep=axis.name in order.kept)
         for axis, measured in zip(order.fine, fine.measurements, strict=True)
@@ -223,7 +217,7 @@ def _released(vault: Vault, order: _Order, progress: Progress | None) -> Synthet
     if "rest" in first:
         measure.rounds(
             released,
-            _source(engine, axes),
+            marginals_of(engine, axes),
             rho=first["rest"],
             workload=order.workload,
             prior=prior_pairs(known, released.domain),
@@ -232,24 +226,21 @@ def _released(vault: Vault, order: _Order, progress: Progress | None) -> Synthet
         )
     noises = [*fine.noises, *released.noises]
     told = [] if sizes is None else [sizes.noise]
-    bill = Receipt(
+    receipt = Receipt(
         cost=charge.cost, losses=tuple(described(ZeroConcentrated(order.rho))), balances=charge.balances
     )
-    made = Synthetic(
+    return Synthetic(
         metadata=metadata,
         axes=axes,
         measurements=tuple(released.measurements),
         scores={name: tuple(scores) for name, scores in released.scores.items()},
         stages=dict(released.stages),
-        label=label.label(metadata, axes, noises, bill, order.impossible, order.promise, told),
+        label=label.label(metadata, axes, noises, receipt, order.impossible, order.promise, told),
         impossible=order.impossible,
         prior=known,
         sizes=None if sizes is None else sizes.counts,
         test_bits=released.test_bits or (sizes is not None and sizes.test_bits),
     )
-    if not made.test_bits:  # what was made from test bits is nobody's table
-        vault.ledger.record(charge, json.dumps(written(made), ensure_ascii=False))
-    return made
 
 
 def counts(codes: np.ndarray[Any, np.dtype[np.integer]], domain: Domain) -> measure.Source:

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from discreet.kernel import SealedTable
     from discreet.synth.answer import SyntheticAnswer
     from discreet.synth.evaluate import Comparison
-    from discreet.vault.vault import Vault
 
 
 class Marginal(NamedTuple):
@@ -72,7 +72,7 @@ class Synthetic:
     rows: int | None = None
     seed: int = 0
     free: bool = False
-    vault: Vault | None = field(default=None, repr=False)
+    source: SealedTable | None = field(default=None, repr=False)
 
     # -- the model --------------------------------------------------------------------------------------------
 

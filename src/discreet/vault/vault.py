@@ -11,16 +11,17 @@ are done afterwards, on what was released.
 
 from __future__ import annotations
 
-import importlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BudgetExceeded, ParameterError
+from discreet.kernel import Job, Payer, Ready, SealedTable, spend, strictest_budget, vault_budget
 from discreet.ledger import Budget, Ledger, cost
 from discreet.ledger.costs import described
-from discreet.ledger.ledger import Standing
+from discreet.ledger.ledger import Charge, Standing
+from discreet.oracle.open import oracle as open_oracle
 from discreet.query import cache_key
 from discreet.query.answer.label import label
 from discreet.query.answer.presenting import presented
@@ -32,6 +33,7 @@ from discreet.rational import Rational, positive, rational
 from discreet.release.receipt import Receipt
 from discreet.release.release import Release, columns
 from discreet.schema.metadata import TableMetadata
+from discreet.synth.synthesize import synthesize
 from discreet.vault import storage as place
 from discreet.vault.storage import at, marked
 from discreet.vault.storage.ledger_binding import belonging
@@ -155,14 +157,19 @@ class Vault:
         epsilon = None if epsilon is None else positive(epsilon, "epsilon")  # here: a float is warned of once,
         delta = None if delta is None else rational(delta, "delta")  # at the line of whoever asks
         # Read once for the whole question: what is planned for one version must not run on the rows of another.
-        metadata = self.metadata
-        query = cache_key.parsed(question, metadata)
+        table = self.table()
+        query = cache_key.parsed(question, table.metadata)
         if isinstance(within, str) and within.strip().endswith("%"):
             if delta is not None:
                 raise ParameterError(f'within="{within}" is for questions without keys, which need no delta.')
-            return self._step_by_step(query, metadata, within, confidence, epsilon)
-        text, standing, made = self._planned(query, metadata, epsilon, within, confidence, delta)
-        return presented(query, self._released(made, metadata, text, standing))
+            return self._step_by_step(query, table, within, confidence, epsilon)
+        key = cache_key.text(table.metadata, cache_key.price(query, epsilon, within, confidence, delta))
+
+        def planned(budget: Budget) -> Plan:
+            terms = {"epsilon": epsilon, "within": within, "confidence": confidence, "delta": delta}
+            return plan(query, table.metadata, budget=budget, **terms)  # type: ignore[arg-type]
+
+        return presented(query, _released(table, key, planned))
 
     def preview(
         self,
@@ -179,34 +186,23 @@ class Vault:
         from discreet.engines.statement import Rows
         from discreet.query.answer.execute import prepare
 
-        metadata = self.metadata
-        query = cache_key.parsed(question, metadata)
-        _, standing, made = self._planned(query, metadata, epsilon, within, confidence, delta)
-        prepare(made, Rows("rows", metadata.engine, metadata.limits))  # refuses what ask would refuse
+        table = self.table()
+        query = cache_key.parsed(question, table.metadata)
+        key = cache_key.text(table.metadata, cache_key.price(query, epsilon, within, confidence, delta))
+        standing = table.payer.standing(key)
+        terms = {"epsilon": epsilon, "within": within, "confidence": confidence, "delta": delta}
+        budget = vault_budget(standing.balances) if standing.answer else strictest_budget(standing.balances)
+        made = plan(query, table.metadata, budget=budget, **terms)  # type: ignore[arg-type]
+        prepare(made, Rows("rows", table.metadata.engine, table.metadata.limits))  # refuses what ask would refuse
         return Preview(
             question=query.text,
             expected=made.expected,
             plan=made.words,
             cost=cost(made.losses),
-            affordable=self._ledger.can_afford(made.losses, analyst=self._analyst, purpose=self._purpose),
+            affordable=table.payer.can_afford(made.losses),
             recorded=standing.answer is not None,
             unit=standing.balances[0].unit,
         )
-
-    def _planned(
-        self,
-        query: Question,
-        metadata: TableMetadata,
-        epsilon: Rational | None,
-        within: Widths | None,
-        confidence: Rational,
-        delta: Rational | None,
-    ) -> tuple[str, Standing, Plan]:
-        """What the ledger calls a question, what it knows of it, and how it would be answered."""
-        text = cache_key.text(metadata, cache_key.price(query, epsilon, within, confidence, delta))
-        standing = self._standing(text)
-        terms = {"epsilon": epsilon, "within": within, "confidence": confidence, "delta": delta}
-        return text, standing, plan(query, metadata, budget=self._budget(standing), **terms)  # type: ignore[arg-type]
 
     def over_bound(
         self,
@@ -228,51 +224,39 @@ class Vault:
         return self.ask(text, epsilon=epsilon, within=within, confidence=confidence)
 
     def _step_by_step(
-        self, query: Question, metadata: TableMetadata, within: str, confidence: Rational, most: Rational | None
+        self, query: Question, table: SealedTable, within: str, confidence: Rational, most: Rational | None
     ) -> Release:
         """Spend a little, look, and spend twice as much until the answer is good enough or the budget ends."""
         price = cache_key.price(query, None, within, confidence, None)
-        budget = self._budget(self._standing(price))
-        plans = widths.doubling(query, metadata, within=within, confidence=confidence, budget=budget, most=most)
         steps: list[Release] = []
+
+        plans: list[Plan] = []
+        further: list[Iterator[Plan]] = []  # made when the first step is not recorded: recorded ones need no plan
+
+        def planned(budget: Budget) -> Plan:
+            if not further:
+                terms = {"within": within, "confidence": confidence, "budget": budget, "most": most}
+                further.append(widths.doubling(query, table.metadata, **terms))  # type: ignore[arg-type]
+            while len(plans) <= len(steps):
+                plans.append(next(further[0]))
+            return plans[len(steps)]
+
         why = "no larger epsilon is tried" if most is None else "epsilon allows no further step"
-        for made in plans:
-            text = cache_key.text(metadata, f"{price} step {len(steps)}")
+        while True:
+            key = cache_key.text(table.metadata, f"{price} step {len(steps)}")
             try:
-                steps.append(self._released(made, metadata, text, self._standing(text)))
+                steps.append(_released(table, key, planned))
             except BudgetExceeded:
                 if not steps:
                     raise
                 why = "the budget does not reach further"
                 break
+            except StopIteration:  # there is no plan for a further step
+                break
             if widths.reached(widths.judged(steps[-1]), within):
                 return widths.billed(presented(query, steps[-1]), steps)
         last = widths.short(presented(query, steps[-1]), widths.judged(steps[-1]), within, why)
         return widths.billed(last, steps)
-
-    def _released(self, made: Plan, metadata: TableMetadata, text: str, standing: Standing) -> Release:
-        """Charge, ask the engine, record: the one path of a number. What was recorded is free."""
-        if standing.answer is not None:
-            return Release.from_json(json.loads(standing.answer)).again(*standing.balances)
-        from discreet.query.answer.execute import execute, prepare
-
-        engine = self._engine(metadata)
-        prepared = prepare(made, engine.rows)  # what cannot be asked is refused here, and is free
-        charge = self._ledger.reserve(made.losses, question=text, analyst=self._analyst, purpose=self._purpose)
-        estimates = execute(prepared, engine)
-        bill = Receipt(cost=charge.cost, losses=tuple(described(made.losses)), balances=charge.balances)
-        keys, answers = columns(made.question, estimates)
-        release = Release(
-            question=made.question.text,
-            keys=keys,
-            aggregates=tuple(answers),
-            label=label(made, metadata, bill),
-            confidence=made.confidence,
-            plan=made.words,
-        )
-        if not release.test_bits:  # what was made from test bits is nobody's answer
-            self._ledger.record(charge, json.dumps(release.as_json(), ensure_ascii=False))
-        return release
 
     # -- many questions, and rows -----------------------------------------------------------------------------
 
@@ -299,8 +283,8 @@ class Vault:
         "pairs", "singles" or "nothing". `prior` is a public table, or the oracle of the time before. Two oracles
         of the same terms are told apart by `name`. `path` is where its state is kept, with the rows if unsaid.
         """
-        return _above("oracle.open").oracle(  # type: ignore[no-any-return]
-            self,
+        return open_oracle(
+            self.table(),
             columns,
             epsilon=epsilon,
             delta=delta,
@@ -337,8 +321,8 @@ class Vault:
         married". With `persons` rows have ids, as many to an id as persons have rows. `rows` is how many rows come
         out, and `seed` which; neither costs anything.
         """
-        return _above("synth.synthesize").synthesize(  # type: ignore[no-any-return]
-            self,
+        return synthesize(
+            self.table(),
             columns,
             epsilon=epsilon,
             delta=delta,
@@ -399,24 +383,54 @@ class Vault:
 
         return show.framed(render.page(self.metadata) + self._ledger._repr_html_())
 
-    def _standing(self, text: str) -> Standing:
-        return self._ledger.standing(text, analyst=self._analyst, purpose=self._purpose)
-
-    def _budget(self, standing: Standing) -> Budget:
-        """That of the strictest account that pays: one without δ pays for pure noise only, whatever it is of."""
-        if standing.balances[0].budget is None:
-            raise ParameterError(f"The ledger of {self.place} has no budget.")
-        budgets = [balance.budget for balance in standing.balances if balance.budget is not None]
-        return min(budgets, key=lambda budget: (budget.delta, budget.epsilon))
+    def table(self) -> SealedTable:
+        """Return the newest rows as oracles, synthetic tables and models take them, with who pays."""
+        return SealedTable(
+            self.metadata,
+            Payer(self._ledger, self._analyst, self._purpose),
+            self.place,
+            folder=getattr(self._place, "path", None),
+            open_engine=self._engine,
+            newest_metadata=lambda: self.metadata,
+        )
 
     def _engine(self, metadata: TableMetadata) -> Engine:
-        # By its mark, not by its number: a vault put back from a copy may give one number to two versions.
-        mark = metadata.fingerprint
-        if mark not in self._engines:
-            self._engines[mark] = marked(self._place, metadata)
-        return self._engines[mark]
+        # By its fingerprint, not by its number: a vault put back from a copy may give one number to two versions.
+        fingerprint = metadata.fingerprint
+        if fingerprint not in self._engines:
+            self._engines[fingerprint] = marked(self._place, metadata)
+        return self._engines[fingerprint]
 
 
-def _above(module: str) -> Any:
-    """A layer that stands on the vault. It is a method here for whoever looks for it, and no dependency."""
-    return importlib.import_module(f"discreet.{module}")
+def _released(table: SealedTable, key: str, planned: Callable[[Budget], Plan]) -> Release:
+    """Return the recorded answer, or plan, charge and execute."""
+    from discreet.query.answer.execute import execute, prepare
+
+    def prepared(ready: Ready) -> Job[Release]:
+        made = planned(strictest_budget(ready.balances))
+        statements = prepare(made, ready.rows)  # what cannot be asked is refused here, and is free
+
+        def run(charge: Charge) -> Release:
+            keys, answers = columns(made.question, execute(statements, ready.engine))
+            receipt = Receipt(charge.cost, tuple(described(made.losses)), charge.balances)
+            return Release(
+                question=made.question.text,
+                keys=keys,
+                aggregates=tuple(answers),
+                label=label(made, table.metadata, receipt),
+                confidence=made.confidence,
+                plan=made.words,
+            )
+
+        return Job(made.losses, run, _written)
+
+    return spend(table, [key], read=_recorded, prepare=prepared)
+
+
+def _recorded(standing: Standing) -> Release:
+    return Release.from_json(json.loads(standing.answer or "")).again(*standing.balances)
+
+
+def _written(release: Release) -> str | None:
+    """Return the record of a release; none of one that was made from test bits."""
+    return None if release.test_bits else json.dumps(release.as_json(), ensure_ascii=False)
