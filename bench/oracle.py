@@ -208,7 +208,7 @@ def ours(rows: Rows, alpha: str, seed: int, questions: int) -> Outcome:
         )
         with (
             vault,
-            vault.oracle(rows.names, epsilon=EPSILON, delta=DELTA, within=alpha, queries=questions) as opened,
+            vault.oracle(rows.names, epsilon=EPSILON, within=alpha, queries=questions) as opened,
         ):
 
             def ask(question: Question) -> tuple[float, bool, bool | None] | None:

@@ -62,10 +62,24 @@ KERNEL = [
     ),
     Mutant(
         "vault: answers from test bits are recorded",
-        "vault/vault.py",
+        "vault/ask.py",
         "    return None if release.test_bits else json.dumps(",
         "    return json.dumps(",
         SPEND,
+    ),
+    Mutant(
+        "amount: twice the ρ of an epsilon",
+        "kernel/amount.py",
+        "    return vault.rho_of(exact)",
+        "    return 2 * vault.rho_of(exact)",
+        "tests/kernel/test_amount.py",
+    ),
+    Mutant(
+        "amount: pure noise is paid for in ρ",
+        "kernel/amount.py",
+        "pure = strictest_budget(balances).pure",
+        "pure = vault.pure",
+        "tests/kernel/test_amount.py",
     ),
     Mutant(
         "payer: the analyst's account is not charged",

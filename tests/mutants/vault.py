@@ -132,10 +132,10 @@ VAULT = [
         PLAN,
     ),
     Mutant(
-        "plan: ε², not its half",
+        "plan: twice the ρ of its epsilon",
         "query/plan/plan.py",
-        "given if budget.pure else given**2 / 2",
-        "given if budget.pure else given**2",
+        "given if budget.pure else budget.rho_of(given)",
+        "given if budget.pure else 2 * budget.rho_of(given)",
         PLAN,
     ),
     Mutant(

@@ -52,7 +52,7 @@ def town(folder: Path, count: int = 20_000, *, budget: Budget | None = None, see
 
 
 def made(vault: Vault, **changes: Any) -> Oracle:
-    given: dict[str, Any] = {"epsilon": 1, "within": "0.02", "bins": {"age": 20, "pay": 18}, **changes}
+    given: dict[str, Any] = {"epsilon": 6, "within": "0.02", "bins": {"age": 20, "pay": 18}, **changes}
     return vault.oracle(NAMES, **given)
 
 

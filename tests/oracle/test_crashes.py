@@ -59,7 +59,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def opened(path: Path) -> Oracle:
-    return Vault(path).oracle(["age", "ill"], epsilon=1, within=120, bins={"age": 20}, start="singles")
+    return Vault(path).oracle(["age", "ill"], epsilon=6, within=120, bins={"age": 20}, start="singles")
 
 
 class Killer:

@@ -83,19 +83,18 @@ def test_test_bits_do_not_become_part_of_a_real_oracle(vault: Vault, tmp_path: P
 
 def test_an_oracle_that_could_answer_nothing_is_refused_and_told_the_width_that_fits(vault: Vault) -> None:
     with pytest.raises(ParameterError, match=r"Write within=(\d+)") as refused:
-        made(vault, epsilon="0.1", within=2)
+        made(vault, epsilon="0.4", within=2)
     assert vault.ledger.balance().charges == 0
     width = int(str(refused.value).rpartition("within=")[2].partition(",")[0])
-    with made(vault, epsilon="0.1", within=width) as oracle:
+    with made(vault, epsilon="0.4", within=width) as oracle:
         assert oracle.ask(QUESTION).error <= width
 
 
 @pytest.mark.parametrize(
     ("changes", "fix"),
     [
-        ({"epsilon": "1e-12"}, 'Spend more: epsilon="'),
-        ({"epsilon": "1e-2000"}, 'Spend more: epsilon="'),
-        ({"epsilon": "1e-15", "delta": "1e-25"}, 'Spend more: epsilon="'),
+        ({"epsilon": None, "spend": "1e-22%"}, 'Spend more: epsilon="'),
+        ({"spend": "5%"}, "either epsilon or spend"),
         ({"epsilon": 10**200}, "epsilon=1"),
         ({"within": "1e-12"}, r"Write within=4, which is so many rows, or spend more: epsilon="),
         ({"within": 10**12}, "137438953472 at most"),
@@ -112,22 +111,24 @@ def test_what_no_number_of_rows_could_make_useful_is_refused_with_a_fix_and_char
 
 
 @pytest.mark.parametrize(
-    "changes", [{"epsilon": "1e-12"}, {"epsilon": "0.01", "within": 2}, {"delta": "1e-9"}], ids=str
+    "changes",
+    [{"epsilon": None, "spend": "1e-22%"}, {"epsilon": "0.01", "within": 2}, {"epsilon": 2, "within": 3}],
+    ids=str,
 )
 def test_the_epsilon_that_is_named_suffices(vault: Vault, changes: dict[str, Any]) -> None:
-    wanted = {"within": 3, **changes} if "delta" in changes else changes
+    wanted = changes
     with pytest.raises(ParameterError, match='epsilon="') as refused:
         made(vault, **wanted)
     named = str(refused.value).rpartition('epsilon="')[2].partition('"')[0]
-    made(vault, **{**wanted, "epsilon": named}).close()
+    made(vault, **{**wanted, "epsilon": named, "spend": None}).close()
     assert vault.ledger.balance().charges == 1
 
 
 def test_a_share_of_too_few_rows_is_refused_with_the_width_that_is_answered(vault: Vault) -> None:
-    with made(vault, epsilon="0.01", within="0.01") as oracle, pytest.raises(BudgetExceeded) as refused:
+    with made(vault, epsilon="0.05", within="0.01") as oracle, pytest.raises(BudgetExceeded) as refused:
         oracle.ask(QUESTION)
     width = int(str(refused.value).rpartition("within=")[2].partition(")")[0])
-    with made(vault, epsilon="0.01", within=width) as oracle:
+    with made(vault, epsilon="0.05", within=width) as oracle:
         assert oracle.ask(QUESTION).error <= width
 
 
@@ -139,7 +140,7 @@ def test_a_confidence_next_to_certainty_is_answered(vault: Vault) -> None:
 
 
 def test_what_nobody_checked_claims_nothing(vault: Vault) -> None:
-    with made(vault, epsilon="0.01", within="0.01") as oracle:
+    with made(vault, epsilon="0.05", within="0.01") as oracle:
         pay = oracle.ask("select avg(pay) from people", unchecked=True)
         total = oracle.ask("select sum(pay) from people", unchecked=True)
     assert 0 < pay.value < 9000

@@ -46,7 +46,7 @@ def conversation(trusting: bool) -> Any:
                     columns=COLUMNS,
                     budget=Budget(30, "1e-6"),
                 ) as vault,
-                vault.oracle(list(COLUMNS), epsilon=3, within=60, bins={"age": 5}) as opened,
+                vault.oracle(list(COLUMNS), epsilon=20, within=60, bins={"age": 5}) as opened,
             ):
                 if trusting:
                     opened._seen = 10**6

@@ -24,7 +24,7 @@ from tests.synth.tables import people, sealed
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Synthetic]:
     with sealed(people(), tmp_path_factory.mktemp("answers") / "people.vault") as vault:
-        yield vault.synthesize(epsilon=4, delta="1e-9")
+        yield vault.synthesize(epsilon=4)
 
 
 @pytest.mark.parametrize(

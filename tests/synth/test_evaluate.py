@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from discreet import noise
 from discreet.errors import NotForRelease, ParameterError
 from discreet.schema import Integer
 from discreet.synth import Synthetic, synthesize
+from discreet.synth.budget import rho_of
 from discreet.synth.evaluate import BELIEVED, MOST_SETS, Comparison, Distance, _sets
 from discreet.synth.marginals import Domain
 from tests.synth.tables import people, sealed
@@ -25,7 +25,7 @@ from tests.synth.tables import people, sealed
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Synthetic]:
     with sealed(people(), tmp_path_factory.mktemp("comparing") / "people.vault") as vault:
-        yield vault.synthesize(epsilon=3, delta="1e-9")
+        yield vault.synthesize(epsilon=3)
 
 
 def test_the_free_report_is_of_the_right_size(table: Synthetic) -> None:
@@ -41,10 +41,10 @@ def test_the_paid_report_is_right_within_its_noise_and_charged_once(table: Synth
     assert table.source is not None
     ledger = table.source.payer.ledger
     before = ledger.balance().spent.rho
-    paid = table.compare(epsilon=2, show=[["city", "married"]])
-    assert ledger.balance().spent.rho - before == Fraction(2)
-    assert table.compare(epsilon=2, show=[["city", "married"]]).distances == paid.distances
-    assert ledger.balance().spent.rho - before == Fraction(2)
+    paid = table.compare(epsilon=16, show=[["city", "married"]])
+    assert ledger.balance().spent.rho - before == rho_of(16, "1e-9")
+    assert table.compare(epsilon=16, show=[["city", "married"]]).distances == paid.distances
+    assert ledger.balance().spent.rho - before == rho_of(16, "1e-9")
     true = table.compare(people())
     for ways in (1, 2, 3):
         found, truth = paid.mean(ways), true.mean(ways)
@@ -110,7 +110,7 @@ def test_a_comparison_that_buys_noise_which_nobody_draws_is_refused_before_the_c
     assert table.source is not None
     before = table.source.payer.ledger.balance().spent
     with pytest.raises(ParameterError, match=r'Try: epsilon="0\.1"'):
-        table.compare(epsilon="1e-12")
+        table.compare(spend="1e-25%")
     assert table.source.payer.ledger.balance().spent == before
 
 

@@ -53,7 +53,8 @@ def test_persons_have_as_many_rows_as_they_had(tmp_path: Path) -> None:
 def test_noise_is_for_all_the_rows_that_a_person_may_have(tmp_path: Path, most: int) -> None:
     with town(tmp_path, rows_per_person=most) as vault:
         (measured,) = vault.synthesize(epsilon=1, bins={"age": 4}).measurements
-    assert measured.variance == pytest.approx(most**2, rel=1e-5)  # Δ²/2ρ, in rows
+        rho = float(vault.ledger.balance().spent.rho)
+    assert measured.variance == pytest.approx(most**2 / (2 * rho), rel=1e-5)  # Δ²/2ρ, in rows
 
 
 def test_ids_are_refused_where_they_mean_nothing_and_nothing_is_charged(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vault]:
 
 @pytest.fixture(scope="module")
 def table(vault: Vault) -> Synthetic:
-    return vault.synthesize(epsilon=8, delta="1e-9", impossible=["age < 15 and married"])
+    return vault.synthesize(epsilon=8, impossible=["age < 15 and married"])
 
 
 def test_rows_have_the_schema_of_the_vault(table: Synthetic) -> None:
@@ -74,7 +73,7 @@ def test_a_bin_that_a_condition_cuts_through_keeps_to_it(vault: Vault) -> None:
 
 def test_it_is_one_charge_and_the_same_call_again_is_free(vault: Vault, table: Synthetic) -> None:
     before = vault.ledger.balance()
-    again = vault.synthesize(epsilon=8, delta="1e-9", impossible=["age < 15 and married"], rows=7, seed=3)
+    again = vault.synthesize(epsilon=8, impossible=["age < 15 and married"], rows=7, seed=3)
     assert vault.ledger.balance().spent == before.spent
     assert again.free and not table.free  # noqa: PT018
     assert len(again.to_arrow()) == 7
@@ -84,10 +83,10 @@ def test_it_is_one_charge_and_the_same_call_again_is_free(vault: Vault, table: S
 def test_the_charge_is_what_was_agreed(vault: Vault) -> None:
     before = vault.ledger.balance().spent.rho
     vault.synthesize(["city", "married"], epsilon="0.5")
-    middle = vault.ledger.balance().spent.rho
-    assert middle - before == Fraction(1, 8)
-    vault.synthesize(["city", "married"], epsilon="0.5", delta="1e-9")
-    assert vault.ledger.balance().spent.rho - middle == rho_of("0.5", "1e-9")
+    middle = vault.ledger.balance()
+    assert middle.spent.rho - before == rho_of("0.5", "1e-9")
+    vault.synthesize(["city", "married"], spend="0.1%")
+    assert vault.ledger.balance().spent.rho - middle.spent.rho == (middle.total or 0) / 1000
 
 
 def test_rows_are_another_draw_for_free(table: Synthetic) -> None:
@@ -105,13 +104,11 @@ def test_rows_are_another_draw_for_free(table: Synthetic) -> None:
         ({"columns": ["age", "AGE"]}, "age is named twice"),
         ({"columns": "age"}, "list of columns"),
         ({"epsilon": 0}, "epsilon"),
-        ({"delta": 2}, "delta must be below 1"),
+        ({"spend": "5%"}, "either epsilon or spend"),
         ({"rows": -1}, "rows"),
         ({"rows": 10**30}, r"Say how many you want, which is free: rows=100000"),
         ({"seed": "a"}, "seed"),
-        ({"epsilon": "1e-12"}, 'Spend more: epsilon="1e-09"'),
-        ({"epsilon": "1e-2000"}, 'Spend more: epsilon="1e-09"'),
-        ({"epsilon": "1e-9", "delta": "1e-150"}, 'Spend more: epsilon="1e-08"'),
+        ({"epsilon": None, "spend": "1e-22%"}, "Try: epsilon="),
         ({"workload": [["age", "pay"]]}, "no column 'pay'"),
         ({"workload": []}, "a workload names sets"),
         ({"workload": {("age",): -1.0}}, "above 0"),
@@ -130,14 +127,14 @@ def test_what_is_refused_costs_nothing(vault: Vault, changes: dict[str, Any], wo
 
 
 def test_the_epsilon_that_is_named_suffices(vault: Vault) -> None:
-    assert len(vault.synthesize(epsilon="1e-09", rows=10).to_arrow()) == 10
+    assert len(vault.synthesize(epsilon="1e-08", rows=10).to_arrow()) == 10
 
 
 def test_more_rows_than_a_machine_holds_are_not_drawn(
     vault: Vault, table: Synthetic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Noise of a small ε makes up billions of them. The limit is lowered, so that this ends without it too."""
-    few, many = (vault.synthesize(epsilon=8, delta="1e-9", impossible=table.impossible, rows=n) for n in (9, None))
+    few, many = (vault.synthesize(epsilon=8, impossible=table.impossible, rows=n) for n in (9, None))
     monkeypatch.setattr("discreet.synth.sample.MOST_CODES", 100)
     assert len(few.to_arrow()) == 9
     with pytest.raises(ParameterError, match="more than the 20 that are drawn"):

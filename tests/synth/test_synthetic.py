@@ -20,7 +20,7 @@ from tests.synth.tables import people, sealed
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Synthetic]:
     with sealed(people(), tmp_path_factory.mktemp("synthetic") / "people.vault") as vault:
-        yield vault.synthesize(epsilon=8, delta="1e-9")
+        yield vault.synthesize(epsilon=8)
 
 
 def test_a_marginal_has_levels_counts_and_deviations(table: Synthetic) -> None:

@@ -81,7 +81,7 @@ def test_a_vault_in_the_database_is_sealed_asked_and_charged(visits: Source, pos
         free = again.ask("select city, count(*), avg(age) from visits group by city", epsilon=5)
         assert free.to_arrow() == answer.to_arrow()
         assert [entry.kind for entry in again.ledger.entries()] == ["opening", "charge", "release"]
-        texts = again.ask("select note, count(*) from visits group by note", epsilon=5, delta="1e-7")
+        texts = again.ask("select note, count(*) from visits group by note", epsilon=5, keys_delta="1e-7")
         assert set(texts.to_arrow().column("note").to_pylist()) <= {"note 0", "note 1"}
     assert tables_in(postgres_address) == {"rows", "description", "entries"}
     assert again.metadata.engine == "postgres"

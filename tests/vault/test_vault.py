@@ -138,7 +138,7 @@ def test_the_epsilon_that_a_refusal_offers_is_answered(tmp_path: Path) -> None:
     vault = sealed(tmp_path, Budget(2, "1e-9"))
     vault.ask("select count(*) from people", epsilon="0.25")
     with pytest.raises(BudgetExceeded) as refused:
-        vault.ask("select avg(pay) from people", epsilon=1)
+        vault.ask("select avg(pay) from people", epsilon=2)
     offered = re.search(r'epsilon="([^"]+)" still fits', str(refused.value))
     assert offered is not None
     vault.ask("select avg(pay), count(*) from people", epsilon=offered[1])
@@ -380,7 +380,7 @@ def test_a_question_keeps_to_the_version_it_was_planned_for(vault: Vault, monkey
         vault.reseal(pyarrow.table(ROWS), rows_per_person=50)
         return made
 
-    monkeypatch.setattr("discreet.vault.vault.plan", then_sealed_anew)
+    monkeypatch.setattr("discreet.vault.ask.plan", then_sealed_anew)
     release = vault.ask("select count(*) from people", epsilon=1)
     assert release.label.version == 1
     assert vault.metadata.version == 2
@@ -460,8 +460,8 @@ def test_a_float_is_warned_of_once_and_where_it_was_written(tmp_path: Path) -> N
     for asking in (vault.ask, vault.preview):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            asking(text, epsilon=0.3, delta=1e-9)
-        assert [str(one.message).partition("=")[0] for one in caught] == ["epsilon", "delta"]
+            asking(text, epsilon=0.3, keys_delta=1e-9)
+        assert [str(one.message).partition("=")[0] for one in caught] == ["epsilon", "keys_delta"]
         assert {one.filename for one in caught} == {__file__}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -1,12 +1,14 @@
 """Spend budget on a sealed table: the one path that every number takes.
 
 sealed_table    SealedTable: public metadata, an engine that is opened when it is needed, and who pays
+amount          amount_of: what `epsilon` or `spend` costs, in the unit that the ledger adds up
 payer           Payer: the ledger, and the analyst and the purpose whose accounts are charged
 spend           spend: look up, refuse, charge, run, record
 """
 
+from discreet.kernel.amount import amount_of
 from discreet.kernel.payer import Payer, strictest_budget, vault_budget
 from discreet.kernel.sealed_table import SealedTable
 from discreet.kernel.spend import Job, Ready, spend
 
-__all__ = ["Job", "Payer", "Ready", "SealedTable", "spend", "strictest_budget", "vault_budget"]
+__all__ = ["Job", "Payer", "Ready", "SealedTable", "amount_of", "spend", "strictest_budget", "vault_budget"]

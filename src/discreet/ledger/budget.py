@@ -67,6 +67,22 @@ class Budget:
         """
         return None if self.pure else _largest_rho(self.epsilon, self.delta)
 
+    def rho_of(self, epsilon: Fraction) -> Fraction:
+        """Return the ρ of one release that is (epsilon, δ)-DP by itself, at this budget's δ.
+
+        Half of δ is for selected keys, as in the budget itself: so a release of the budget's ε spends all of it.
+
+        >>> budget = Budget(2, "1e-9")
+        >>> budget.rho_of(Fraction(2)) == budget.rho
+        True
+        """
+        rho = _largest_rho(epsilon, self.delta)
+        if not rho:
+            raise ParameterError(
+                f"epsilon is too small: no ρ converts to it at δ = {left(self.delta)}.", found=epsilon
+            )
+        return rho
+
     @property
     def key_delta(self) -> Fraction:
         """What the δ of selected keys may add up to: half of the budget's.

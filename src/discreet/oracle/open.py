@@ -20,9 +20,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import Fix, LawTooWide, NotForRelease, ParameterError
-from discreet.kernel import Job, Ready, SealedTable, spend
-from discreet.ledger.budget import largest
+from discreet.errors import Code, Fix, LawTooWide, NotForRelease, ParameterError
+from discreet.kernel import Job, Ready, SealedTable, amount_of, strictest_budget, vault_budget
+from discreet.kernel import spend as spend_on
 from discreet.ledger.ledger import Charge, Standing
 from discreet.noise.testing import test_bits as bits_in_use
 from discreet.oracle import prior as priors
@@ -40,6 +40,7 @@ from discreet.rational import Rational, positive
 if TYPE_CHECKING:
     from discreet.schema.metadata import TableMetadata
 
+_LEAST = 1e-3  # an ε that is suggested: at a δ some ρ has none at all
 _FUTILE = 10**6  # an ε that protects nobody
 
 
@@ -47,8 +48,8 @@ def oracle(
     table: SealedTable,
     columns: Sequence[str],
     *,
-    epsilon: Rational,
-    delta: Rational | None = None,
+    epsilon: Rational | None = None,
+    spend: str | None = None,
     within: Rational = "0.01",
     confidence: Rational = "0.95",
     queries: int = 10_000,
@@ -60,21 +61,29 @@ def oracle(
 ) -> Oracle:
     """Make an oracle over some columns of a vault, or open the one that these parameters made before.
 
-    The whole of it is one charge: ρ = epsilon²/2, as for a question; with `delta` as well, the largest ρ that is
-    (epsilon, delta)-differentially private by itself. `within` is how far off answers may be: a share of the rows,
-    or from 1 on so many rows; each is so far off at most with this confidence. What could answer nothing about any
-    number of rows is refused, and free; whether a share of these few can be answered is not known before the
-    charge, so of a small table say so many rows. About so many `queries` can be asked before good answers raise
-    false alarms. `bins` coarsens columns of many levels. `start` says what is
-    measured first: "pairs", "singles" or "nothing". `prior` is a public table, or the oracle of the time before.
-    Two oracles with the same parameters are told apart by `name`. `path` is where the state is kept, beside the
-    rows if unsaid.
+    The whole oracle is one charge. An oracle that could answer nothing about any number of rows is refused, and
+    free; whether a share of a small table can be answered is not known before the charge, so for small tables give
+    `within` as a number of rows.
+
+    Args:
+        table: The sealed rows, and who pays.
+        columns: The columns that it answers questions about.
+        epsilon: The guarantee of the oracle alone: it is (epsilon, δ)-DP at the vault's δ.
+        spend: A share of the whole budget instead, such as "20%".
+        within: The largest margin of error: a share of the rows, or from 1 on a number of rows.
+        confidence: The probability that each interval holds; 0.95 by default.
+        queries: About how many questions can be asked before good answers raise false alarms.
+        bins: How many bins a column has, or where they begin.
+        start: What is measured first: "pairs", "singles" or "nothing".
+        prior: A public table, or an earlier oracle over the same columns.
+        name: Tells apart two oracles with the same parameters.
+        path: The file of its state; beside the rows by default.
     """
     metadata = table.metadata
     axes = axes_of(metadata, columns, bins)
     chosen = start or ("pairs" if prior is None else "singles")
     agreed = terms(
-        rho=_rho(table, epsilon, delta),
+        rho=_rho(table, epsilon, spend),
         within=within,
         confidence=confidence,
         queries=queries,
@@ -85,10 +94,10 @@ def oracle(
     text = cache_key.text(metadata, _price(axes, agreed, _identity(prior, known), name))
 
     def prepare(ready: Ready) -> Job[Journal]:
-        _expect_use(agreed, len(axes), None if delta is None else positive(delta, "delta"))
+        _expect_use(agreed, len(axes), vault_budget(ready.balances).delta)
         return _job(table, text, agreed, known, path)
 
-    journal = spend(table, [text], read=lambda standing: _found(table, text, standing), prepare=prepare)
+    journal = spend_on(table, [text], read=lambda standing: _found(table, text, standing), prepare=prepare)
     try:
         sums = Sums(table.engine(), agreed.moves)
         believed = priors.restored(journal.header["prior"], axes)
@@ -98,24 +107,17 @@ def oracle(
         raise
 
 
-def _rho(table: SealedTable, epsilon: Rational, delta: Rational | None) -> Fraction:
-    exact = positive(epsilon, "epsilon")
-    if exact > _FUTILE:
-        raise ParameterError(f"An epsilon above {_FUTILE:,} protects nobody: write one such as epsilon=1.")
-    if table.payer.strictest_budget().pure:
+def _rho(table: SealedTable, epsilon: Rational | None, spend: str | None) -> Fraction:
+    balances = table.payer.balances()
+    if epsilon is not None and positive(epsilon, "epsilon") > _FUTILE:
+        raise ParameterError("epsilon is so large that it protects no one.", found=epsilon, fix=Fix("epsilon", 1))
+    if strictest_budget(balances).pure:
         raise ParameterError(
-            "an oracle adds up many small losses, which takes a budget with δ: seal the vault with "
-            'Budget(epsilon=2, delta="1e-9"), or amend it: vault.ledger.amend(Budget(…)).'
+            "An oracle adds up many small losses, which takes a budget with δ.",
+            found=strictest_budget(balances),
+            fix=Fix("budget", Code('Budget(epsilon=2, delta="1e-9")'), call="ledger.amend"),
         )
-    if delta is None:
-        return exact**2 / 2
-    small = positive(delta, "delta")
-    if small >= 1:
-        raise ParameterError(f'delta must be below 1, such as "1e-9", not {delta!r}.')
-    rho = largest(lambda rho: zcdp_to_approximate(rho, small) <= exact)
-    if not rho:
-        raise ParameterError(f"no ρ is worth so little as epsilon={epsilon}, delta={delta}. Spend more.")
-    return rho
+    return amount_of(balances, epsilon=epsilon, spend=spend)
 
 
 def _prior(given: Any, axes: Sequence[Axis], metadata: TableMetadata) -> list[dict[str, Any]]:
@@ -209,7 +211,7 @@ def _check(journal: Journal, identity: str, text: str, table: SealedTable) -> No
         )
 
 
-def _expect_use(agreed: Terms, columns: int, delta: Fraction | None) -> None:
+def _expect_use(agreed: Terms, columns: int, delta: Fraction) -> None:
     """Refuse an oracle that could answer nothing, whatever number of rows there is: so far that is public."""
     if _useful(agreed, columns):
         return
@@ -226,12 +228,12 @@ def _expect_use(agreed: Terms, columns: int, delta: Fraction | None) -> None:
     raise ParameterError(f"{wrong}. {', or '.join(fixes).capitalize()}.")
 
 
-def _enough(agreed: Terms, columns: int, delta: Fraction | None) -> float:
+def _enough(agreed: Terms, columns: int, delta: Fraction) -> float:
     """An ε that suffices, at most twice the least that does."""
     richer = replace(agreed, rho=max(agreed.rho, Fraction(1, 10**30)))
     while not _useful(richer, columns):
         richer = replace(richer, rho=4 * richer.rho)
-    return math.sqrt(2 * richer.rho) if delta is None else float(zcdp_to_approximate(richer.rho, delta))
+    return max(float(zcdp_to_approximate(richer.rho, delta / 2)), _LEAST)
 
 
 def _useful(agreed: Terms, columns: int) -> bool:

@@ -8,13 +8,15 @@ a copy, and sealed anew, gives one version number to two tables, and its ledger 
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from discreet.errors import ParameterError, QuestionRefused
 from discreet.mechanisms import tails
 from discreet.query.plan import relative_accuracy as widths
+from discreet.query.plan.group_index import Cells
 from discreet.query.question import Question
-from discreet.rational import Rational, positive, rational
+from discreet.rational import Rational, rational
 from discreet.schema import describe
 from discreet.schema.metadata import TableMetadata
 
@@ -66,15 +68,26 @@ def text(metadata: TableMetadata, price: str) -> str:
 
 def price(
     asked: Question,
-    epsilon: Rational | None,
+    amount: Fraction | None,
+    pure: bool,
     within: Any,
     confidence: Rational,
-    delta: Rational | None,
+    keys_delta: Rational | None,
 ) -> str:
-    """Return a question with what was to be paid for it: asked for more, it is another one."""
+    """Return a question with its cost: at another cost, or another margin, it is another question.
+
+    Args:
+        asked: The question.
+        amount: What it costs, in the unit that the ledger adds up; None if `within` decides that.
+        pure: Whether the amount is an ε; otherwise it is a ρ.
+        within: The largest margin of error, if there is no amount.
+        confidence: The probability that an interval holds.
+        keys_delta: The δ of partition selection. It is part of the question only if a key is selected.
+    """
     names = [aggregate.name for aggregate in asked.aggregates]
     paid = (
-        f"within {widths.written(within, names)}" if epsilon is None else f"epsilon {positive(epsilon, 'epsilon')}"
+        f"within {widths.written(within, names)}" if amount is None else f"{'epsilon' if pure else 'rho'} {amount}"
     )
-    extra = "" if delta is None else f", delta {rational(delta, 'delta', floats='exact')}"
+    selects = keys_delta is not None and bool(Cells(asked.keys).open)
+    extra = f", delta {rational(keys_delta or 0, 'keys_delta', floats='exact')}" if selects else ""
     return f"{asked.text} [{paid}, confidence {1 - tails.alpha(confidence)}{extra}]"

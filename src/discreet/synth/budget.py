@@ -21,6 +21,8 @@ from fractions import Fraction
 from typing import TypeVar
 
 from discreet.errors import ParameterError
+from discreet.kernel import amount_of, vault_budget
+from discreet.ledger.balance import Balance
 from discreet.mechanisms import Gaussian, Sensitivity, tails
 from discreet.privacy.pld.normal import gaussian_delta
 from discreet.rational import Rational, positive
@@ -134,3 +136,22 @@ def _l2_squared(noise: Gaussian) -> int:
     if not isinstance(moved, Sensitivity) or moved.l2_squared is None:
         raise AssertionError("every noise has an l2 sensitivity")
     return moved.l2_squared
+
+
+def release_rho(balances: Sequence[Balance], epsilon: Rational | None, spend: str | None) -> Fraction:
+    """Return the ρ of a release that is (epsilon, δ)-DP by itself at the vault's δ, or of a share of the budget.
+
+    Gaussian DP proves more of Gaussian noise than zCDP does, so the same epsilon buys more than for a question;
+    but an epsilon within the budget never costs more than all of it.
+
+    >>> from discreet.ledger import Account, Budget
+    >>> whole = Balance(Account(), Budget(2, "1e-9")).granted(Budget(2, "1e-9"))
+    >>> release_rho([whole], 2, None) == whole.rho, round(float(release_rho([whole], 1, None)), 6)
+    (True, 0.016557)
+    """
+    if epsilon is None or spend is not None:
+        return amount_of(balances, epsilon=epsilon, spend=spend)
+    vault, rho = vault_budget(balances), rho_of(epsilon, vault_budget(balances).delta)
+    if positive(epsilon, "epsilon") <= vault.epsilon and balances[0].rho is not None:
+        return min(rho, balances[0].rho)
+    return rho

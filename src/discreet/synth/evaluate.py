@@ -22,17 +22,18 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 
 from discreet.errors import Fix, NotForRelease, ParameterError
-from discreet.kernel import Job, Ready, spend
+from discreet.kernel import Job, Ready
+from discreet.kernel import spend as spend_on
 from discreet.ledger.ledger import Charge
 from discreet.oracle import prior as priors
 from discreet.privacy.losses import ZeroConcentrated
 from discreet.query import cache_key
-from discreet.rational import Rational, positive
+from discreet.rational import Rational
 from discreet.render import numbers
 from discreet.schema.metadata import UNIT
 from discreet.synth import measure
 from discreet.synth.adaptive_bins import check_cells
-from discreet.synth.budget import Unit, parts
+from discreet.synth.budget import Unit, parts, release_rho
 from discreet.synth.exact_marginals import marginals_of
 from discreet.synth.marginals.domain import Columns, Floats
 from discreet.synth.synthetic import Synthetic
@@ -258,7 +259,9 @@ def _looks(table: Synthetic, show: Sequence[Sequence[str]]) -> list[Columns]:
     return looks
 
 
-def paid(table: Synthetic, epsilon: Rational, show: Sequence[Sequence[str]]) -> Comparison:
+def paid(
+    table: Synthetic, epsilon: Rational | None, spend: str | None, show: Sequence[Sequence[str]]
+) -> Comparison:
     """Return the comparison with the vault itself, and charge it."""
     source = table.source
     if source is None:
@@ -271,7 +274,7 @@ def paid(table: Synthetic, epsilon: Rational, show: Sequence[Sequence[str]]) -> 
             "The vault was sealed again since this table was made.",
             fix="Synthesize the new rows, and compare that table.",
         )
-    rho = positive(epsilon, "epsilon") ** 2 / 2
+    rho = release_rho(source.payer.balances(), epsilon, spend)
     looks = _looks(table, show)
     sets = _sets(table)
     believed = table.model
@@ -285,7 +288,9 @@ def paid(table: Synthetic, epsilon: Rational, show: Sequence[Sequence[str]]) -> 
     def prepare(ready: Ready) -> Job[Comparison]:
         if not unit.affords(budget["scores"], len(sets)) or not unit.affords(min(each.values())):
             raise ParameterError(
-                "This epsilon buys noise that would leave int64.", found=epsilon, fix=Fix("epsilon", "0.1")
+                "This epsilon buys noise that would leave int64.",
+                found=epsilon or spend,
+                fix=Fix("epsilon", "0.1"),
             )
 
         def run(charge: Charge) -> Comparison:
@@ -302,7 +307,7 @@ def paid(table: Synthetic, epsilon: Rational, show: Sequence[Sequence[str]]) -> 
         record: dict[str, Any] = {}
         return Job(ZeroConcentrated(rho), run, lambda made: None if made.test_bits else json.dumps(record))
 
-    return spend(
+    return spend_on(
         source,
         [cache_key.text(table.metadata, text)],
         read=lambda standing: _read(json.loads(standing.answer or ""), table),

@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import ParameterError
-from discreet.kernel import Job, SealedTable, spend
+from discreet.errors import Fix, ParameterError
+from discreet.kernel import Job, SealedTable, strictest_budget, vault_budget
+from discreet.kernel import spend as spend_on
+from discreet.ledger.balance import Balance
 from discreet.ledger.costs import described
 from discreet.ledger.ledger import Charge, Standing
 from discreet.oracle import prior as priors
@@ -30,11 +32,12 @@ from discreet.query import cache_key
 from discreet.query.bins import Axis, Bins
 from discreet.rational import Rational, whole
 from discreet.release.receipt import Receipt
+from discreet.render import amounts
 from discreet.schema.metadata import UNIT
 from discreet.synth import adaptive_bins, label, measure
 from discreet.synth import person_ids as whose
 from discreet.synth import sample as drawn
-from discreet.synth.budget import Unit, parts, rho_of
+from discreet.synth.budget import Unit, parts, release_rho
 from discreet.synth.exact_marginals import marginals_of
 from discreet.synth.marginals.domain import Columns, Domain
 from discreet.synth.measure import Progress, Released
@@ -70,8 +73,8 @@ def synthesize(
     table: SealedTable,
     columns: Sequence[str] | None = None,
     *,
-    epsilon: Rational,
-    delta: Rational | None = None,
+    epsilon: Rational | None = None,
+    spend: str | None = None,
     rows: int | None = None,
     workload: Workload | None = None,
     prior: Any = None,
@@ -83,21 +86,31 @@ def synthesize(
 ) -> Synthetic:
     """Return a synthetic table over some columns of a vault, or over all that are not texts.
 
-    It is one charge of ρ = epsilon²/2, as for a question; with `delta` as well, of the largest ρ at which this
-    release is (epsilon, delta)-DP by itself. `workload` names the sets of columns whose marginals matter, all
-    sets of three if unsaid. `prior` is a public table with the same columns. `bins` says how many bins a column
-    has, or where they begin. `impossible` has conditions on two columns that nobody can meet, such as "age < 15
-    and married". With `persons` rows have ids, as many to an id as persons have rows. `rows` is how many rows come
-    out, and `seed` which; neither costs anything. `progress(what, share)` is told how far it is.
+    It is one charge, and the same call again is free.
+
+    Args:
+        table: The sealed rows, and who pays.
+        columns: The columns of the synthetic table; by default all that are not strings.
+        epsilon: The guarantee of this table alone: it is (epsilon, δ)-DP at the vault's δ.
+        spend: A share of the whole budget instead, such as "20%".
+        rows: How many rows come out; by default about as many as the vault has. It costs nothing.
+        workload: The sets of columns whose marginals matter, with weights if it is a mapping; by default all sets
+            of three.
+        prior: A public table with the same columns.
+        bins: How many bins a column has, or where they begin.
+        impossible: Conditions on two columns that no row can meet, such as "age < 15 and married".
+        persons: Whether rows have ids, as many rows to an id as persons have.
+        seed: Which rows are drawn. It costs nothing.
+        progress: Called with what is being done and the share that is done.
     """
     if progress is not None and not callable(progress):
         raise ParameterError(
             f"progress is called with what is done and the share of it, and {progress!r} cannot be."
         )
-    order = _ordered(table, columns, epsilon, delta, workload, prior, bins, impossible, persons)
+    order = _ordered(table, columns, epsilon, spend, workload, prior, bins, impossible, persons)
     size = None if rows is None else drawn.check(whole(rows, "rows"), len(order.fine))
     draw = whole(seed, "seed", least=0)
-    made = spend(
+    made = spend_on(
         table,
         [order.text],
         read=_recorded,
@@ -118,8 +131,8 @@ def _recorded(standing: Standing) -> Synthetic:
 def _ordered(
     table: SealedTable,
     columns: Sequence[str] | None,
-    epsilon: Rational,
-    delta: Rational | None,
+    epsilon: Rational | None,
+    spend: str | None,
     workload: Workload | None,
     prior: Any,
     bins: Mapping[str, Bins] | None,
@@ -127,7 +140,8 @@ def _ordered(
     persons: bool,
 ) -> _Order:
     metadata = table.metadata
-    if table.payer.strictest_budget().pure:
+    balances = table.payer.balances()
+    if strictest_budget(balances).pure:
         raise ParameterError(
             "a synthetic table adds up many small losses, which takes a budget with δ: seal the vault with "
             'Budget(epsilon=2, delta="1e-9"), or amend it: vault.ledger.amend(Budget(…)).'
@@ -139,9 +153,9 @@ def _ordered(
     adaptive_bins.check(fine, kept, metadata)
     if persons:
         whose.check(metadata)
-    rho = rho_of(epsilon, delta)
+    rho = release_rho(balances, epsilon, spend)
     domain = _domain(fine)
-    _expect_noise(rho, epsilon, delta, Unit(metadata.rows_per_person * UNIT), len(domain))
+    _expect_noise(rho, balances, Unit(metadata.rows_per_person * UNIT), len(domain))
     wanted = None if workload is None else _workload(workload, domain)
     conditions = tuple(impossible)
     for condition in conditions:
@@ -156,20 +170,21 @@ def _ordered(
     digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     ids = " with persons" * persons
     text = f"synthetic table over {', '.join(domain.names)}{ids} [rho {rho}, {digest}]"
-    promise = "" if delta is None else f"ε = {epsilon} at δ = {delta}"
+    promise = "" if epsilon is None else f"ε = {epsilon} at δ = {amounts.spent(vault_budget(balances).delta)}"
     known = cache_key.text(metadata, text)
     return _Order(metadata, fine, kept, rho, promise, wanted, public, conditions, persons, known)
 
 
-def _expect_noise(rho: Fraction, epsilon: Rational, delta: Rational | None, unit: Unit, columns: int) -> None:
-    """Refuse an ε that buys noise which nobody draws, and say which does not."""
+def _expect_noise(rho: Fraction, balances: Sequence[Balance], unit: Unit, columns: int) -> None:
+    """Refuse an amount that buys noise which would leave int64, and name an epsilon that does not."""
     if measure.drawable(rho, unit, columns):
         return
     larger = (Fraction(10) ** k for k in range(-12, 3))
-    enough = next((e for e in larger if measure.drawable(rho_of(e, delta), unit, columns)), Fraction(1000))
+    enough = next(
+        (e for e in larger if measure.drawable(release_rho(balances, e, None), unit, columns)), Fraction(1000)
+    )
     raise ParameterError(
-        f"epsilon={epsilon} buys noise that would leave int64, and nobody could see through it. Spend more: "
-        f'epsilon="{float(enough):g}".'
+        "This epsilon buys noise that would leave int64.", fix=Fix("epsilon", f"{float(enough):g}")
     )
 
 

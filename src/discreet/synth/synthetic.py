@@ -181,17 +181,19 @@ class Synthetic:
         public: Any = None,
         *,
         epsilon: Rational | None = None,
+        spend: str | None = None,
         show: Sequence[Sequence[str]] = (),
     ) -> Comparison:
         """Report how wrong the table is: by what was released already, beside a public table, or for a price.
 
-        `epsilon` pays for distances of its marginals from the vault's, and for a fresh look at those to `show`.
+        `epsilon` or `spend` pays for distances of its marginals from the vault's, and for a fresh look at those to
+        `show`.
         """
         from discreet.synth import evaluate
 
         self.expect_release("compare")
-        if epsilon is not None:
-            return evaluate.paid(self, epsilon, show)
+        if epsilon is not None or spend is not None:
+            return evaluate.paid(self, epsilon, spend, show)
         return evaluate.beside(self, public) if public is not None else evaluate.released(self)
 
     # -- facts ------------------------------------------------------------------------------------------------

@@ -11,29 +11,19 @@ are done afterwards, on what was released.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BudgetExceeded, ParameterError
-from discreet.kernel import Job, Payer, Ready, SealedTable, spend, strictest_budget, vault_budget
-from discreet.ledger import Budget, Ledger, cost
-from discreet.ledger.costs import described
-from discreet.ledger.ledger import Charge, Standing
+from discreet.kernel import Payer, SealedTable
+from discreet.ledger import Budget, Ledger
 from discreet.oracle.open import oracle as open_oracle
-from discreet.query import cache_key
-from discreet.query.answer.label import label
-from discreet.query.answer.presenting import presented
-from discreet.query.plan import relative_accuracy as widths
-from discreet.query.plan.plan import Plan, plan
 from discreet.query.preview import Preview
-from discreet.query.question import Question
 from discreet.rational import Rational, positive, rational
-from discreet.release.receipt import Receipt
-from discreet.release.release import Release, columns
+from discreet.release.release import Release
 from discreet.schema.metadata import TableMetadata
 from discreet.synth.synthesize import synthesize
+from discreet.vault import ask as asking
 from discreet.vault import storage as place
 from discreet.vault.storage import at, marked
 from discreet.vault.storage.ledger_binding import belonging
@@ -142,72 +132,56 @@ class Vault:
         question: Any,
         *,
         epsilon: Rational | None = None,
+        spend: str | None = None,
         within: Widths | None = None,
         confidence: Rational = "0.95",
-        delta: Rational | None = None,
+        keys_delta: Rational | None = None,
     ) -> Release:
-        """Answer a question in SQL, or one made with `dp.select`, and charge it.
+        """Answer a question and charge it.
 
-        Say what to spend (`epsilon="0.1"`) or how wide the answer may be: `within=200`, or `within="5%"`, which is
-        found step by step, each twice as dear as the one before. They cost no more than `epsilon`, if that is said
-        too. Where it ends first, or the budget, the last step is the answer, and notes how far it came.
+        Give one of `epsilon`, `spend` and `within`. The same question is free once its answer is recorded; two
+        analysts who ask it at the same moment may both be charged.
 
-        The same question is free once its answer is recorded. Two who ask it at the same moment may both pay.
+        Args:
+            question: SQL, or a question made with `dp.select`.
+            epsilon: The guarantee of this release alone: it is (epsilon, δ)-DP at the vault's δ.
+            spend: A share of the whole budget, such as "5%".
+            within: The largest margin of error: `within=200`, one for each number by name, or `within="5%"` of the
+                answer. A relative margin doubles the cost until the margin is met; `epsilon` then caps the total.
+                If the cap or the budget is reached first, you get the last answer, with a note.
+            confidence: The probability that each interval holds; 0.95 by default.
+            keys_delta: The δ of partition selection, for keys that are strings; by default a hundredth of what the
+                budget has for it.
         """
-        epsilon = None if epsilon is None else positive(epsilon, "epsilon")  # here: a float is warned of once,
-        delta = None if delta is None else rational(delta, "delta")  # at the line of whoever asks
-        # Read once for the whole question: what is planned for one version must not run on the rows of another.
-        table = self.table()
-        query = cache_key.parsed(question, table.metadata)
-        if isinstance(within, str) and within.strip().endswith("%"):
-            if delta is not None:
-                raise ParameterError(f'within="{within}" is for questions without keys, which need no delta.')
-            return self._step_by_step(query, table, within, confidence, epsilon)
-        key = cache_key.text(table.metadata, cache_key.price(query, epsilon, within, confidence, delta))
-
-        def planned(budget: Budget) -> Plan:
-            terms = {"epsilon": epsilon, "within": within, "confidence": confidence, "delta": delta}
-            return plan(query, table.metadata, budget=budget, **terms)  # type: ignore[arg-type]
-
-        return presented(query, _released(table, key, planned))
+        # Here, so that a float is warned of at the line of the caller.
+        epsilon = None if epsilon is None else positive(epsilon, "epsilon")
+        keys_delta = None if keys_delta is None else rational(keys_delta, "keys_delta")
+        return asking.ask(self.table(), question, asking.terms(epsilon, spend, within, confidence, keys_delta))
 
     def preview(
         self,
         question: Any,
         *,
         epsilon: Rational | None = None,
+        spend: str | None = None,
         within: Widths | None = None,
         confidence: Rational = "0.95",
-        delta: Rational | None = None,
+        keys_delta: Rational | None = None,
     ) -> Preview:
-        """Say what a question would cost and how wide its answer would be. Nothing is asked of the rows."""
-        epsilon = None if epsilon is None else positive(epsilon, "epsilon")
-        delta = None if delta is None else rational(delta, "delta")
-        from discreet.engines.statement import Rows
-        from discreet.query.answer.execute import prepare
+        """Say what a question would cost and how accurate its answer would be. No row is read, nothing is charged.
 
-        table = self.table()
-        query = cache_key.parsed(question, table.metadata)
-        key = cache_key.text(table.metadata, cache_key.price(query, epsilon, within, confidence, delta))
-        standing = table.payer.standing(key)
-        terms = {"epsilon": epsilon, "within": within, "confidence": confidence, "delta": delta}
-        budget = vault_budget(standing.balances) if standing.answer else strictest_budget(standing.balances)
-        made = plan(query, table.metadata, budget=budget, **terms)  # type: ignore[arg-type]
-        prepare(made, Rows("rows", table.metadata.engine, table.metadata.limits))  # refuses what ask would refuse
-        return Preview(
-            question=query.text,
-            expected=made.expected,
-            plan=made.words,
-            cost=cost(made.losses),
-            affordable=table.payer.can_afford(made.losses),
-            recorded=standing.answer is not None,
-            unit=standing.balances[0].unit,
-        )
+        The parameters are those of `ask`.
+        """
+        # Here, so that a float is warned of at the line of the caller.
+        epsilon = None if epsilon is None else positive(epsilon, "epsilon")
+        keys_delta = None if keys_delta is None else rational(keys_delta, "keys_delta")
+        return asking.preview(self.table(), question, asking.terms(epsilon, spend, within, confidence, keys_delta))
 
     def over_bound(
         self,
         *,
         epsilon: Rational | None = None,
+        spend: str | None = None,
         within: Widths | None = None,
         confidence: Rational = "0.95",
     ) -> Release:
@@ -221,42 +195,7 @@ class Vault:
         described = self.metadata
         counted = "*" if described.person is None else f"distinct {name(described.person)}"
         text = f"select count({counted}) as over_bound from {name(described.name)} where over_bound()"
-        return self.ask(text, epsilon=epsilon, within=within, confidence=confidence)
-
-    def _step_by_step(
-        self, query: Question, table: SealedTable, within: str, confidence: Rational, most: Rational | None
-    ) -> Release:
-        """Spend a little, look, and spend twice as much until the answer is good enough or the budget ends."""
-        price = cache_key.price(query, None, within, confidence, None)
-        steps: list[Release] = []
-
-        plans: list[Plan] = []
-        further: list[Iterator[Plan]] = []  # made when the first step is not recorded: recorded ones need no plan
-
-        def planned(budget: Budget) -> Plan:
-            if not further:
-                terms = {"within": within, "confidence": confidence, "budget": budget, "most": most}
-                further.append(widths.doubling(query, table.metadata, **terms))  # type: ignore[arg-type]
-            while len(plans) <= len(steps):
-                plans.append(next(further[0]))
-            return plans[len(steps)]
-
-        why = "no larger epsilon is tried" if most is None else "epsilon allows no further step"
-        while True:
-            key = cache_key.text(table.metadata, f"{price} step {len(steps)}")
-            try:
-                steps.append(_released(table, key, planned))
-            except BudgetExceeded:
-                if not steps:
-                    raise
-                why = "the budget does not reach further"
-                break
-            except StopIteration:  # there is no plan for a further step
-                break
-            if widths.reached(widths.judged(steps[-1]), within):
-                return widths.billed(presented(query, steps[-1]), steps)
-        last = widths.short(presented(query, steps[-1]), widths.judged(steps[-1]), within, why)
-        return widths.billed(last, steps)
+        return self.ask(text, epsilon=epsilon, spend=spend, within=within, confidence=confidence)
 
     # -- many questions, and rows -----------------------------------------------------------------------------
 
@@ -264,8 +203,8 @@ class Vault:
         self,
         columns: Sequence[str],
         *,
-        epsilon: Rational,
-        delta: Rational | None = None,
+        epsilon: Rational | None = None,
+        spend: str | None = None,
         within: Rational = "0.01",
         confidence: Rational = "0.95",
         queries: int = 10_000,
@@ -287,7 +226,7 @@ class Vault:
             self.table(),
             columns,
             epsilon=epsilon,
-            delta=delta,
+            spend=spend,
             within=within,
             confidence=confidence,
             queries=queries,
@@ -302,8 +241,8 @@ class Vault:
         self,
         columns: Sequence[str] | None = None,
         *,
-        epsilon: Rational,
-        delta: Rational | None = None,
+        epsilon: Rational | None = None,
+        spend: str | None = None,
         rows: int | None = None,
         workload: Any = None,
         prior: Any = None,
@@ -325,7 +264,7 @@ class Vault:
             self.table(),
             columns,
             epsilon=epsilon,
-            delta=delta,
+            spend=spend,
             rows=rows,
             workload=workload,
             prior=prior,
@@ -400,37 +339,3 @@ class Vault:
         if fingerprint not in self._engines:
             self._engines[fingerprint] = marked(self._place, metadata)
         return self._engines[fingerprint]
-
-
-def _released(table: SealedTable, key: str, planned: Callable[[Budget], Plan]) -> Release:
-    """Return the recorded answer, or plan, charge and execute."""
-    from discreet.query.answer.execute import execute, prepare
-
-    def prepared(ready: Ready) -> Job[Release]:
-        made = planned(strictest_budget(ready.balances))
-        statements = prepare(made, ready.rows)  # what cannot be asked is refused here, and is free
-
-        def run(charge: Charge) -> Release:
-            keys, answers = columns(made.question, execute(statements, ready.engine))
-            receipt = Receipt(charge.cost, tuple(described(made.losses)), charge.balances)
-            return Release(
-                question=made.question.text,
-                keys=keys,
-                aggregates=tuple(answers),
-                label=label(made, table.metadata, receipt),
-                confidence=made.confidence,
-                plan=made.words,
-            )
-
-        return Job(made.losses, run, _written)
-
-    return spend(table, [key], read=_recorded, prepare=prepared)
-
-
-def _recorded(standing: Standing) -> Release:
-    return Release.from_json(json.loads(standing.answer or "")).again(*standing.balances)
-
-
-def _written(release: Release) -> str | None:
-    """Return the record of a release; none of one that was made from test bits."""
-    return None if release.test_bits else json.dumps(release.as_json(), ensure_ascii=False)

@@ -24,6 +24,7 @@ from discreet.schema.metadata import UNIT
 from tests.vault.sealed_rows import Described, aggregate, key, question, term, text_key
 
 PURE, WITH_DELTA = Budget(10), Budget(10, "1e-6")
+RHO = WITH_DELTA.rho_of(Fraction(1, 2))  # of the epsilon that questions are planned with
 income = term("c0", high=5000, scale=100)
 
 KINDS = {
@@ -55,24 +56,24 @@ def test_a_pure_question_costs_exactly_its_epsilon(names: list[str], rows_per_pe
 
 @given(names=some_aggregates, rows_per_person=st.integers(1, 9), groups=st.sampled_from([1, 7]))
 @settings(max_examples=40, deadline=None)
-def test_a_question_with_delta_costs_half_the_square_of_its_epsilon(
+def test_a_question_with_delta_costs_the_rho_of_its_epsilon(
     names: list[str], rows_per_person: int, groups: int
 ) -> None:
     made = planned(
         *(KINDS[name] for name in names), budget=WITH_DELTA, rows_per_person=rows_per_person, groups=groups
     )
     spent = cost(made.losses)
-    assert Fraction(99, 100) / 8 < spent.rho <= Fraction(1, 8)  # quantiles round their share down
+    assert Fraction(99, 100) * RHO < spent.rho <= RHO  # quantiles round their share down
     assert spent.delta == 0
     if "median" not in names:
-        assert spent.rho == Fraction(1, 8)
+        assert spent.rho == RHO
 
 
 def test_one_vector_over_all_groups_is_charged_once() -> None:
     for groups in (2, 1000):
         assert planned(KINDS["count"], groups=groups).losses == (DiscreteLaplace(2 * UNIT, UNIT),)
         made = planned(KINDS["count"], budget=WITH_DELTA, groups=groups)
-        assert made.losses == (ZeroConcentrated("1/8"),)
+        assert made.losses == (ZeroConcentrated(RHO),)
 
 
 def test_aggregates_share_what_they_have_in_common() -> None:
@@ -130,7 +131,7 @@ def test_expected_half_widths_are_those_of_the_noise() -> None:
     assert made.expected[0].half_width == Laplace(scale=6 * UNIT).error("0.95") / UNIT
     assert made.expected[0].half_width == pytest.approx(6 * math.log(20), rel=1e-3)
     counted = planned(KINDS["count"], budget=WITH_DELTA)
-    assert counted.expected[0].half_width == pytest.approx(2 * 1.96, rel=1e-2)
+    assert counted.expected[0].half_width == pytest.approx(1.96 / math.sqrt(2 * RHO), rel=1e-2)
     depends = planned(KINDS["avg"], KINDS["median"])
     assert [expected.half_width for expected in depends.expected] == [None, None]
 
@@ -222,9 +223,11 @@ def test_open_keys_need_a_delta_and_are_charged_for_it() -> None:
     with pytest.raises(QuestionRefused, match=r"dp.Category\(\[…\]\)"):
         plan(asked, Described(), epsilon=1, budget=PURE)
     made = plan(asked, Described(3), epsilon=1, budget=WITH_DELTA)
-    assert cost(made.losses).rho == Fraction(1, 2)
+    assert cost(made.losses).rho == WITH_DELTA.rho_of(Fraction(1))
     assert cost(made.losses).delta == WITH_DELTA.key_delta / 100
-    assert Approximate(0, "1e-9") in plan(asked, Described(), epsilon=1, budget=WITH_DELTA, delta="1e-9").losses
+    assert (
+        Approximate(0, "1e-9") in plan(asked, Described(), epsilon=1, budget=WITH_DELTA, keys_delta="1e-9").losses
+    )
     reached = plan(asked, Described(), within=20, budget=WITH_DELTA)
     assert reached.expected[0].half_width is not None
     assert reached.expected[0].half_width <= 20

@@ -173,7 +173,7 @@ def _price(epsilon: str | None, within: list[str] | None, confidence: str, delta
             "Several widths are given by name, one for each number: --within n=200 --within s=5000"
         )
     width = named or (widths[0][1] if widths else None)
-    return {"epsilon": epsilon, "within": width, "confidence": confidence, "delta": delta}
+    return {"epsilon": epsilon, "within": width, "confidence": confidence, "keys_delta": delta}
 
 
 def _reached(release: Release, within: Any) -> bool:

@@ -75,7 +75,7 @@ def oracle(
     """
     chosen = options.names(columns)
     start: dict[str, Any] = {"bins": options.bins(bins), "prior": options.prior(prior), "name": name, "path": path}
-    terms: dict[str, Any] = {"within": within, "confidence": confidence, "delta": delta, "queries": queries}
+    terms: dict[str, Any] = {"within": within, "confidence": confidence, "queries": queries}
     with opened(vault, analyst=analyst, purpose=purpose) as table:
         if chosen is None:
             raise DiscreetError(f"Which columns will be asked about? --columns {','.join(table.metadata.columns)}")

@@ -80,7 +80,7 @@ def synthesize(
     }
     with opened(vault, analyst=analyst, purpose=purpose) as sealed:
         with stages() as told:
-            table = sealed.synthesize(epsilon=epsilon, delta=delta, rows=rows, seed=seed, progress=told, **wanted)
+            table = sealed.synthesize(epsilon=epsilon, rows=rows, seed=seed, progress=told, **wanted)
         found = table.compare() if compare is None else table.compare(epsilon=compare)
     if as_json:
         output.data(_document(table, found))

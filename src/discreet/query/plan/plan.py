@@ -116,10 +116,11 @@ def plan(
     metadata: Described,
     *,
     epsilon: Rational | None = None,
+    amount: Fraction | None = None,
     within: Widths | None = None,
     confidence: Rational = "0.95",
     budget: Budget,
-    delta: Rational | None = None,
+    keys_delta: Rational | None = None,
 ) -> Plan:
     """Return how a question is answered with a budget of ε, or with the least that gives its numbers a width.
 
@@ -127,7 +128,10 @@ def plan(
     question spends ρ = ε²/2. `delta` is what finding texts may cost, a hundredth of what the ledger has for it if
     not said.
     """
-    if (epsilon is None) == (within is None):
+    if epsilon is not None and amount is None:
+        given = positive(epsilon, "epsilon")
+        amount = given if budget.pure else budget.rho_of(given)
+    if (amount is None) == (within is None):
         raise ParameterError(
             'Say either epsilon="0.1" or within=200: what to spend, or how wide the answer may be.'
         )
@@ -156,8 +160,7 @@ def plan(
         each = calibration.needed(made, within, setting)
         total = each.total / (1 - texts)
     else:
-        given = positive(epsilon or 0, "epsilon")
-        total = given if budget.pure else given**2 / 2
+        total = amount or Fraction(0)
         each = calibration.divided(made, total * (1 - texts), setting)
     return Plan(
         question=question,
@@ -166,7 +169,7 @@ def plan(
         formulas=made,
         noises={measure: calibration.noise(measure, part, setting) for measure, part in each.measures.items()},
         rankings=_rankings(made, each.ranks, setting),
-        selection=_selection(grid, total * texts, delta, budget, setting.rows_per_person),
+        selection=_selection(grid, total * texts, keys_delta, budget, setting.rows_per_person),
     )
 
 
@@ -194,7 +197,7 @@ def _rankings(made: tuple[Formula, ...], parts: tuple[Fraction, ...], setting: S
 
 
 def _selection(
-    grid: cells.Cells, rho: Fraction, delta: Rational | None, budget: Budget, rows_per_person: int
+    grid: cells.Cells, rho: Fraction, keys_delta: Rational | None, budget: Budget, rows_per_person: int
 ) -> partition_selection.Selection | None:
     if not grid.open:
         return None
@@ -205,5 +208,5 @@ def _selection(
             "hides that one person alone has written something. Declare the values, dp.Category([…]), or give the "
             f'vault a budget with a δ: dp.Budget({float(budget.epsilon):g}, delta="1e-9").'
         )
-    each = budget.key_delta / 100 if delta is None else rational(delta, "delta")
+    each = budget.key_delta / 100 if keys_delta is None else rational(keys_delta, "keys_delta")
     return partition_selection.selection(rho, each, rows_per_person)

@@ -54,7 +54,7 @@ def doubling(
     confidence: Rational = "0.95",
     budget: Budget,
     start: Rational = "0.001",
-    most: Rational | None = None,
+    most: Fraction | None = None,
 ) -> Iterator[Plan]:
     """Return plans of twice the ε each, to be charged and executed one by one until `reached`.
 
@@ -72,19 +72,23 @@ def doubling(
             f'within="{within}" divides its doubt among steps, and confidence leaves 1e-12 of it at least: '
             f'"0.95", not {confidence!r}.'
         )
-    steps = _STEPS if most is None else _within(positive(most, "epsilon"), first, 1 if budget.pure else 2)
+    # Twice the ε under a pure ledger; under one with δ four times the ρ, which is twice the accuracy.
+    amounts = [first * 2**i if budget.pure else (first * 2**i) ** 2 / 2 for i in range(_STEPS)]
+    steps = _STEPS if most is None else _within(most, amounts)
     return (
-        plan(question, metadata, epsilon=first * 2**i, confidence=1 - alpha / 2 ** (i + 1), budget=budget)
+        plan(question, metadata, amount=amounts[i], confidence=1 - alpha / 2 ** (i + 1), budget=budget)
         for i in range(steps)
     )
 
 
-def _within(most: Fraction, first: Fraction, power: int) -> int:
-    """Return how many steps there are room for: ε adds up under a pure ledger, and ε² under one with δ."""
-    if most < first:
-        raise ParameterError(f"a relative width takes epsilon={first} at least, its first step, not {most}.")
-    spent = list(accumulate((first * 2**i) ** power for i in range(_STEPS)))
-    return sum(total <= most**power for total in spent)
+def _within(most: Fraction, amounts: Sequence[Fraction]) -> int:
+    """Return how many steps there is room for."""
+    if most < amounts[0]:
+        raise ParameterError(
+            "epsilon is too small: it does not reach the first step of a relative width.",
+            fix="Give a larger epsilon, or none.",
+        )
+    return sum(total <= most for total in accumulate(amounts))
 
 
 def reached(answer: Estimates, within: str) -> bool:
