@@ -1,4 +1,4 @@
-"""One meaning of ε: a release of epsilon is (epsilon, δ)-DP by itself, and the budget's epsilon spends all of it."""
+"""One meaning of ε: a release of epsilon is (epsilon, δ)-DP alone, and the budget's epsilon spends all of it."""
 
 from __future__ import annotations
 
