@@ -1,4 +1,4 @@
-"""The label of an answer, filled from its plan: nothing here looks at data."""
+"""Fill the label of an answer from its plan, without data."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from discreet.schema import Column
 from discreet.schema.metadata import UNIT, TableMetadata
 
 
-def label(plan: Plan, metadata: TableMetadata, bill: Receipt) -> Label:
-    """Return the label of what a plan releases."""
+def label(plan: Plan, metadata: TableMetadata, receipt: Receipt) -> Label:
+    """Return the label of the release of a plan."""
     question = plan.question
     return Label(
         table=metadata.name,
@@ -24,7 +24,7 @@ def label(plan: Plan, metadata: TableMetadata, bill: Receipt) -> Label:
         rows_per_person=metadata.rows_per_person,
         columns=_used(question, metadata),
         noise=tuple(_noise(plan)),
-        cost=bill,
+        cost=receipt,
         groups=None if not question.keys else question.groups or 0,
         version=metadata.version,
         sealed_at=metadata.sealed_at,
@@ -34,7 +34,7 @@ def label(plan: Plan, metadata: TableMetadata, bill: Receipt) -> Label:
 
 
 def _used(question: Question, metadata: TableMetadata) -> dict[str, Column]:
-    """The columns that take part, by the names that the sealed rows give them."""
+    """Return the columns that the question reads."""
     from sqlglot import exp
 
     trees = [key.code for key in question.keys]
@@ -49,22 +49,22 @@ def _noise(plan: Plan) -> Iterator[Noise]:
     if plan.selection:
         mechanism = plan.selection.mechanism
         yield Noise(
-            on="which texts occur, by the persons who share them",
+            on="which values of string keys occur, by the persons who share them",
             law="discrete Gaussian noise and a threshold",
             spread=math.sqrt(mechanism.variance) / UNIT,
             moves=1,
             loss="; ".join(described(list(plan.selection.losses))),
         )
-    for measure, noise in plan.noises.items():
-        unit = abs(float(measure.unit)) / UNIT
+    for query, noise in plan.noises.items():
+        unit = abs(float(query.unit)) / UNIT
         laplace = isinstance(noise, Laplace)
         wide = float(noise.scale) if isinstance(noise, Laplace) else math.sqrt(noise.variance)
-        moves = measure.sensitivity(rows, plan.setting.groups).l1 or 0
+        sensitivity = query.sensitivity(rows, plan.setting.groups).l1 or 0
         yield Noise(
-            on=measure.words,
+            on=query.description,
             law="discrete Laplace noise" if laplace else "discrete Gaussian noise",
             spread=wide * unit,
-            moves=moves * unit,
+            moves=sensitivity * unit,
             loss="; ".join(described(noise.loss)),
         )
     for ranking in plan.rankings:
