@@ -15,7 +15,7 @@ from discreet.schema import Column
 from discreet.schema.metadata import UNIT, TableMetadata
 
 
-def label(plan: Plan, metadata: TableMetadata, receipt: Receipt) -> Label:
+def label(plan: Plan, metadata: TableMetadata, bill: Receipt) -> Label:
     """Return the label of the release of a plan."""
     question = plan.question
     return Label(
@@ -24,7 +24,7 @@ def label(plan: Plan, metadata: TableMetadata, receipt: Receipt) -> Label:
         rows_per_person=metadata.rows_per_person,
         columns=_used(question, metadata),
         noise=tuple(_noise(plan)),
-        cost=receipt,
+        cost=bill,
         groups=None if not question.keys else question.groups or 0,
         version=metadata.version,
         sealed_at=metadata.sealed_at,
@@ -59,12 +59,12 @@ def _noise(plan: Plan) -> Iterator[Noise]:
         unit = abs(float(query.unit)) / UNIT
         laplace = isinstance(noise, Laplace)
         wide = float(noise.scale) if isinstance(noise, Laplace) else math.sqrt(noise.variance)
-        sensitivity = query.sensitivity(rows, plan.setting.groups).l1 or 0
+        moves = query.sensitivity(rows, plan.setting.groups).l1 or 0
         yield Noise(
             on=query.description,
             law="discrete Laplace noise" if laplace else "discrete Gaussian noise",
             spread=wide * unit,
-            moves=sensitivity * unit,
+            moves=moves * unit,
             loss="; ".join(described(noise.loss)),
         )
     for ranking in plan.rankings:

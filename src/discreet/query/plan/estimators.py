@@ -121,11 +121,11 @@ def formulas(
     sums = [_identity(_term(aggregate)) if aggregate.kind == "sum" else "" for aggregate in aggregates]
 
     @cache  # a formula does not depend on how the other sums are measured
-    def formula(index: int, by_itself: bool) -> Formula:
-        return _formula(aggregates[index], rows_per_person, by_itself)
+    def formula(place: int, by_itself: bool) -> Formula:
+        return _formula(aggregates[place], rows_per_person, by_itself)
 
     def made(whole: frozenset[str]) -> tuple[Formula, ...]:
-        return tuple(formula(index, term in whole) for index, term in enumerate(sums))
+        return tuple(formula(place, term in whole) for place, term in enumerate(sums))
 
     def cost(whole: frozenset[str]) -> float:
         squares = importance(made(whole), rows_per_person, groups, pure=pure)
@@ -273,7 +273,7 @@ def _term(aggregate: Aggregate) -> Term:
 def _identity(term: Term) -> str:
     from sqlglot import exp
 
-    code = term.code.name if isinstance(term.code, exp.Column) else term.code.sql()  # writing SQL is slow
+    code = term.code.name if isinstance(term.code, exp.Column) else term.code.sql()  # which takes its time
     return f"{code} {term.low} {term.high} {term.scale} {term.offset}"
 
 

@@ -22,7 +22,7 @@ from discreet.query.plan.quantiles import Ranking
 from discreet.query.question import Aggregate
 from discreet.schema.metadata import UNIT
 
-_ROWS = 1000  # the size of the group for which margins are explained
+_ROWS = 1000
 _FULL = 15  # digits before the point, and places behind it, up to which a number is written in full
 
 
@@ -117,7 +117,7 @@ def selection(chosen: Selection | None, cells: Cells) -> list[str]:
 
 
 def number(value: float | Fraction, digits: int = 4) -> str:
-    """Return a number with so many digits, as people write it.
+    """Return a number of so many digits as people read it.
 
     >>> number(21600.4, 3), number(5.9914), number(0.0000123), number(1e30), number(math.inf)
     ('21,600', '5.991', '0.0000123', '1e+30', '∞')
@@ -128,6 +128,6 @@ def number(value: float | Fraction, digits: int = 4) -> str:
     return f"{rounded:,f}" if -_FULL <= rounded.adjusted() < _FULL else f"{float(value):.{digits}g}"
 
 
-def _rounding(queries: tuple[LinearQuery, ...]) -> str:
-    slack = max((query.slack for query in queries), default=Fraction(0))
+def _rounding(measures: tuple[LinearQuery, ...]) -> str:
+    slack = max((measure.slack for measure in measures), default=Fraction(0))
     return f", each value rounded to the nearest {number(2 * slack, 6)} first" if slack else ""

@@ -149,9 +149,9 @@ def short(release: Release, answer: Estimates, within: str, why: str) -> Release
 
 def billed(release: Release, steps: Sequence[Release]) -> Release:
     """Return a release with the receipt of the steps charged now, or of all steps if all were recorded."""
-    charged = [step.cost for step in steps if not step.free]
-    receipt = together(charged or [step.cost for step in steps])
-    return replace(release, free=not charged, label=replace(release.label, cost=receipt))
+    paid = [step.cost for step in steps if not step.free]
+    bill = together(paid or [step.cost for step in steps])
+    return replace(release, free=not paid, label=replace(release.label, cost=bill))
 
 
 def written(within: Widths | None, names: Sequence[str]) -> str:
