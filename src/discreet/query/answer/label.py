@@ -34,7 +34,7 @@ def label(plan: Plan, metadata: TableMetadata, bill: Receipt) -> Label:
 
 
 def _used(question: Question, metadata: TableMetadata) -> dict[str, Column]:
-    """Return the columns that the question reads."""
+    """The columns that take part, by the names that the sealed rows give them."""
     from sqlglot import exp
 
     trees = [key.code for key in question.keys]

@@ -67,7 +67,7 @@ class Cells:
         return min(MOST_PARTITIONS, max(1, MOST // self.declared))
 
     def trees(self) -> list[Expression]:
-        """Return the expressions by which an engine groups: open keys, then the place among the declared keys."""
+        """Return by what an engine groups: the texts, then the place among the declared keys."""
         from sqlglot import exp
 
         from discreet.query import ir as trees

@@ -211,18 +211,18 @@ def square(term: Term, rows_per_person: int) -> Square:
         squared = ir.plus(ir.binary(exp.Mul, factor, factor), int(half_step(shift)))
         return ir.plus(ir.times(shifted(squared, shift), double), start)
 
-    query = LinearQuery(
+    measure = LinearQuery(
         f"w·({double}·{line}²/{step} + {start}) of {_text(term)}",
         partial(_weighed, term, at, tree),
         bound=(largest - least) * double // 2,
         unit=step / double,
         description="sum of squared steps, from the middle of their bounds",
     )
-    return Square(query, middle, (largest - least) * step / 2, slack)
+    return Square(measure, middle, (largest - least) * step / 2, slack)
 
 
 def _weighed(term: Term, at: Callable[[int], int], tree: Callable[[Expression], Expression]) -> Expression:
-    """Return weight·factor: NULL for a missing value, and the factor of the nearer end outside the bounds."""
+    """Return weight·factor: NULL where there is no value, and the factor of the nearer end outside the bounds."""
     from sqlglot import exp
 
     from discreet.query import ir
