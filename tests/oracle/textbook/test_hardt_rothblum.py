@@ -17,7 +17,7 @@ from discreet.audit import Law, hockey_stick, law
 from discreet.errors import BudgetExceeded, ParameterError
 from discreet.mechanisms import Exact, Laplace
 from discreet.oracle import HardtRothblum, Queries
-from discreet.oracle.textbook.setting import Setting
+from discreet.oracle.textbook.theorem import Setting
 from discreet.privacy import plan
 from tests.oracle.textbook.online import FALSE_ALARM, seen, skewed, stubborn
 
@@ -223,5 +223,5 @@ def test_a_row_of_queries_is_answered_like_a_run() -> None:
 def test_on_a_real_table_the_constants_promise_nothing_and_it_says_so() -> None:
     made = HardtRothblum(epsilon=1, delta="1e-9", **ADULT)
     assert made.promise.vacuous
-    assert str(made.promise).startswith("nothing: an error of 2.1e+02")
+    assert str(made.promise).startswith("nothing: the error is 2.1e+02")
     assert plan.epsilon(made.loss, "1e-9") < 0.04  # and are wasteful as well: a 28th of the budget would do

@@ -95,7 +95,7 @@ def test_on_adult_at_epsilon_one_the_theorems_promise_nothing_and_say_so() -> No
     made = PrivateMultiplicativeWeights.for_epsilon(1, **ADULT)
     assert made.alpha == Fraction("1.97")
     assert made.promise.vacuous
-    assert str(made.promise).startswith("nothing: an error of 2.7, where every share lies between 0 and 1")
+    assert str(made.promise).startswith("nothing: the error is 2.7, and every share lies between 0 and 1")
     assert PrivateMultiplicativeWeights.for_epsilon(1, delta="1e-9", **ADULT).promise.vacuous
 
 

@@ -33,8 +33,7 @@ from discreet.mechanisms.exact import Integers, with_mark
 from discreet.oracle.textbook import censored
 from discreet.oracle.textbook.interaction import Answer, QueryRun, answers
 from discreet.oracle.textbook.queries import Queries, total
-from discreet.oracle.textbook.setting import Setting
-from discreet.oracle.textbook.theorem import Promise
+from discreet.oracle.textbook.theorem import Promise, Setting
 from discreet.privacy import losses, plan
 from discreet.rational import Exactly, Rational
 
@@ -47,7 +46,7 @@ class HardtRothblum(Setting):
     ...     epsilon=1, delta="1e-6", cells=64, rows=10**10, queries=1000, failure="0.05"
     ... )
     >>> print(mechanism.promise)
-    all of 1,000 answers within 0.098 of the truth, as a share of the rows, but for a chance of 0.05
+    all of 1,000 answers within 0.098 of the truth, as a share of the rows, except with probability 0.05
     >>> run = mechanism.start(Exact([10**10] + [0] * 63, sensitivity=1))
     >>> answer = run.ask([1] + [0] * 63)
     >>> answer.paid, abs(answer.share - 1) < 0.1

@@ -35,8 +35,7 @@ from discreet.mechanisms.exact import Integers, with_mark
 from discreet.mechanisms.runs import Run
 from discreet.oracle.textbook.interaction import Answer, QueryRun, answers
 from discreet.oracle.textbook.queries import Queries, distance, total
-from discreet.oracle.textbook.setting import Setting
-from discreet.oracle.textbook.theorem import Promise
+from discreet.oracle.textbook.theorem import Promise, Setting
 from discreet.privacy import losses, plan
 from discreet.privacy.theorems.conversions import zcdp_to_approximate
 from discreet.rational import Exactly, Rational, positive, rational
@@ -56,7 +55,7 @@ class PrivateMultiplicativeWeights(Setting):
     >>> mechanism.most_updates, float(mechanism.alpha)
     (17479, 0.0617)
     >>> print(mechanism.promise)
-    all of 1,000 answers within 0.085 of the truth, as a share of the rows, but for a chance of 0.05
+    all of 1,000 answers within 0.085 of the truth, as a share of the rows, except with probability 0.05
     >>> run = mechanism.start(Exact([10**8] + [0] * 63, sensitivity=1))
     >>> answer = run.ask([1] + [0] * 63)
     >>> answer.paid, abs(answer.share - 1) < 0.1
