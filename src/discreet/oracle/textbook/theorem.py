@@ -1,8 +1,8 @@
 """State the parameters of a theorem about many queries, and its guarantee of accuracy.
 
 Every share of rows lies between 0 and 1, so a guaranteed error of 1 or more guarantees nothing. With the constants
-of the textbook this is common on tables of ordinary size; then the guarantee is marked as vacuous. The privacy of a
-mechanism does not depend on it.
+of the textbook this is common on tables of ordinary size; then the guarantee is marked as vacuous. The privacy of
+a mechanism does not depend on it.
 """
 
 from __future__ import annotations
