@@ -112,7 +112,7 @@ def test_an_epsilon_below_that_of_the_theorem_keeps_its_privacy_and_loses_its_gu
 
 
 def within(bound: float, *, sign: dict[str, int]) -> Any:
-    """Return noise as large as claim 2 of the notes allows: first at the threshold's scale, then at the query's."""
+    """Return noise as large as claim 2 of the notes allows: at the threshold's scale, then at the query's."""
     drawn: list[Asked] = []
 
     def choose(asked: Asked) -> int:
