@@ -237,7 +237,7 @@ def planned(text: str, budget: Budget) -> Plan:
 def asked(text: str, rows: Any, budget: Budget) -> list[Any]:
     """Everything that a question has an engine do."""
     prepared = prepare(planned(text, budget), rows)
-    found = [prepared.texts, prepared.sums, prepared.persons, *prepared.rankings]
+    found = [prepared.selection, prepared.sums, prepared.persons, *prepared.rankings]
     return [statement for statement in found if statement is not None]
 
 

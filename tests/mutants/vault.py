@@ -57,8 +57,8 @@ VAULT = [
     Mutant(
         "measures: a person counts once in all groups together",
         "query/plan/linear_queries.py",
-        "return _moving(groups, whole * self.bound, each, self.rises)",
-        "return _moving(groups, each, each, self.rises)",
+        "return _sensitivity(groups, whole * self.bound, each, self.monotonic)",
+        "return _sensitivity(groups, each, each, self.monotonic)",
         f"{MEASURES} src/discreet/query/plan/linear_queries.py",
     ),
     Mutant(
@@ -71,8 +71,8 @@ VAULT = [
     Mutant(
         "measures: a sum below zero said to rise",
         "query/plan/linear_queries.py",
-        "rises=min(line.at(term.low), line.at(term.high)) >= 0,",
-        "rises=True,",
+        "monotonic=min(line.at(term.low), line.at(term.high)) >= 0,",
+        "monotonic=True,",
         MEASURES,
     ),
     Mutant(
@@ -101,7 +101,7 @@ VAULT = [
         "query/plan/partition_selection.py",
         "return mark if where is None else ir.both(where, mark)",
         "return mark if where is None else where",
-        f"{KEYS}::test_a_filter_does_not_let_a_person_touch_more_texts",
+        f"{KEYS}::test_a_filter_does_not_let_a_person_touch_more_partitions",
     ),
     Mutant(
         "quantiles: sensitivity of the lesser part",
@@ -120,15 +120,15 @@ VAULT = [
     Mutant(
         "quantiles: ends without their reach",
         "query/plan/quantiles.py",
-        "far, last = ranking.reach + 1, ranking.cells - 1",
+        "far, last = ranking.margin + 1, ranking.cells - 1",
         "far, last = 1, ranking.cells - 1",
-        f"{QUANTILES}::test_intervals_hold_every_quantile_as_often_as_they_say",
+        f"{QUANTILES}::test_intervals_hold_every_quantile_as_often_as_stated",
     ),
     Mutant(
         "plan: quantiles are free",
         "query/plan/plan.py",
-        "return (*texts, *(noise.loss for noise in self.noises.values()), *ranks)",
-        "return (*texts, *(noise.loss for noise in self.noises.values()))",
+        "return (*selected, *(noise.loss for noise in self.noises.values()), *ranks)",
+        "return (*selected, *(noise.loss for noise in self.noises.values()))",
         PLAN,
     ),
     Mutant(
@@ -141,8 +141,8 @@ VAULT = [
     Mutant(
         "plan: texts beside the budget, not out of it",
         "query/plan/plan.py",
-        "each = calibration.divided(made, total * (1 - texts), setting)",
-        "each = calibration.divided(made, total, setting)",
+        "each = calibration.divide(made, total * (1 - selecting), setting)",
+        "each = calibration.divide(made, total, setting)",
         f"{PLAN} {KEYS}",
     ),
     Mutant(

@@ -72,7 +72,7 @@ def test_texts_are_found_with_the_delta_of_whoever_pays(place: Path) -> None:
         vault.ask(by_word, epsilon="0.3")
         spent = vault.ledger.balance(analyst="some").spent.delta
         assert 0 < spent <= Fraction(1, 10**9) / 100
-    with Vault(place, analyst="pure") as vault, pytest.raises(QuestionRefused, match="only with a δ"):
+    with Vault(place, analyst="pure") as vault, pytest.raises(QuestionRefused, match="a budget with a delta"):
         vault.ask(by_word, epsilon="0.25")
 
 

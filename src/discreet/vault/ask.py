@@ -21,7 +21,7 @@ from discreet.ledger.costs import described
 from discreet.ledger.ledger import Charge, Standing
 from discreet.query import cache_key
 from discreet.query.answer.label import label
-from discreet.query.answer.presenting import presented
+from discreet.query.answer.postprocess import presented
 from discreet.query.plan import relative_accuracy as widths
 from discreet.query.plan.plan import Plan, plan
 from discreet.query.preview import Preview

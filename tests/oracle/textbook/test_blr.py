@@ -1,4 +1,4 @@
-"""BLR: all small databases, the exact law of the one drawn, ε and no δ, the lemma behind it, where it stops."""
+"""Test BLR: all small databases, the exact law of the one drawn, ε without δ, the lemma, and the size limit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from discreet import noise
 from discreet.audit import Law, hockey_stick, law
-from discreet.errors import ParameterError, SensitivityExceeded
+from discreet.errors import Fix, ParameterError, SensitivityExceeded
 from discreet.mechanisms import Exact
 from discreet.oracle import BLR, Queries
 from discreet.oracle.textbook.blr import databases
@@ -84,7 +84,7 @@ def test_each_database_has_the_probability_of_the_exponential_mechanism(counts: 
 
 
 def test_it_is_epsilon_private_without_any_delta_and_no_better() -> None:
-    """The notes say (ε, δ): at ε there is no δ left, and a little below there is."""
+    """The notes state (ε, δ): at ε no δ is left, and at a slightly smaller ε there is one."""
     neighbours = [([2, 0, 0, 0], [3, 0, 0, 0]), ([1, 1, 0, 1], [1, 1, 0, 0]), ([0, 0, 0, 4], [0, 1, 0, 4])]
     for pair in neighbours:
         P, Q = (law_of(TINY, counts) for counts in pair)
@@ -108,7 +108,7 @@ def test_a_person_who_counts_twice_has_twice_the_noise() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["0.2", "0.3", "0.5"]))
-def test_some_database_of_the_size_of_the_lemma_has_an_error_of_alpha(seed: int, alpha: str) -> None:
+def test_some_database_of_the_size_in_the_lemma_has_an_error_of_at_most_alpha(seed: int, alpha: str) -> None:
     rng = np.random.default_rng(seed)
     queries = Queries(rng.integers(0, 2, (int(rng.integers(1, 7)), 4)))
     made = BLR.for_alpha(alpha, epsilon=1, queries=queries, rows=1000)
@@ -131,7 +131,7 @@ def test_its_databases_are_no_larger_than_those_of_the_notes_and_never_empty(cou
 
 
 def test_every_query_is_within_the_error_that_it_states() -> None:
-    """A false alarm has a chance of 10⁻⁷."""
+    """A false alarm has probability 10⁻⁷."""
     made = BLR(epsilon=1, queries=HALVES, rows=10**5, size=30)
     counts = skewed(4, made.rows, seed=7)
     database = made.release(Exact(counts, sensitivity=1))
@@ -166,22 +166,26 @@ SMALL: dict[str, Any] = {"epsilon": 1, "queries": HALVES, "rows": 1000, "size": 
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         ({"size": 200}, r"1,373,701 databases of 200 rows over 4 cells"),
         ({"queries": Queries(np.ones((1, 1000), int)), "size": 100}, r"about 10\^1[34]\d databases"),
     ],
 )
-def test_beyond_a_million_databases_it_is_refused_before_memory_is_taken(
-    changed: dict[str, Any], told: str
+def test_more_than_a_million_databases_are_refused_before_memory_is_allocated(
+    changed: dict[str, Any], message: str
 ) -> None:
     tracemalloc.start()
-    with pytest.raises(ParameterError, match=told) as refused:
+    with pytest.raises(ParameterError, match=message) as refused:
         BLR(**(SMALL | changed))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert "vault.synthesize" in str(refused.value)
     assert peak < 10**6
+    size = next(fix.value for fix in refused.value.fixes if isinstance(fix, Fix))
+    assert BLR(**(SMALL | changed | {"size": size})).size == size
+    with pytest.raises(ParameterError, match=f"databases of {size + 1} rows"):
+        BLR(**(SMALL | changed | {"size": size + 1}))
 
 
 @pytest.mark.parametrize("bad", [{"size": 0}, {"rows": 0}, {"epsilon": 0}, {"sensitivity": 0}])

@@ -1,4 +1,4 @@
-"""The lemma on answers that are shown only where they surprise: at every corner, tight, and for whole runs."""
+"""Test the lemma on answers that are shown only if they are surprising: every corner, tightness, whole runs."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def test_shown_answers_add_up(e: float, x: float, shown: int) -> None:
 
 
 @pytest.mark.parametrize(("e", "shown"), [("0.001", 10_000), ("0.0001", 10**6), ("0.01", 100)])
-def test_twice_the_cost_of_answers_that_are_all_shown_where_each_is_cheap(e: str, shown: int) -> None:
-    """α·c·ε₀² against α·c·ε₀²/2, and so √2 in ε, but for the orders that there are not."""
+def test_the_cost_is_twice_that_of_answers_that_are_all_shown_if_each_is_cheap(e: str, shown: int) -> None:
+    """Compare α·c·ε₀² with α·c·ε₀²/2, so √2 in ε, up to the orders that do not exist."""
     all_shown = plan.epsilon(Pure(e) * shown, "1e-6")
     assert plan.epsilon(censored.loss(e, shown), "1e-6") / all_shown < 2
 

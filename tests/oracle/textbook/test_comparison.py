@@ -1,4 +1,4 @@
-"""Mechanisms side by side on public data, and the pictures of it."""
+"""Test the comparison of mechanisms on public data, and its pictures."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def found() -> dict[tuple[str, int], Point]:
     return {(point.mechanism, point.queries): point for point in points}
 
 
-def test_what_is_measured_is_within_what_is_promised() -> None:
-    """A false alarm has a chance of 6·10⁻⁷: three mechanisms, twice."""
+def test_measured_errors_are_within_the_guarantee() -> None:
+    """A false alarm has probability 6·10⁻⁷: three mechanisms, twice."""
     points = found()
     assert set(points) == {(name, k) for name in (PMW, HARDT_ROTHBLUM, EVERY_QUERY) for k in (5, 50, 10**9)}
     for point in points.values():
@@ -53,7 +53,7 @@ def layers(chart: Any) -> list[dict[str, Any]]:
     return drawn
 
 
-def test_the_picture_of_mistakes_holds_the_run_and_both_of_its_bounds() -> None:
+def test_the_picture_of_mistakes_shows_the_run_and_both_of_its_bounds() -> None:
     release = OnlineRelease(np.eye(16)[0], "0.1")
     for _ in range(200):
         release.ask([1, *[0] * 15])
@@ -67,7 +67,7 @@ def test_the_picture_of_mistakes_holds_the_run_and_both_of_its_bounds() -> None:
     assert "1,109" in str(chart.to_dict())
 
 
-def test_the_picture_of_the_comparison_holds_every_point(tmp_path: Path) -> None:
+def test_the_picture_of_the_comparison_shows_every_point(tmp_path: Path) -> None:
     points = list(found().values())
     chart = plots.comparison(points, "ten billion rows")
     errors, spent = chart.to_dict()["vconcat"]
@@ -77,7 +77,7 @@ def test_the_picture_of_the_comparison_holds_every_point(tmp_path: Path) -> None
     assert "above 1 nothing is promised" in (tmp_path / "comparison.svg").read_text()
 
 
-def test_nothing_cannot_be_drawn() -> None:
+def test_an_empty_picture_is_refused() -> None:
     with pytest.raises(ParameterError, match="compare some"):
         plots.comparison([])
     with pytest.raises(ParameterError, match="told apart"):

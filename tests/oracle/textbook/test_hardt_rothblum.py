@@ -1,4 +1,4 @@
-"""Hardt and Rothblum's mechanism: its constants, its loss against the exact law, its answers, and its failure."""
+"""Test Hardt and Rothblum's mechanism: constants, loss against the exact law, answers, and failure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from discreet.audit import Law, hockey_stick, law
 from discreet.errors import BudgetExceeded, ParameterError
 from discreet.mechanisms import Exact, Laplace
 from discreet.oracle import HardtRothblum, Queries
-from discreet.oracle.textbook.setting import Setting
+from discreet.oracle.textbook.theorem import Setting
 from discreet.privacy import plan
 from tests.oracle.textbook.online import FALSE_ALARM, seen, skewed, stubborn
 
@@ -47,7 +47,7 @@ def test_parameters_are_those_of_the_paper() -> None:
     assert made.promise.error == pytest.approx(1.25 * made.threshold / 1e11)
 
 
-def test_noise_grows_with_what_one_person_moves() -> None:
+def test_noise_grows_with_the_sensitivity() -> None:
     plain = mechanism()
     assert mechanism(sensitivity=3).noise.scale == pytest.approx(3 * plain.noise.scale, rel=1e-3)
     assert mechanism(grid=10).noise.scale == pytest.approx(10 * plain.noise.scale, rel=1e-3)
@@ -66,7 +66,7 @@ def test_the_theorem_holds_with_room_to_spare(epsilon: Fraction, delta: str, cel
     assert plan.epsilon(made.loss, delta) <= epsilon / (2 if rows > 100 else 1)
 
 
-def test_where_it_cannot_be_proven_it_is_refused() -> None:
+def test_an_epsilon_that_cannot_be_proven_is_refused() -> None:
     with pytest.raises(ParameterError, match="smaller epsilon"):
         mechanism(rows=1, cells=2, epsilon=20, delta="0.5")
 
@@ -83,7 +83,7 @@ def test_parameters_without_meaning_are_refused_by_name(bad: dict[str, Any]) -> 
 
 
 def test_the_noise_of_the_notes_loses_more_than_epsilon() -> None:
-    """σ = 10·ln(1/δ)·(ln N)^{1/4}/√(n·ε) at n = 1: one answer, shown with a chance above 0.98, refutes it."""
+    """At n = 1, one answer shown with probability above 0.98 refutes σ = 10·ln(1/δ)·(ln N)^{1/4}/√(n·ε)."""
     epsilon = delta = Fraction(1, 10**6)
     logs = math.log(1 / delta) * math.log(2) ** 0.25
     shown = 0.98
@@ -111,7 +111,7 @@ PAIRS = [((1, 0), (0, 0)), ((2, 1), (1, 1))]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LittleNoise(HardtRothblum):
-    """A third of the noise, at the loss of all of it."""
+    """A mechanism with a third of the noise that declares the loss of all of it."""
 
     def __post_init__(self) -> None:
         Setting.__post_init__(self)
@@ -140,7 +140,7 @@ def moment(P: Law, Q: Law, order: float) -> float:
 
 
 def excess(kind: Any, pair: Any) -> float:
-    """By how much the exact law is above the declared curve, at the order where that is most."""
+    """Return by how much the exact law exceeds the declared curve, at the worst order."""
     P, Q = (law_of(kind, counts) for counts in pair)
     curve: Any = narrow().loss
     return max(
@@ -165,15 +165,15 @@ def test_no_test_on_the_exact_law_tells_neighbours_apart_better_than_declared(pa
 
 
 def test_a_third_of_the_noise_is_above_the_declared_curve() -> None:
-    """So the comparison is a sharp one, although the pair is not the worst there is."""
+    """So the comparison is sharp, although the pair is not the worst one."""
     assert max(excess(LittleNoise, pair) for pair in [*PAIRS, *(pair[::-1] for pair in PAIRS)]) > 0
 
 
 # -- answers ----------------------------------------------------------------------------------------------------
 
 
-def test_all_answers_are_within_what_the_theorem_promises() -> None:
-    """A false alarm has a chance of 10⁻⁷, the failure that is allowed for."""
+def test_all_answers_are_within_the_guarantee() -> None:
+    """A false alarm has probability 10⁻⁷, the declared failure."""
     made = mechanism()
     assert not made.promise.vacuous
     counts = skewed(16, made.rows, seed=5)
@@ -194,34 +194,34 @@ def test_a_step_goes_towards_the_noisy_answer_at_the_rate_of_the_paper() -> None
         assert run.hypothesis[0] > 0.5
 
 
-def test_the_hypothesis_learns_so_that_what_was_paid_for_becomes_free() -> None:
+def test_the_hypothesis_learns_so_that_charged_answers_become_free() -> None:
     made = mechanism(queries=2000, rows=10**13)
     counts = np.array([made.rows, *[0] * 15])
     run = made.start(Exact(counts, sensitivity=1))
-    run._learn(np.array([1, *[0] * 15]), 30.0)  # as many updates would
+    run._learn(np.array([1, *[0] * 15]), 30.0)  # the effect of many updates
     assert run.ask([1, *[0] * 15]).paid is False
     assert run.ask([0, 1, *[0] * 14]).paid is False
 
 
-def test_a_run_that_shows_more_than_it_may_fails_and_stays_so() -> None:
+def test_a_run_that_shows_too_many_answers_fails_and_stays_failed() -> None:
     made = mechanism(rows=1, cells=2, epsilon="0.5", failure="0.9", queries=1)
     assert made.most_updates == 0
     run = made.start(Exact([10**9, 0], sensitivity=1))
     for _ in range(2):
-        with pytest.raises(BudgetExceeded, match="Failure: 0 answers were shown"):
+        with pytest.raises(BudgetExceeded, match=r"has failed and is over.*0 answers shown"):
             run.ask([1, 0])
     assert made.release(Exact([10**9, 0], sensitivity=1), [[1, 0], [1, 0]]) == []
 
 
-def test_a_row_of_queries_is_answered_like_a_run() -> None:
+def test_a_sequence_of_queries_is_answered_like_a_run() -> None:
     made = mechanism()
     answers = made.release(Exact(skewed(16, made.rows, seed=5), 1), Queries.marginals([2, 2, 2, 2], ways=1))
     assert len(answers) == 8
     assert all(answer.share == pytest.approx(answer.value / made.rows) for answer in answers)
 
 
-def test_on_a_real_table_the_constants_promise_nothing_and_it_says_so() -> None:
+def test_on_a_real_table_the_guarantee_is_vacuous_and_marked_so() -> None:
     made = HardtRothblum(epsilon=1, delta="1e-9", **ADULT)
     assert made.promise.vacuous
-    assert str(made.promise).startswith("nothing: an error of 2.1e+02")
-    assert plan.epsilon(made.loss, "1e-9") < 0.04  # and are wasteful as well: a 28th of the budget would do
+    assert str(made.promise).startswith("nothing: the error is 2.1e+02")
+    assert plan.epsilon(made.loss, "1e-9") < 0.04  # a 28th of the budget is enough

@@ -1,4 +1,4 @@
-"""Multiplicative weights: the potential falls as every proof says, and regret stays below its bound."""
+"""Test multiplicative weights: the potential decreases as in the proofs, and regret stays below its bound."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 @given(cells, seeds, st.floats(-6, 6))
-def test_a_step_lowers_the_divergence_by_the_error_it_mends_less_an_eighth_of_its_square(
+def test_a_step_lowers_the_divergence_by_its_error_minus_an_eighth_of_its_square(
     size: int, seed: int, step: float
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -47,7 +47,9 @@ def test_regret_against_every_fixed_choice_stays_below_the_bound(size: int, seed
     rate = math.sqrt(math.log(size) / rounds)
     weights, suffered, losses = Weights.uniform(size), 0.0, np.zeros(size)
     for _ in range(rounds):
-        loss = np.where(weights.shares > 1 / size, 1.0, rng.uniform(-1, 1, size))  # whatever it trusts is punished
+        loss = np.where(
+            weights.shares > 1 / size, 1.0, rng.uniform(-1, 1, size)
+        )  # the adversary punishes large weights
         suffered += float(weights.shares @ loss)
         losses += loss
         weights = weights.moved(loss, -rate)
@@ -63,7 +65,7 @@ def test_no_number_of_steps_loses_a_cell() -> None:
     assert weights.shares.round(9).tolist() == [0, 1, 0]
 
 
-def test_mistakes_are_where_what_they_cost_meets_what_regret_allows() -> None:
+def test_the_bound_on_mistakes_is_where_their_sum_meets_the_regret() -> None:
     most = mistakes(64, "0.1")
     assert most == math.floor(4 * math.log(64) / 0.01)
     assert most * 0.1 <= regret_at(64, most, rate=0.05)

@@ -1,4 +1,4 @@
-"""MWEM: what it spends, the exact law of a round, the theorem's error, and what replay is good for."""
+"""Test MWEM: its cost, the exact law of a round, the error of the theorem, and the effect of replay."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_in_zcdp_the_rounds_add_up_to_rho_and_hardly_less() -> None:
     privacy.Session(privacy.ZeroConcentrated("0.3")).charge(made.loss[0])
 
 
-def test_a_grid_is_part_of_what_one_person_moves() -> None:
+def test_a_grid_is_part_of_the_sensitivity() -> None:
     made = MWEM.for_epsilon(1, queries=Queries([[5, 0], [2, 3]], grid=5), rows=1000, rounds=1)
     assert made.choosing.sensitivity == made.measuring.sensitivity == 5
 
@@ -55,11 +55,11 @@ def verdict_on(made: MWEM, loss: Any) -> Any:
     return attack(Subject(name="MWEM", release=release, loss=loss, pairs=PAIRS), unexplored="1e-5")
 
 
-def test_what_is_chosen_and_measured_gives_away_no_more_than_is_declared() -> None:
+def test_selection_and_measurement_lose_no_more_than_declared() -> None:
     verdict = verdict_on(NARROW, NARROW.loss)
     assert verdict.claimed == 6
     assert not verdict.caught, verdict.words
-    assert verdict.found > 0.6 * 6  # so that a claim a little lower would be refuted
+    assert verdict.found > 0.6 * 6  # so a slightly lower claim would be refuted
 
 
 def test_a_choice_at_twice_its_epsilon_as_the_notes_have_it_is_caught() -> None:
@@ -68,7 +68,7 @@ def test_a_choice_at_twice_its_epsilon_as_the_notes_have_it_is_caught() -> None:
     assert verdict_on(literal, NARROW.loss).caught
 
 
-def test_two_rounds_give_away_no_more_than_is_declared() -> None:
+def test_two_rounds_lose_no_more_than_declared() -> None:
     made = MWEM.for_epsilon(12, queries=Queries([[1, 0], [0, 1]]), rows=4, rounds=2)
     release = lambda counts: made.release(Exact(counts, sensitivity=1)).measured  # noqa: E731
     subject = Subject(name="MWEM", release=release, loss=made.loss, pairs=[([3, 1], [3, 0])])
@@ -81,7 +81,7 @@ def test_two_rounds_give_away_no_more_than_is_declared() -> None:
 
 @pytest.mark.parametrize("made", ["epsilon", "rho"])
 def test_every_query_is_within_the_error_that_it_states(made: str) -> None:
-    """A false alarm has a chance of 10⁻⁷."""
+    """A false alarm has probability 10⁻⁷."""
     make = MWEM.for_epsilon if made == "epsilon" else MWEM.for_rho
     mechanism = make(1, queries=WORKLOAD, rows=10**7, rounds=100)
     counts = skewed(16, mechanism.rows, seed=11)
@@ -91,7 +91,7 @@ def test_every_query_is_within_the_error_that_it_states(made: str) -> None:
     assert np.abs(learned.answers - WORKLOAD.weights @ counts).max() <= bar
 
 
-def test_its_error_is_that_of_the_paper_at_the_papers_doubt() -> None:
+def test_its_error_is_that_of_the_paper_at_the_alpha_of_the_paper() -> None:
     many = Queries(np.random.default_rng(0).integers(0, 2, (2000, 16)))
     mechanism = MWEM.for_epsilon(1, queries=many, rows=10**6, rounds=20)
     alpha = Fraction(2 * 20, 2000)
@@ -112,7 +112,7 @@ def test_it_learns_the_table_that_it_cannot_see() -> None:
     assert len(learned.measured) == 30
 
 
-def test_replay_learns_more_from_the_same_measurements_and_the_theorem_is_silent_about_it() -> None:
+def test_replay_learns_more_from_the_same_measurements_without_a_guarantee() -> None:
     counts = skewed(16, 10**6, seed=2)
     plain, replayed = (
         MWEM.for_epsilon(10, queries=WORKLOAD, rows=10**6, rounds=12, replay=times) for times in (0, 20)
@@ -149,11 +149,11 @@ def test_hostile_counts_make_no_exception() -> None:
 def test_what_it_was_not_built_for_is_refused() -> None:
     with pytest.raises(SensitivityExceeded):
         NARROW.release(Exact([3, 1], sensitivity=2))
-    with pytest.raises(ParameterError, match="3 cells"):
+    with pytest.raises(ParameterError, match=r"must have 2 cells \(found: 3\)"):
         NARROW.release(Exact([3, 1, 1], sensitivity=1))
-    with pytest.raises(ParameterError, match="two cells"):
+    with pytest.raises(ParameterError, match="at least two cells"):
         MWEM.for_epsilon(1, queries=Queries([[1]]), rows=1, rounds=1)
-    with pytest.raises(ParameterError, match="multiple of grid=3"):
+    with pytest.raises(ParameterError, match="multiple of the grid, 3"):
         replace(NARROW, queries=Queries([[3, 0], [0, 3]], grid=3))
     for bad in ({"rounds": 0}, {"rows": 0}, {"replay": -1}):
         with pytest.raises(ParameterError, match=next(iter(bad))):

@@ -1,4 +1,4 @@
-"""Online release without privacy: few mistakes, however the queries are chosen."""
+"""Test online release without privacy: few mistakes for any choice of queries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.oracle.textbook.multiplicative_weights import mistakes, regret_at
 
 
 def worst(release: OnlineRelease, truth: np.ndarray, queries: np.ndarray) -> np.ndarray:
-    """The query of a workload that the hypothesis gets most wrong."""
+    """Return the query of a workload with the largest error of the hypothesis."""
     found: np.ndarray = queries[np.argmax(np.abs(queries @ (release.hypothesis - truth)))]
     return found
 
@@ -42,7 +42,7 @@ def test_the_worst_adversary_in_a_workload_finds_no_more_mistakes_than_the_bound
 
 
 def test_the_bound_of_the_notes_is_too_small_by_a_factor() -> None:
-    """T·α ≤ 2·√(T·ln N) gives T ≤ 4·ln N/α², and not ln N/α²: an adversary gets beyond the latter."""
+    """T·α ≤ 2·√(T·ln N) gives T ≤ 4·ln N/α², and not ln N/α²: an adversary exceeds the latter."""
     cells, alpha = 256, 0.1
     truth = np.eye(cells)[0]
     release = OnlineRelease(truth, alpha)
@@ -55,23 +55,23 @@ def test_the_bound_of_the_notes_is_too_small_by_a_factor() -> None:
     assert release.mistakes <= mistakes(cells, "0.1")
 
 
-def test_what_it_has_learned_it_answers_without_a_look() -> None:
+def test_a_query_that_was_learned_is_answered_from_the_hypothesis() -> None:
     release = OnlineRelease([8, 1, 1], alpha="0.05")
     answers = [release.ask([1, 0, 0]) for _ in range(200)]
-    told = release.mistakes
-    assert 0 < told < 100
+    mistakes = release.mistakes
+    assert 0 < mistakes < 100
     assert len(set(answers[-10:])) == 1
-    assert release.mistakes == told == len(release.errors)
+    assert release.mistakes == mistakes == len(release.errors)
 
 
 @pytest.mark.parametrize("truth", [[], [[1]], [-1, 2], [0, 0], [np.inf, 1], [np.nan, 1]])
-def test_a_truth_that_is_none_is_refused(truth: list[float]) -> None:
+def test_an_invalid_truth_is_refused(truth: list[float]) -> None:
     with pytest.raises(ParameterError, match="row of counts"):
         OnlineRelease(truth, "0.1")
 
 
 @pytest.mark.parametrize("query", [[1], [2, 0], [-1, 0], [[1, 0]]])
-def test_a_query_that_is_none_is_refused(query: list[float]) -> None:
+def test_an_invalid_query_is_refused(query: list[float]) -> None:
     with pytest.raises(ParameterError, match="2 weights"):
         OnlineRelease([1, 1], "0.1").ask(query)
 

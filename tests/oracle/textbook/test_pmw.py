@@ -1,4 +1,4 @@
-"""Private multiplicative weights of the notes: constants, the loss against the exact law, answers, the end."""
+"""Test private multiplicative weights of the notes: constants, loss against the exact law, answers, the end."""
 
 from __future__ import annotations
 
@@ -88,14 +88,14 @@ def test_a_delta_without_meaning_is_refused(delta: int) -> None:
 # -- on a real table, and where the notes slip ------------------------------------------------------------------
 
 
-def test_on_adult_at_epsilon_one_the_theorems_promise_nothing_and_say_so() -> None:
-    assert round(dwork_roth_alpha(1, **ADULT), 2) == 0.89  # and 3α is what it promises
+def test_on_adult_at_epsilon_one_the_guarantees_are_vacuous_and_marked_so() -> None:
+    assert round(dwork_roth_alpha(1, **ADULT), 2) == 0.89  # it guarantees 3α
     nltcs = {"cells": 2**16, "rows": 21_574, "queries": 4_480, "failure": "0.05"}
     assert round(dwork_roth_alpha(1, **nltcs), 2) == 0.69
     made = PrivateMultiplicativeWeights.for_epsilon(1, **ADULT)
     assert made.alpha == Fraction("1.97")
     assert made.promise.vacuous
-    assert str(made.promise).startswith("nothing: an error of 2.7, where every share lies between 0 and 1")
+    assert str(made.promise).startswith("nothing: the error is 2.7, and every share lies between 0 and 1")
     assert PrivateMultiplicativeWeights.for_epsilon(1, delta="1e-9", **ADULT).promise.vacuous
 
 
@@ -104,7 +104,7 @@ def test_on_adult_an_error_of_five_percent_would_cost_an_absurd_epsilon() -> Non
     assert plan.epsilon(made.loss, 0) == pytest.approx(1.2e5, rel=0.03)
 
 
-def test_an_epsilon_below_that_of_the_theorem_keeps_its_privacy_and_loses_its_promise() -> None:
+def test_an_epsilon_below_that_of_the_theorem_keeps_its_privacy_and_loses_its_guarantee() -> None:
     made = PrivateMultiplicativeWeights.for_alpha("0.1", **SETTING)
     cheaper = dataclasses.replace(made, each=made.each / 2)
     assert not made.promise.vacuous
@@ -112,7 +112,7 @@ def test_an_epsilon_below_that_of_the_theorem_keeps_its_privacy_and_loses_its_pr
 
 
 def within(bound: float, *, sign: dict[str, int]) -> Any:
-    """Noise that is as large as claim 2 of the notes allows, each at its scale: the line's, then the query's."""
+    """Return noise as large as claim 2 of the notes allows: at the threshold's scale, then at the query's."""
     drawn: list[Asked] = []
 
     def choose(asked: Asked) -> int:
@@ -123,7 +123,7 @@ def within(bound: float, *, sign: dict[str, int]) -> Any:
 
 
 def test_claim_2_of_the_notes_allows_an_error_above_five_fourths_of_alpha() -> None:
-    """Every noise within what the union bound allows, and yet an answer off by more than 1.25·α: 11/8 it is."""
+    """Every noise is within the union bound, and yet an error exceeds 1.25·α: the right factor is 11/8."""
     made = PrivateMultiplicativeWeights.for_alpha("0.1", **(SETTING | {"failure": "0.05"}))
     logs = math.log(3 * 500 / 0.05)
     off = math.floor(1.35 * float(made.alpha) * made.rows)
@@ -143,7 +143,7 @@ def test_claim_2_of_the_notes_allows_an_error_above_five_fourths_of_alpha() -> N
 def narrow(
     kind: type[PrivateMultiplicativeWeights] = PrivateMultiplicativeWeights,
 ) -> PrivateMultiplicativeWeights:
-    """One update, so narrow a noise that all of it can be walked through; rows are only declared."""
+    """Return a mechanism of one update with noise narrow enough to enumerate; rows are only declared."""
     return kind(alpha=3, each=3, failure="0.5", cells=2, rows=1, queries=2)
 
 
@@ -154,7 +154,7 @@ def audited(made: PrivateMultiplicativeWeights, loss: Any, pair: tuple[list[int]
 
 
 @pytest.mark.parametrize("pair", [([4, 5], [5, 5]), ([4, 5], [4, 6])], ids=str)
-def test_no_answers_give_away_more_than_is_declared(pair: Any) -> None:
+def test_no_answers_lose_more_than_declared(pair: Any) -> None:
     made = narrow()
     assert made.most_updates == 1
     verdict = audited(made, made.loss, pair)
@@ -162,8 +162,8 @@ def test_no_answers_give_away_more_than_is_declared(pair: Any) -> None:
     assert not verdict.caught, verdict.words
 
 
-def test_the_line_alone_would_be_too_small_a_claim() -> None:
-    """Whoever forgets to charge the noisy answers is caught."""
+def test_the_loss_of_the_threshold_tests_alone_is_too_small_a_claim() -> None:
+    """A claim that does not charge the noisy answers is refuted."""
     made = narrow()
     verdict = audited(made, made.line.loss, ([4, 0], [3, 0]))
     assert verdict.claimed == 3
@@ -171,7 +171,7 @@ def test_the_line_alone_would_be_too_small_a_claim() -> None:
 
 
 class Peeking(PrivateMultiplicativeWeights):
-    """It answers with the truth once the line is crossed."""
+    """A mechanism that answers with almost the truth above the threshold."""
 
     @property
     def number(self) -> Any:
@@ -182,8 +182,8 @@ def test_an_answer_with_next_to_no_noise_is_caught() -> None:
     assert audited(narrow(Peeking), narrow().loss, ([4, 5], [5, 5])).caught
 
 
-def test_a_new_line_begins_after_every_update() -> None:
-    """Two updates draw two lines: with the draws on a script, the second one is seen."""
+def test_a_new_threshold_is_drawn_after_every_update() -> None:
+    """Two updates draw two thresholds: the scripted draws show the second one."""
     made = PrivateMultiplicativeWeights(alpha="2.3", each=3, failure="0.5", cells=2, rows=1, queries=2)
     assert made.most_updates == 2
     asked: list[Fraction] = []
@@ -204,8 +204,8 @@ def test_a_new_line_begins_after_every_update() -> None:
 # -- answers ----------------------------------------------------------------------------------------------------
 
 
-def test_all_answers_are_within_what_the_theorem_promises_and_updates_within_their_bound() -> None:
-    """A false alarm has a chance of 10⁻⁷, the failure that is allowed for."""
+def test_all_answers_are_within_the_guarantee_and_updates_within_their_bound() -> None:
+    """A false alarm has probability 10⁻⁷, the declared failure."""
     made = PrivateMultiplicativeWeights.for_epsilon(1, **(SETTING | {"rows": 3 * 10**7}))
     assert made.promise.error < 0.15
     counts = skewed(16, made.rows, seed=3)
@@ -242,7 +242,7 @@ def test_a_run_ends_after_its_last_update_and_its_hypothesis_stays() -> None:
     before = run.hypothesis
     assert before[0] > 0.5
     for _ in range(2):
-        with pytest.raises(BudgetExceeded, match=r"All of 1 updates are made.*mechanism\.start"):
+        with pytest.raises(BudgetExceeded, match=r"All updates are made.*1 updates.*mechanism\.start"):
             run.ask([1, 0])
     assert (run.hypothesis == before).all()
     assert [answer.paid for answer in made.release(Exact([10**6, 0], 1), [[1, 0]] * 3)] == [True]

@@ -1,4 +1,4 @@
-"""The auditor through the textbook: whole runs replayed on hostile tables, from the rows to the answers."""
+"""Audit the textbook mechanisms: replay whole runs on hostile tables, from the rows to the answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SETTING: dict[str, Any] = {"cells": 4, "rows": 6, "queries": 5, "failure": "0.5"
 
 
 def histogram(rows: list[dict[str, Any]]) -> Exact:
-    """Ages in four cells: whatever is no such age is in the last one."""
+    """Return ages in four cells: any other value is in the last one."""
     ages = [row.get("age") for row in rows]
     cells = [age if type(age) is int and 0 <= age < 4 else 3 for age in ages]
     return Exact(np.bincount(cells, minlength=4), sensitivity=1)
@@ -62,14 +62,14 @@ COMPUTATIONS = {
 
 
 @pytest.mark.parametrize("name", COMPUTATIONS)
-def test_given_what_was_released_nothing_else_depends_on_the_table(name: str) -> None:
+def test_given_the_released_answers_nothing_else_depends_on_the_table(name: str) -> None:
     verdict = replay(COMPUTATIONS[name], ROWS, name=name, limit=6, seed=3)
     assert not verdict.caught, verdict.words
     assert "no value moved further than declared" in verdict.words
 
 
-def test_a_size_that_is_read_off_the_table_is_caught() -> None:
-    """n must be declared: here the threshold moves with the rows."""
+def test_a_size_that_depends_on_the_table_is_caught() -> None:
+    """n must be declared: here the threshold depends on the rows."""
 
     def undeclared(rows: list[dict[str, Any]]) -> Any:
         made = PrivateMultiplicativeWeights(alpha=1, each=2, **(SETTING | {"rows": len(rows) or 1}))

@@ -1,4 +1,4 @@
-"""From noisy integers to numbers: if every noise is within its radius, every interval holds the truth."""
+"""Test estimates: if every noise is within its margin, every interval holds the truth."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from discreet.query.answer import estimates
 from discreet.query.answer.estimates import Estimate
 from discreet.query.plan import linear_queries
 from discreet.query.plan.affine import centred
-from discreet.query.plan.error_bounds import radii, radius
+from discreet.query.plan.error_bounds import joint_margins, margin_of_sum
 from discreet.query.plan.estimators import Linear, Mean, Spread
 from discreet.query.plan.linear_queries import MOST, LinearQuery
 from discreet.query.plan.plan import Plan, plan
@@ -33,17 +33,17 @@ TERMS = [term(high=10), term(high=1), term(high=7, scale="1/10", offset=-3), ter
 ESTIMATE: dict[type, Any] = {Linear: estimates.linear, Mean: estimates.mean, Spread: estimates.spread}
 
 
-def exact(measure: LinearQuery, over: Term, codes: Sequence[int]) -> int:
-    """What the engine would add up for rows of full weight."""
-    if measure in (linear_queries.rows(), linear_queries.rows_with(over)):
+def exact(query: LinearQuery, over: Term, codes: Sequence[int]) -> int:
+    """Return the sum that the engine would return for rows of full weight."""
+    if query in (linear_queries.rows(), linear_queries.rows_with(over)):
         return UNIT * len(codes)
     line, _ = centred(over, MOST // UNIT)
-    if measure == linear_queries.deviation(over, 1):
+    if query == linear_queries.deviation(over, 1):
         return UNIT * sum(map(line.at, codes))
     square = linear_queries.square(over, 1)
-    assert measure == square.measure
+    assert query == square.query
     steps = [round_half_up(Fraction(line.at(c) ** 2), 2 * square.slack or Fraction(1)) for c in codes]
-    return int(UNIT * sum((step - square.middle) / square.measure.unit for step in steps))
+    return int(UNIT * sum((step - square.middle) / square.query.unit for step in steps))
 
 
 def round_half_up(value: Fraction, step: Fraction) -> Fraction:
@@ -51,12 +51,12 @@ def round_half_up(value: Fraction, step: Fraction) -> Fraction:
 
 
 def answered(made: Plan, over: Term, codes: Sequence[int], pushes: Sequence[int]) -> Estimate:
-    """The estimate if the noises are these shares, from −1 to 1, of their radii."""
+    """Return the estimate if the noises are these shares, from −1 to 1, of their margins."""
     (formula,) = made.formulas
-    reach = radii([made.noises[measure] for measure in formula.measures], made.setting.alpha)
+    margins = joint_margins([made.noises[query] for query in formula.queries], made.setting.alpha)
     noisy = {
-        measure: np.array([exact(measure, over, codes) + push * r])
-        for measure, push, r in zip(formula.measures, pushes, reach, strict=False)
+        query: np.array([exact(query, over, codes) + push * margin])
+        for query, push, margin in zip(formula.queries, pushes, margins, strict=False)
     }
     found: Estimate = ESTIMATE[type(formula)](formula, noisy, made.noises, made.setting.alpha)
     return found
@@ -73,7 +73,7 @@ def answered(made: Plan, over: Term, codes: Sequence[int], pushes: Sequence[int]
 @example(which=0, shares=[100_000] * 50, epsilon="1")
 @example(which=3, shares=[1, 400_000, 999_983], epsilon="10000000")
 @settings(max_examples=15, deadline=None)
-def test_while_noises_are_within_their_radii_intervals_hold_the_truth(
+def test_while_noises_are_within_their_margins_intervals_hold_the_truth(
     kind: str, budget: Budget, which: int, shares: list[int], epsilon: str
 ) -> None:
     over = TERMS[which]
@@ -94,11 +94,11 @@ def test_while_noises_are_within_their_radii_intervals_hold_the_truth(
 def test_where_there_may_be_no_rows_the_average_is_in_the_middle_of_what_is_possible(budget: Budget) -> None:
     over = term(high=10, scale=2, offset=5)
     made = plan(question(aggregate("avg", over)), Described(), epsilon="0.01", budget=budget)
-    nobody = answered(made, over, [], [0, 0])
-    assert (nobody.low[0], nobody.value[0], nobody.high[0]) == (5.0, 15.0, 25.0)
+    empty = answered(made, over, [], [0, 0])
+    assert (empty.low[0], empty.value[0], empty.high[0]) == (5.0, 15.0, 25.0)
     below = answered(made, over, [], [-1, 0])
     assert (below.low[0], below.value[0], below.high[0]) == (5.0, 15.0, 25.0)
-    few = answered(made, over, [10] * 3, [0, 1])  # the sum says that values are high, whoever many they are
+    few = answered(made, over, [10] * 3, [0, 1])  # the sum shows that values are high, for any number of rows
     assert few.high[0] == 25.0
     assert few.value[0] == pytest.approx((few.low[0] + few.high[0]) / 2)
 
@@ -108,7 +108,7 @@ def test_squares_that_were_rounded_have_room_for_it() -> None:
     square = linear_queries.square(over, 1)
     assert square.slack > 0
     made = plan(question(aggregate("variance", over)), Described(), epsilon=10**9, budget=Budget(9))
-    for code in range(0, over.high, over.high // 97):  # no noise is left to hide half a step
+    for code in range(0, over.high, over.high // 97):  # there is too little noise to hide half a step
         found = answered(made, over, [code, over.high - code, over.high // 2], [0, 0, 0])
         values = [over.scale * c for c in (code, over.high - code, over.high // 2)]
         assert found.low[0] <= float(statistics.pvariance(values)) <= found.high[0]
@@ -131,7 +131,7 @@ def test_a_spread_of_equal_values_is_near_zero_and_of_opposite_ones_the_largest(
         [(Fraction(1), Gaussian(variance=900)), (Fraction(2), Gaussian(variance=400))],
     ],
 )
-def test_the_sum_of_two_noises_stays_within_the_half_width(noises: Any) -> None:
+def test_the_sum_of_two_noises_stays_within_the_margin(noises: Any) -> None:
     """False alarm: below 1e-7."""
     size, alpha = 200_000, Fraction(1, 10)
     drawn = [
@@ -140,13 +140,13 @@ def test_the_sum_of_two_noises_stays_within_the_half_width(noises: Any) -> None:
         else float(c) * np.asarray(noise.discrete_gaussian(law.variance, size))
         for c, law in noises
     ]
-    beyond = int(np.count_nonzero(np.abs(sum(drawn)) > radius(noises, alpha)))
+    beyond = int(np.count_nonzero(np.abs(sum(drawn)) > margin_of_sum(noises, alpha)))
     assert beyond <= stats.binom.isf(1e-7, size, 0.1)
 
 
-def test_gaussians_together_have_a_smaller_half_width_than_apart() -> None:
+def test_gaussians_together_have_a_smaller_margin_than_apart() -> None:
     pair = [(Fraction(1), Gaussian(variance=900))] * 2
     alpha = Fraction(1, 20)
-    assert radius(pair, alpha) < 2 * Gaussian(variance=900).error(1 - alpha / 2)
-    assert radius([], alpha) == 0
-    assert radius(pair[:1], alpha) == Gaussian(variance=900).error("0.95")
+    assert margin_of_sum(pair, alpha) < 2 * Gaussian(variance=900).error(1 - alpha / 2)
+    assert margin_of_sum([], alpha) == 0
+    assert margin_of_sum(pair[:1], alpha) == Gaussian(variance=900).error("0.95")

@@ -1,4 +1,4 @@
-"""From sealed rows to answers, through the real engine: groups, intervals that hold, and odd tables."""
+"""Test answers from sealed rows in the real engine: groups, intervals that hold, and unusual tables."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def engine() -> Iterator[DuckDB]:
 
 
 def truth(group: int) -> dict[str, tuple[float, float]]:
-    """The smallest and largest number that is a right answer; they differ for quantiles in gaps only."""
+    """Return the smallest and the largest right answer; they differ for quantiles in gaps only."""
     codes = [c for i in range(PER_GROUP) if (c := code(group, i)) is not None]
     values = sorted(float(over.offset + over.scale * c) for c in codes)
     n = len(values)
@@ -82,7 +82,7 @@ TRUTH = [truth(group) for group in range(GROUPS)]
 
 @pytest.mark.parametrize("budget", [PURE, WITH_DELTA], ids=["pure", "with delta"])
 @pytest.mark.parametrize("epsilon", ["1", "40"])
-def test_intervals_hold_the_truth_as_often_as_they_say(engine: DuckDB, budget: Budget, epsilon: str) -> None:
+def test_intervals_hold_the_truth_as_often_as_stated(engine: DuckDB, budget: Budget, epsilon: str) -> None:
     """False alarm: below 1e-6 for all of them, if every interval holds with probability 0.9 at least."""
     asked = question(*EVERYTHING, keys=[key("c1", GROUPS)])
     answer = execute(
@@ -129,7 +129,7 @@ def test_with_a_large_budget_answers_are_close(engine: DuckDB) -> None:
         assert np.quantile(off, 0.95) < 0.3, column.name  # a quantile beside a gap may be one step of 1/4 off
 
 
-def test_groups_that_nobody_is_in_are_in_the_answer(engine: DuckDB) -> None:
+def test_groups_without_rows_are_in_the_answer(engine: DuckDB) -> None:
     asked = question(*EVERYTHING, keys=[key("c1", GROUPS + 5, missing=True)])
     sure: dict[str, Any] = {"confidence": "0.99999999", "budget": Budget(2000)}  # the whole range, but for 1e-8
     answer = execute(prepare(plan(asked, Described(), epsilon=1000, **sure), engine.rows), engine)
@@ -227,7 +227,7 @@ def test_the_mark_of_test_bits_stays_on_every_number(engine: DuckDB) -> None:
             assert noise.is_test_noise(array), column.name
 
 
-def test_negative_scales_turn_ends_and_ranks_around() -> None:
+def test_negative_scales_reverse_ends_and_ranks() -> None:
     rows = [{"person": i, "c0": i % 100} for i in range(10_000)]
     down = term(high=99, scale=-2, offset=7)
     with engine_with(rows) as engine:

@@ -1,4 +1,4 @@
-"""Having, order by and limit work on released values, as SQL would."""
+"""Test having, order by and limit on released values, against SQL."""
 
 from __future__ import annotations
 
@@ -139,8 +139,8 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("clauses", "reason", "fix"), REFUSED)
-def test_what_cannot_be_compared_is_refused_before_it_is_paid_for(clauses: str, reason: str, fix: str) -> None:
-    """A wrong kind used to be found out on the released numbers, when they had been charged."""
+def test_what_cannot_be_compared_is_refused_before_it_is_charged(clauses: str, reason: str, fix: str) -> None:
+    """A wrong kind must not fail on the released numbers, after the charge."""
     asked = f"select city, day, open, count(*) n, median(day) middle from shops group by 1, 2, 3 {clauses}"
     with pytest.raises(QuestionRefused) as refused:
         parse(asked, SHOPS)
@@ -160,7 +160,7 @@ def test_what_cannot_be_compared_is_refused_before_it_is_paid_for(clauses: str, 
         ("having ward > 1", [1]),
         ("order by -n", [1, 2, 0]),
         ("order by open desc", [1, 0, 2]),
-        ("having n * 1e100 * 1e100 * 1e100 * 1e100 > 0", []),  # beyond the floats nothing is known
+        ("having n * 1e100 * 1e100 * 1e100 * 1e100 > 0", []),  # the result is not a finite float, so it is NULL
         ("having n - 1e99 * 1e99 * 1e99 * 1e99 < 0", []),
         ("having ward < 1e99 * 1e99 * 1e99 * 1e99", [0, 1]),
         ("having n / 0 is null", [0, 1, 2]),

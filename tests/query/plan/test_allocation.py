@@ -1,4 +1,4 @@
-"""Shares of a budget: exact fractions, and none better on a grid."""
+"""Test the shares of a budget: exact fractions, and no better ones on a grid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every measure, with and without each person: the declared norms hold, and somebody reaches them."""
+"""Test every linear query with and without each person: the declared norms hold, and a person attains them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.errors import QuestionRefused
 from discreet.mechanisms.sensitivity import Sensitivity
 from discreet.query import ir
 from discreet.query.plan import linear_queries
-from discreet.query.plan.affine import Line, centred
+from discreet.query.plan.affine import AffineMap, centred
 from discreet.query.plan.group_index import Cells, dense
 from discreet.query.plan.linear_queries import MOST, LinearQuery
 from discreet.query.question import Term
@@ -40,15 +40,15 @@ rows = st.lists(
         {
             "person": st.integers(0, 3),
             "c0": st.none() | st.integers(0, 9) | st.just(2**30),
-            "c1": st.none() | st.integers(0, 4),  # 3 and 4 are no key
+            "c1": st.none() | st.integers(0, 4),  # 3 and 4 are not declared keys
         }
     ),
     max_size=24,
 )
 
 
-def all_measures(over: Term, rows_per_person: int) -> list[LinearQuery]:
-    squared = linear_queries.square(over, rows_per_person).measure
+def all_queries(over: Term, rows_per_person: int) -> list[LinearQuery]:
+    squared = linear_queries.square(over, rows_per_person).query
     whole = [
         linear_queries.rows_with(over),
         linear_queries.deviation(over, rows_per_person),
@@ -59,79 +59,79 @@ def all_measures(over: Term, rows_per_person: int) -> list[LinearQuery]:
 
 def vectors(engine: DuckDB, wanted: Sequence[LinearQuery], without: int | None, grid: Cells = GRID) -> list[Any]:
     where = None if without is None else ir.compared("<>", ir.sealed("person"), ir.number(without))
-    sums = [measure.tree for measure in wanted if measure.tree is not None]
+    sums = [query.tree for query in wanted if query.tree is not None]
     rows = engine.run(engine.rows.sums(where=where, keys=grid.trees(), sums=sums))
     columns = iter([dense(rows.sums[:, j], grid.places(rows.keys, None), grid.declared) for j in range(len(sums))])
     people = engine.run(engine.rows.persons(where=where, keys=grid.trees(), cap=UNIT))
     counted = dense(people.sums[:, 0], grid.places(people.keys, None), grid.declared)
-    return [counted if measure.persons else next(columns) for measure in wanted]
+    return [counted if query.persons else next(columns) for query in wanted]
 
 
-def holds(moves: Sensitivity, change: Any) -> bool:
+def holds(declared: Sensitivity, change: Any) -> bool:
     norms = {
         "entries": np.count_nonzero(change),
         "each": np.abs(change).max(),
         "l1": np.abs(change).sum(),
         "l2_squared": sum(int(x) ** 2 for x in change),
     }
-    rising = moves.monotonic != "up" or bool((change >= 0).all())
-    return rising and all(int(norms[name]) <= getattr(moves, name) for name in norms)
+    monotonic = declared.monotonic != "up" or bool((change >= 0).all())
+    return monotonic and all(int(norms[name]) <= getattr(declared, name) for name in norms)
 
 
 @given(data=rows, rows_per_person=st.integers(1, 3))
 @settings(max_examples=8, deadline=None)
-def test_no_person_moves_a_measure_further_than_declared(data: Any, rows_per_person: int) -> None:
-    wanted = [measure for over in TERMS.values() for measure in all_measures(over, rows_per_person)]
+def test_no_person_exceeds_the_declared_sensitivity_of_a_linear_query(data: Any, rows_per_person: int) -> None:
+    wanted = [query for over in TERMS.values() for query in all_queries(over, rows_per_person)]
     with engine_with(data, rows_per_person) as engine:
-        everybody = vectors(engine, wanted, None)
+        everyone = vectors(engine, wanted, None)
         for person in range(4):
             others = vectors(engine, wanted, person)
-            for measure, with_them, without in zip(wanted, everybody, others, strict=True):
-                moves = measure.sensitivity(rows_per_person, GRID.declared)
-                assert holds(moves, with_them - without), (measure.words, measure.key)
+            for query, with_them, without in zip(wanted, everyone, others, strict=True):
+                declared = query.sensitivity(rows_per_person, GRID.declared)
+                assert holds(declared, with_them - without), (query.description, query.key)
 
 
 @pytest.mark.parametrize("over", TERMS.values(), ids=TERMS.keys())
-def test_a_person_at_an_end_of_the_bounds_moves_a_measure_as_far_as_declared(over: Term) -> None:
-    wanted, largest = all_measures(over, rows_per_person=2), [0] * 9
+def test_a_person_at_an_end_of_the_bounds_attains_the_declared_sensitivity(over: Term) -> None:
+    wanted, largest = all_queries(over, rows_per_person=2), [0] * 9
     for code in {over.low, over.high, (over.low + over.high) // 2}:
         for groups in ((0, 0), (0, 1)):
             with engine_with([{"person": 0, "c0": code, "c1": group} for group in groups], 2) as engine:
                 moved = [int(np.abs(change).sum()) for change in vectors(engine, wanted, None)]
                 largest = [max(pair) for pair in zip(moved, largest, strict=False)]
-    assert largest == [measure.sensitivity(2, GRID.declared).l1 for measure in wanted]
+    assert largest == [query.sensitivity(2, GRID.declared).l1 for query in wanted]
 
 
 def test_one_person_in_a_thousand_groups_costs_as_one() -> None:
     grid = Cells((key("c1", 1000),))
     rows = [{"person": 7, "c0": 10, "c1": group} for group in range(1000)]
-    wanted = all_measures(term(), 3)
+    wanted = all_queries(term(), 3)
     with engine_with(rows, rows_per_person=3) as engine:
-        for measure, change in zip(wanted, vectors(engine, wanted, None, grid), strict=True):
-            moves = measure.sensitivity(3, grid.declared)
+        for query, change in zip(wanted, vectors(engine, wanted, None, grid), strict=True):
+            declared = query.sensitivity(3, grid.declared)
             assert np.count_nonzero(change) == 1000
-            assert holds(moves, change)
-            assert moves.l1 == 3 * UNIT * measure.bound
+            assert holds(declared, change)
+            assert declared.l1 == 3 * UNIT * query.bound
 
 
 def test_codes_outside_their_bounds_and_missing_ones_cannot_exceed_them() -> None:
     codes = [None, 0, 1, 2, 3, 4, 5, 100, 2**31 - 1]
-    wanted = all_measures(term(low=2, high=4), 1)
+    wanted = all_queries(term(low=2, high=4), 1)
     with engine_with([{"person": i, "c0": code, "c1": 0} for i, code in enumerate(codes)]) as engine:
-        everybody = vectors(engine, wanted, None)
+        everyone = vectors(engine, wanted, None)
         for person in range(len(codes)):
-            for measure, a, b in zip(wanted, everybody, vectors(engine, wanted, person), strict=True):
-                assert abs(int(a[0] - b[0])) <= UNIT * measure.bound
+            for query, a, b in zip(wanted, everyone, vectors(engine, wanted, person), strict=True):
+                assert abs(int(a[0] - b[0])) <= UNIT * query.bound
 
 
 @pytest.mark.parametrize("over", TERMS.values(), ids=TERMS.keys())
 def test_rows_without_a_value_add_nothing_but_to_the_rows(over: Term) -> None:
-    wanted = all_measures(over, 1)[2:]
+    wanted = all_queries(over, 1)[2:]
     some = [{"person": i, "c0": code, "c1": 0} for i, code in enumerate([0, 3, 2**30])]
     none = [{"person": 9, "c0": None, "c1": group} for group in (0, 1)]
     with engine_with(some) as engine, engine_with([*some, *none]) as more:
-        for measure, a, b in zip(wanted, vectors(engine, wanted, None), vectors(more, wanted, None), strict=True):
-            assert a.tolist() == b.tolist(), measure.words
+        for query, a, b in zip(wanted, vectors(engine, wanted, None), vectors(more, wanted, None), strict=True):
+            assert a.tolist() == b.tolist(), query.description
 
 
 @pytest.fixture(scope="module")
@@ -145,10 +145,10 @@ def numbered() -> Iterator[DuckDB]:
     shift=st.integers(0, 5),
 )  # fmt: skip
 @settings(max_examples=25, deadline=None)
-def test_a_line_is_the_same_in_python_and_in_the_engine(
+def test_an_affine_map_is_the_same_in_python_and_in_the_engine(
     numbered: DuckDB, slope: int, start: int, low: int, width: int, shift: int
 ) -> None:
-    line, code = Line(slope, start, low, low + width, shift), ir.sealed("c0")
+    line, code = AffineMap(slope, start, low, low + width, shift), ir.sealed("c0")
     codes = list(range(low, low + width + 1))
     inside = ir.among(code, map(ir.number, codes))
     found = numbered.run(numbered.rows.sums(where=inside, keys=[code], sums=[line.tree(code)]))
@@ -171,16 +171,16 @@ def test_centring_halves_the_bound_whether_the_width_is_even_or_odd() -> None:
 @pytest.mark.parametrize("rows_per_person", [1, 8, 1000, 2**24])
 def test_giant_bounds_are_coarsened_until_one_person_fits(high: int, rows_per_person: int) -> None:
     over = term(high=high)
-    for measure in all_measures(over, rows_per_person):
-        moved = measure.sensitivity(rows_per_person, 10).l1
+    for query in all_queries(over, rows_per_person):
+        moved = query.sensitivity(rows_per_person, 10).l1
         assert moved is not None
         assert moved <= MOST
-        assert measure.bound >= 1
+        assert query.bound >= 1
     away = linear_queries.deviation(over, rows_per_person)
     assert away.slack <= Fraction(high) * rows_per_person / 2**22
 
 
-def test_giant_bounds_lose_no_row_and_lean_neither_way() -> None:
+def test_giant_bounds_lose_no_row_and_have_no_bias() -> None:
     high, codes = 2**30, [0, 1, 5, 2**29, 2**30 - 3, 2**30, 123456789]
     over = term(high=high, scale="1/100", offset=-7)
     with engine_with([{"person": i, "c0": c} for i, c in enumerate(codes)]) as engine:
@@ -189,26 +189,26 @@ def test_giant_bounds_lose_no_row_and_lean_neither_way() -> None:
             sum(over.scale * (c - high // 2) for c in codes),
             sum(over.scale * c + over.offset for c in codes),
         ]
-        for measure, found, truth in zip(wanted, vectors(engine, wanted, None, Cells(())), exact, strict=True):
-            assert measure.slack > 0
-            assert abs(int(found[0]) * measure.unit / UNIT - truth) <= measure.slack * len(codes)
+        for query, found, truth in zip(wanted, vectors(engine, wanted, None, Cells(())), exact, strict=True):
+            assert query.slack > 0
+            assert abs(int(found[0]) * query.unit / UNIT - truth) <= query.slack * len(codes)
 
 
-def test_two_levels_need_no_square_and_one_level_nothing_at_all() -> None:
-    assert linear_queries.square(term(high=1), 1).measure is None
+def test_two_levels_need_no_query_for_the_square_and_one_level_no_query_at_all() -> None:
+    assert linear_queries.square(term(high=1), 1).query is None
     assert linear_queries.square(term(high=1), 1).middle == 1
     assert centred(term(low=4, high=4), 100)[0].bound == 0
 
 
-def test_measures_are_shared_when_they_are_equal() -> None:
+def test_equal_linear_queries_are_shared() -> None:
     assert linear_queries.rows_with(term(nullable=False)) == linear_queries.rows()
     assert linear_queries.deviation(term(), 1) == linear_queries.deviation(term(), 1)
     assert linear_queries.deviation(term(), 1) != linear_queries.deviation(term("c1"), 1)
     assert linear_queries.rows_with(term()) != linear_queries.rows()
 
 
-def test_a_grid_too_fine_for_int64_is_refused_in_words() -> None:
-    with pytest.raises(QuestionRefused, match="declare a larger step"):
+def test_a_grid_too_fine_for_int64_is_refused_with_a_fix() -> None:
+    with pytest.raises(QuestionRefused, match=r"too fine to add up.*Declare a larger step"):
         linear_queries.total(term(scale=Fraction(1, 10**15), offset=Fraction(1, 7 * 10**20), high=10**15), 1)
 
 
@@ -216,15 +216,15 @@ def test_a_grid_too_fine_for_int64_is_refused_in_words() -> None:
     codes=st.lists(st.integers(0, 4000), min_size=1, max_size=30), rows_per_person=st.sampled_from([1, 16, 4096])
 )
 @settings(max_examples=6, deadline=None)
-def test_mean_and_square_come_back_from_their_measures(codes: list[int], rows_per_person: int) -> None:
+def test_mean_and_square_are_recovered_from_their_linear_queries(codes: list[int], rows_per_person: int) -> None:
     over = term(high=4000)
     line, _ = centred(over, MOST // (rows_per_person * UNIT))
     square = linear_queries.square(over, rows_per_person)
     away = linear_queries.deviation(over, rows_per_person)
-    assert square.measure is not None
+    assert square.query is not None
     with engine_with([{"person": i, "c0": c} for i, c in enumerate(codes)]) as engine:
-        first, second = (int(v[0]) for v in vectors(engine, [away, square.measure], None, Cells(())))
+        first, second = (int(v[0]) for v in vectors(engine, [away, square.query], None, Cells(())))
     n = len(codes)
     assert first * away.unit / UNIT / n == sum(line.at(c) for c in codes) * away.unit / n
-    found = second * square.measure.unit / UNIT / n + square.middle
+    found = second * square.query.unit / UNIT / n + square.middle
     assert abs(found - Fraction(sum(line.at(c) ** 2 for c in codes), n)) <= square.slack

@@ -1,4 +1,4 @@
-"""Plans: what is measured and charged, how wide the answers will be, and what is refused: all before any data."""
+"""Test plans: queries, charges, margins and refusals, all before any data is read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.errors import LawTooWide, ParameterError, QuestionRefused
+from discreet.errors import Fix, LawTooWide, ParameterError, QuestionRefused
 from discreet.ledger import Budget, cost
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.privacy import Approximate, DiscreteLaplace, Exponential, PermuteAndFlip, ZeroConcentrated
@@ -79,7 +79,7 @@ def test_one_vector_over_all_groups_is_charged_once() -> None:
 def test_aggregates_share_what_they_have_in_common() -> None:
     never_missing = term("c0", high=5000, nullable=False)
     made = planned(*(aggregate(kind, never_missing) for kind in ("count", "count_of", "sum", "avg")))
-    assert [measure.words for measure in made.noises] == [
+    assert [query.description for query in made.noises] == [
         "rows",
         "sum of values, from the middle of their bounds",
     ]
@@ -89,7 +89,7 @@ def test_aggregates_share_what_they_have_in_common() -> None:
 def test_a_sum_alone_is_measured_as_it_is_and_beside_an_average_from_its_parts() -> None:
     for budget in (PURE, WITH_DELTA):
         (alone,) = planned(KINDS["sum"], budget=budget).formulas
-        assert len(alone.measures) == 1
+        assert len(alone.queries) == 1
         beside = planned(KINDS["sum"], KINDS["avg"], budget=budget)
         assert len(beside.noises) == 2
     (alone,) = planned(KINDS["sum"]).formulas
@@ -97,13 +97,13 @@ def test_a_sum_alone_is_measured_as_it_is_and_beside_an_average_from_its_parts()
     assert alone.parts[0][0] == Fraction(100, UNIT)
 
 
-def test_the_half_width_of_a_sum_alone_is_less_than_from_its_parts() -> None:
-    def width(*aggregates: Aggregate) -> float:
-        found = planned(*aggregates, budget=PURE).expected[0].half_width
+def test_the_margin_of_a_sum_alone_is_less_than_from_its_parts() -> None:
+    def margin(*aggregates: Aggregate) -> float:
+        found = planned(*aggregates, budget=PURE).expected[0].margin
         assert found is not None
         return found
 
-    assert width(KINDS["sum"]) < width(KINDS["sum"], KINDS["avg"])
+    assert margin(KINDS["sum"]) < margin(KINDS["sum"], KINDS["avg"])
 
 
 @pytest.mark.parametrize("budget", [PURE, WITH_DELTA], ids=["pure", "with delta"])
@@ -126,17 +126,17 @@ def test_the_division_of_a_budget_is_the_best_on_a_grid(budget: Budget) -> None:
     assert error([float((part or 0) / total) for part in spent]) <= min(map(error, others)) * 1.001
 
 
-def test_expected_half_widths_are_those_of_the_noise() -> None:
+def test_expected_margins_are_those_of_the_noise() -> None:
     made = planned(KINDS["count"], rows_per_person=3)
-    assert made.expected[0].half_width == Laplace(scale=6 * UNIT).error("0.95") / UNIT
-    assert made.expected[0].half_width == pytest.approx(6 * math.log(20), rel=1e-3)
+    assert made.expected[0].margin == Laplace(scale=6 * UNIT).error("0.95") / UNIT
+    assert made.expected[0].margin == pytest.approx(6 * math.log(20), rel=1e-3)
     counted = planned(KINDS["count"], budget=WITH_DELTA)
-    assert counted.expected[0].half_width == pytest.approx(1.96 / math.sqrt(2 * RHO), rel=1e-2)
+    assert counted.expected[0].margin == pytest.approx(1.96 / math.sqrt(2 * RHO), rel=1e-2)
     depends = planned(KINDS["avg"], KINDS["median"])
-    assert [expected.half_width for expected in depends.expected] == [None, None]
+    assert [expected.margin for expected in depends.expected] == [None, None]
 
 
-def test_a_plan_says_in_words_what_it_does() -> None:
+def test_a_plan_explains_what_it_does() -> None:
     words = planned(*KINDS.values(), rows_per_person=2).words
     assert "discrete Laplace noise of scale" in words
     assert "permute-and-flip" in words
@@ -160,47 +160,64 @@ def test_quantiles_are_chosen_by_what_the_ledger_adds_up() -> None:
     assert {type(loss) for loss in planned(KINDS["median"], budget=WITH_DELTA).losses} == {Exponential}
 
 
-def test_the_smallest_budget_that_reaches_a_width_is_found() -> None:
+def test_the_smallest_budget_that_meets_a_margin_is_found() -> None:
     for budget, noise in ((PURE, Laplace.for_epsilon), (WITH_DELTA, lambda e: Gaussian.for_rho(e**2 / 2))):
         made = plan(question(KINDS["count"]), Described(), within=200, budget=budget)
-        assert made.expected[0].half_width is not None
-        assert made.expected[0].half_width <= 200
+        assert made.expected[0].margin is not None
+        assert made.expected[0].margin <= 200
         spent = cost(made.losses)
         epsilon = spent.epsilon if budget.pure else Fraction(math.sqrt(2 * spent.rho)).limit_denominator(10**6)
         assert epsilon is not None
-        assert noise(epsilon * Fraction(99, 100)).error("0.95") >= 200  # a hundredth less would not do
+        assert noise(epsilon * Fraction(99, 100)).error("0.95") >= 200  # a hundredth less is not enough
 
 
-def test_every_number_has_its_own_width_if_it_is_given_one() -> None:
+def test_every_number_has_its_own_margin_if_it_is_given_one() -> None:
     asked = question(KINDS["count"], KINDS["sum"], KINDS["persons"], keys=[key()])
-    widths: dict[str, Rational] = {"count": 50, "sum": 10**6, "persons": 30}
-    made = plan(asked, Described(3), within=widths, budget=PURE)
+    margins: dict[str, Rational] = {"count": 50, "sum": 10**6, "persons": 30}
+    made = plan(asked, Described(3), within=margins, budget=PURE)
     for expected in made.expected:
-        assert expected.half_width is not None
-        assert expected.half_width <= int(widths[expected.name])
-    single = [(question(KINDS[name], keys=[key()]), width) for name, width in widths.items()]
-    apart = [plan(one, Described(3), within=width, budget=PURE) for one, width in single]
+        assert expected.margin is not None
+        assert expected.margin <= int(margins[expected.name])
+    single = [(question(KINDS[name], keys=[key()]), margin) for name, margin in margins.items()]
+    apart = [plan(one, Described(3), within=margin, budget=PURE) for one, margin in single]
     assert cost(made.losses).epsilon == sum(cost(one.losses).epsilon or 0 for one in apart)
-    with pytest.raises(ParameterError, match="names every number"):
+    with pytest.raises(ParameterError, match=r"every number of the answer: count, sum, persons") as refused:
         plan(asked, Described(), within={"count": 5}, budget=PURE)
+    (fix,) = refused.value.fixes
+    assert fix == Fix("within", {"count": 5, "sum": 200, "persons": 200})
 
 
 @pytest.mark.parametrize("name", ["avg", "variance", "stddev", "median"])
-def test_a_width_that_depends_on_the_data_is_refused_with_a_way_out(name: str) -> None:
-    with pytest.raises(QuestionRefused, match=r'which is private.*epsilon="0\.1"'):
+def test_a_margin_that_depends_on_the_data_is_refused_with_a_fix(name: str) -> None:
+    with pytest.raises(QuestionRefused, match=r'which is private.*epsilon="0\.1".*within="5%"'):
         plan(question(KINDS[name]), Described(), within=5, budget=PURE)
+    with pytest.raises(QuestionRefused, match=r'which is private.*epsilon="0\.1"') as refused:
+        plan(question(KINDS[name], keys=[key()]), Described(), within=5, budget=PURE)
+    assert "5%" not in str(refused.value)  # a relative margin is for questions without groups
+
+
+def test_the_margin_that_a_refusal_offers_is_planned() -> None:
+    asked = question(aggregate("sum", term(high=2**40)))
+    for budget in (PURE, WITH_DELTA):
+        with pytest.raises(QuestionRefused, match="so small a margin") as refused:
+            plan(asked, Described(), within="0.001", budget=budget)
+        (fix,) = refused.value.fixes
+        assert isinstance(fix, Fix)
+        (expected,) = plan(asked, Described(), within=fix.value, budget=budget).expected
+        assert expected.margin is not None
+        assert expected.margin <= fix.value
 
 
 def test_what_has_no_meaning_is_refused_before_anything_is_charged() -> None:
     asked = question(KINDS["count"])
-    with pytest.raises(ParameterError, match="either epsilon"):
+    with pytest.raises(ParameterError, match="Give either what to spend"):
         plan(asked, Described(), budget=PURE)
     with pytest.raises(ParameterError, match="above 0"):
         plan(asked, Described(), epsilon=0, budget=PURE)
     for confidence in (1, 0, 1 - Fraction(1, 10**21)):
         with pytest.raises(ParameterError, match="confidence"):
             plan(asked, Described(), epsilon=1, confidence=confidence, budget=PURE)
-    with pytest.raises(QuestionRefused, match="step by step"):
+    with pytest.raises(QuestionRefused, match="relative margin cannot be previewed"):
         plan(asked, Described(), within="5%", budget=PURE)
     with pytest.raises(QuestionRefused, match="No epsilon below"):
         plan(question(aggregate("sum", term(high=2**40))), Described(), within="0.001", budget=PURE)
@@ -220,7 +237,7 @@ def test_too_many_groups_are_refused_by_name() -> None:
 
 def test_open_keys_need_a_delta_and_are_charged_for_it() -> None:
     asked = question(KINDS["count"], keys=[text_key()])
-    with pytest.raises(QuestionRefused, match=r"dp.Category\(\[…\]\)"):
+    with pytest.raises(QuestionRefused, match=r"needs a budget with a delta.*as a category"):
         plan(asked, Described(), epsilon=1, budget=PURE)
     made = plan(asked, Described(3), epsilon=1, budget=WITH_DELTA)
     assert cost(made.losses).rho == WITH_DELTA.rho_of(Fraction(1))
@@ -229,8 +246,8 @@ def test_open_keys_need_a_delta_and_are_charged_for_it() -> None:
         Approximate(0, "1e-9") in plan(asked, Described(), epsilon=1, budget=WITH_DELTA, keys_delta="1e-9").losses
     )
     reached = plan(asked, Described(), within=20, budget=WITH_DELTA)
-    assert reached.expected[0].half_width is not None
-    assert reached.expected[0].half_width <= 20
+    assert reached.expected[0].margin is not None
+    assert reached.expected[0].margin <= 20
 
 
 def test_single_levels_and_sums_of_nothing_are_planned_too() -> None:
@@ -238,7 +255,7 @@ def test_single_levels_and_sums_of_nothing_are_planned_too() -> None:
     for kind in ("sum", "avg", "variance", "stddev"):
         made = planned(aggregate(kind, one))
         assert len(made.losses) == 1
-    assert planned(aggregate("sum", term(low=0, high=0))).expected[0].half_width == 0
+    assert planned(aggregate("sum", term(low=0, high=0))).expected[0].margin == 0
     assert planned(aggregate("quantile", one, "1/2")).rankings[0].cells == 1
 
 

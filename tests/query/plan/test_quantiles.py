@@ -1,4 +1,4 @@
-"""Quantiles: how far scores move, what all groups cost together, and intervals that hold for any table."""
+"""Test quantiles: the sensitivity of scores, the cost of all groups, and intervals that hold for every table."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def made(
     shift=st.integers(-50, 50),
     outside=st.sampled_from([-1, 0, 1]),
 )
-def test_a_person_moves_every_score_by_at_most_their_weight_times_the_larger_part(
+def test_a_person_changes_every_score_by_at_most_their_weight_times_the_larger_part(
     histogram: list[int], person: list[int], p: Fraction, shift: int, outside: int
 ) -> None:
     theirs = np.array(person[: len(histogram)])
@@ -58,12 +58,12 @@ def test_a_person_moves_every_score_by_at_most_their_weight_times_the_larger_par
     assert np.abs(joined - without).max() <= most
 
 
-def test_the_sensitivity_of_scores_is_reached() -> None:
+def test_the_sensitivity_of_scores_is_attained() -> None:
     empty, one = np.zeros(3, np.int64), np.array([0, 0, 7])
     for p in (Fraction(1, 2), Fraction(9, 10), Fraction(1, 10)):
         most = 7 * max(p.numerator, p.denominator - p.numerator)
-        reached = max(int(np.abs(scores(one[::s], p, 0, 0) - scores(empty, p, 0, 0)).max()) for s in (1, -1))
-        assert reached == most
+        attained = max(int(np.abs(scores(one[::s], p, 0, 0) - scores(empty, p, 0, 0)).max()) for s in (1, -1))
+        assert attained == most
 
 
 @given(histogram=histograms, p=probabilities, shift=st.integers(-50, 50))
@@ -90,24 +90,24 @@ def test_scores_of_giant_tables_are_clipped_and_never_wrap(weights: list[int], p
     assert scores(np.array(weights, np.int64), p, shift, 0).tolist() == expected
 
 
-@given(histogram=histograms, p=probabilities, reach=st.integers(0, 60))
-def test_ends_within_reach_of_the_best_enclose_all_quantiles(
-    histogram: list[int], p: Fraction, reach: int
+@given(histogram=histograms, p=probabilities, margin=st.integers(0, 60))
+def test_ends_within_the_margin_of_the_best_score_enclose_all_quantiles(
+    histogram: list[int], p: Fraction, margin: int
 ) -> None:
-    """The theorem behind the interval, without chance: whichever choice is within reach, nothing is left out."""
+    """The theorem of the interval, without chance: no choice within the margin leaves a quantile out."""
     upto = np.cumsum(histogram)
     n = int(upto[-1])
     right = [x for x in range(len(histogram)) if upto[x] - histogram[x] <= p * n <= upto[x]]
-    low = scores(np.array(histogram), p, -(reach + 1), -1)
-    high = scores(np.array(histogram), p, reach + 1, 1)
-    for choice in np.flatnonzero(low >= -reach):
+    low = scores(np.array(histogram), p, -(margin + 1), -1)
+    high = scores(np.array(histogram), p, margin + 1, 1)
+    for choice in np.flatnonzero(low >= -margin):
         assert max(int(choice) - 1, 0) <= min(right)
-    for choice in np.flatnonzero(high >= -reach):
+    for choice in np.flatnonzero(high >= -margin):
         end = len(histogram) - 1 if choice == 0 else int(choice) - 1
         assert end >= max(right)
 
 
-PAIRS = [  # what two groups of three cells hold; the second table has one person more, in both groups
+PAIRS = [  # two groups of three cells; the second table has one person more, in both groups
     ([[1, 0, 2], [0, 3, 0]], [[1, 0, 2.5], [0.5, 3, 0]]),
     ([[0, 0, 0], [0, 0, 0]], [[0.5, 0, 0], [0, 0, 0.5]]),
     ([[2, 2, 0], [1, 0, 0]], [[2, 2, 0.25], [1, 0, 0.75]]),
@@ -119,20 +119,21 @@ PAIRS = [  # what two groups of three cells hold; the second table has one perso
 @pytest.mark.parametrize("p", [pytest.param("1/2", marks=pytest.mark.slow), "9/10"])
 def test_all_groups_together_lose_no_more_than_one_choice(kind: Any, p: str) -> None:
     rank = Fraction(p)
-    moves = UNIT * max(rank.numerator, rank.denominator - rank.numerator)
+    sensitivity = UNIT * max(rank.numerator, rank.denominator - rank.numerator)
 
-    def release(table: Any, mechanism: Any, believed: int) -> Any:
+    def release(table: Any, mechanism: Any, declared: int) -> Any:
         both = (scores((np.array(group) * UNIT).astype(np.int64), rank, 0, 0) for group in table)
-        return tuple(int(mechanism.release(Exact(made, Sensitivity(each=believed)))) for made in both)
+        return tuple(int(mechanism.release(Exact(made, Sensitivity(each=declared)))) for made in both)
 
-    good = kind(2, moves)
+    good = kind(2, sensitivity)
     verdict = enumeration.attack(
-        Subject(name="two groups", release=lambda t: release(t, good, moves), loss=good.loss, pairs=PAIRS)
+        Subject(name="two groups", release=lambda t: release(t, good, sensitivity), loss=good.loss, pairs=PAIRS)
     )
     assert not verdict.caught, verdict.words
-    bad = kind(2, moves // 4)  # scores believed to move a quarter as far
+    low = sensitivity // 4
+    bad = kind(2, low)  # built for a quarter of the sensitivity
     caught = enumeration.attack(
-        Subject(name="too sure", release=lambda t: release(t, bad, moves // 4), loss=bad.loss, pairs=PAIRS)
+        Subject(name="too low", release=lambda t: release(t, bad, low), loss=bad.loss, pairs=PAIRS)
     )
     assert caught.caught
 
@@ -169,7 +170,7 @@ def test_a_quantile_costs_what_it_was_given(pure: bool) -> None:
 
 @pytest.mark.parametrize("pure", [True, False])
 @pytest.mark.parametrize("p", ["1/2", "1/10"])
-def test_intervals_hold_every_quantile_as_often_as_they_say(pure: bool, p: str) -> None:
+def test_intervals_hold_every_quantile_as_often_as_stated(pure: bool, p: str) -> None:
     """False alarm: below 1e-6, if every interval holds with probability 0.8 at least."""
     groups, levels, rank = 500, 30, Fraction(p)
     rng = np.random.default_rng(3)
@@ -186,16 +187,16 @@ def test_intervals_hold_every_quantile_as_often_as_they_say(pure: bool, p: str) 
     assert np.all((low <= value) & (value <= high))
 
 
-def test_one_person_in_a_thousand_groups_moves_scores_by_what_they_weigh_there() -> None:
+def test_one_person_in_a_thousand_groups_changes_scores_by_their_weight_there() -> None:
     each = UNIT * 3 // 1000
     before = np.full(10, 50 * UNIT)
     after = before.copy()
     after[4] += each
-    moved = np.abs(scores(after, Fraction(1, 2), 0, 0) - scores(before, Fraction(1, 2), 0, 0)).max()
-    assert 1000 * moved <= made(9, "1/2", 1, k=3).value.sensitivity
+    changed = np.abs(scores(after, Fraction(1, 2), 0, 0) - scores(before, Fraction(1, 2), 0, 0)).max()
+    assert 1000 * changed <= made(9, "1/2", 1, k=3).value.sensitivity
 
 
-def test_a_million_codes_are_candidates_and_more_are_taken_together() -> None:
+def test_a_million_codes_are_candidates_and_more_are_grouped_into_cells() -> None:
     assert made(CELLS - 1, "1/2", 1).shift == 0
     wide = made(10 * CELLS, "1/2", 1)
     assert wide.cells <= CELLS
@@ -205,7 +206,7 @@ def test_a_million_codes_are_candidates_and_more_are_taken_together() -> None:
     assert low[0] <= wide.cells // 3 <= high[0]
     assert value[0] == wide.cells // 3 or low[0] < high[0]
     assert coarsening(term(high=99), groups=70_000) == 0
-    with pytest.raises(QuestionRefused, match="ask for at most"):
+    with pytest.raises(QuestionRefused, match="Ask for at most"):
         coarsening(term(high=999), groups=90_000)
 
 
@@ -215,7 +216,7 @@ def test_one_code_is_its_own_quantile() -> None:
     assert cells(term(low=4, high=4), 0) == 1
 
 
-def test_ranks_too_fine_to_tell_are_refused() -> None:
+def test_ranks_with_too_many_digits_are_refused() -> None:
     with pytest.raises(QuestionRefused, match="at most six digits"):
         made(10, Fraction(0.9), 1)
 

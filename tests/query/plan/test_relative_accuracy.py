@@ -1,4 +1,4 @@
-"""A relative width, found step by step: what it costs, that it stops, and that it tells the truth when it does."""
+"""Test relative margins: the cost of all steps, that they stop, and that the interval holds when they do."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROWS = [{"person": i, "c0": i % 11} for i in range(3000)]
 
 
 @pytest.mark.parametrize("budget", [Budget(100), Budget(100, "1e-6")], ids=["pure", "with delta"])
-def test_every_step_has_twice_the_epsilon_and_half_the_doubt(budget: Budget) -> None:
+def test_every_step_has_twice_the_epsilon_and_half_the_alpha(budget: Budget) -> None:
     steps = [
         step for step, _ in zip(doubling(*_asked("count"), within="5%", budget=budget), range(5), strict=False)
     ]
@@ -53,7 +53,7 @@ def test_all_steps_together_cost_no_more_than_they_may_and_one_more_would(budget
 
 @pytest.mark.parametrize("kind", ["count", "sum", "avg"])
 @pytest.mark.parametrize("budget", [Budget(100), Budget(100, "1e-6")], ids=["pure", "with delta"])
-def test_it_stops_and_the_answer_is_within_the_share(kind: str, budget: Budget) -> None:
+def test_it_stops_and_the_answer_is_within_the_margin(kind: str, budget: Budget) -> None:
     """False alarm: below 1e-6, with a confidence of 1 − 1e-7."""
     exact = {"count": 3000, "sum": sum(row["c0"] for row in ROWS), "avg": sum(row["c0"] for row in ROWS) / 3000}[
         kind
@@ -62,8 +62,8 @@ def test_it_stops_and_the_answer_is_within_the_share(kind: str, budget: Budget) 
     spent, last = Fraction(0), Fraction(0)
     with engine_with(ROWS) as engine:
         for step in doubling(*_asked(kind), within="10%", confidence=sure, budget=budget):
-            price = cost(step.losses)
-            last = price.rho if price.epsilon is None or not budget.pure else price.epsilon
+            charge = cost(step.losses)
+            last = charge.rho if charge.epsilon is None or not budget.pure else charge.epsilon
             spent += last
             answer = execute(prepare(step, engine.rows), engine)
             if reached(answer, "10%"):
@@ -73,23 +73,23 @@ def test_it_stops_and_the_answer_is_within_the_share(kind: str, budget: Budget) 
     assert last < 2
 
 
-def test_an_answer_that_may_be_zero_is_not_good_enough() -> None:
+def test_an_answer_that_may_be_zero_does_not_meet_a_relative_margin() -> None:
     with engine_with([]) as engine:
         for step in islice(doubling(*_asked("count"), within="50%", budget=Budget(100)), 6):
             answer = execute(prepare(step, engine.rows), engine)
             assert not (reached(answer, "50%") and answer["count"].low[0] <= 0 <= answer["count"].high[0])
 
 
-def test_what_cannot_be_had_is_refused() -> None:
+def test_groups_and_percentages_out_of_range_are_refused() -> None:
     with pytest.raises(QuestionRefused, match="without groups"):
         doubling(question(aggregate("count"), keys=[key()]), Described(), within="5%", budget=Budget(1))
     for wrong in ("5", "0%", "100%", "-1%"):
-        with pytest.raises(ParameterError, match=r"percent|between"):
+        with pytest.raises(ParameterError, match=r"percentage|between"):
             share(wrong)
 
 
-def test_a_confidence_that_later_steps_cannot_give_is_refused_before_the_first() -> None:
-    with pytest.raises(ParameterError, match="among steps"):
+def test_a_confidence_that_later_steps_cannot_have_is_refused_before_the_first() -> None:
+    with pytest.raises(ParameterError, match="among its steps"):
         doubling(*_asked("count"), within="5%", confidence=1 - Fraction(1, 10**15), budget=Budget(1))
 
 
@@ -113,7 +113,7 @@ def vault_of(table: pa.Table, folder: Path, budget: Budget) -> Iterator[Vault]:
 
 
 @pytest.mark.parametrize("budget", [Budget(100), Budget(100, "1e-6")], ids=["pure", "with delta"])
-def test_the_bill_is_that_of_all_steps(table: pa.Table, tmp_path: Path, budget: Budget) -> None:
+def test_the_receipt_is_that_of_all_steps(table: pa.Table, tmp_path: Path, budget: Budget) -> None:
     with vault_of(table, tmp_path, budget) as vault:
         release = vault.ask("select count(*) from t", within="2%")
         spent = vault.ledger.balance()
@@ -129,7 +129,7 @@ def test_the_bill_is_that_of_all_steps(table: pa.Table, tmp_path: Path, budget: 
         assert (again.cost, again["n"].values) == (release.cost, release["count(*)"].values)
 
 
-def test_the_bill_leaves_out_steps_that_were_paid_for_before(table: pa.Table, tmp_path: Path) -> None:
+def test_the_receipt_leaves_out_steps_that_were_charged_before(table: pa.Table, tmp_path: Path) -> None:
     with vault_of(table, tmp_path, Budget("0.01")) as vault:
         short = vault.ask("select count(*) from t", within="2%")
         assert "the budget does not reach further" in short["count(*)"].note
@@ -142,7 +142,7 @@ def test_the_bill_leaves_out_steps_that_were_paid_for_before(table: pa.Table, tm
 
 
 @pytest.mark.parametrize("same", ["10.0", Fraction(10), 10.0, "1e1", {"n": 10}, {"n": "10.0"}])
-def test_equal_widths_are_one_question(table: pa.Table, tmp_path: Path, same: Any) -> None:
+def test_equal_margins_are_one_question(table: pa.Table, tmp_path: Path, same: Any) -> None:
     with vault_of(table, tmp_path, Budget(100)) as vault:
         first = vault.ask("select count(*) as n from t", within=10)
         spent = vault.ledger.balance()
@@ -153,7 +153,7 @@ def test_equal_widths_are_one_question(table: pa.Table, tmp_path: Path, same: An
         assert not vault.ask("select count(*) as n from t", within="10.01").free
 
 
-def test_widths_by_name_are_told_apart_by_the_order_of_the_numbers() -> None:
+def test_margins_by_name_are_distinguished_by_the_order_of_the_numbers() -> None:
     assert written({"a": 1, "b": 2}, ["a", "b"]) == written({"y": "2.0", "x": 1}, ["x", "y"])
     assert written({"a": 1, "b": 2}, ["a", "b"]) != written({"a": 2, "b": 1}, ["a", "b"])
     assert written({"a": 1, "b": 1}, ["a", "b"]) == written(1, ["a", "b"])

@@ -1,6 +1,6 @@
-"""Pictures of the textbook's theorems: mistakes against their bound, and mechanisms side by side.
+"""Draw the textbook's theorems: mistakes against their bound, and mechanisms side by side.
 
-Altair is imported only when a picture is asked for.
+Altair is imported only when a picture is drawn.
 """
 
 from __future__ import annotations

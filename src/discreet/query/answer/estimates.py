@@ -1,21 +1,20 @@
-"""From noisy integers to numbers with intervals.
+"""Estimate numbers with intervals from noisy integers.
 
-Each interval holds the weighted truth, what the sealed rows would give without noise, with the stated confidence,
-for each number by itself. Let the noises of one number stay within their radii, which they do but for the doubt
-(discreet.query.plan.error_bounds). Then N, A and Q lie in their intervals, and interval arithmetic carries that
-over:
+Each interval holds the weighted truth (the result of the sealed rows without noise) with the stated confidence,
+for each number by itself. Let the noises of one number stay within their margins, which they do except with
+probability alpha (discreet.query.plan.error_bounds). Then N, A and Q lie in their intervals, and interval
+arithmetic gives the interval of the number:
 
-* counts, sums: linear, ± the radius. They are not clamped: a count below zero is what keeps sums of groups
-  unbiased.
-* avg: A/N. It lies within the declared bounds. Where N may be 0 the interval is all that A leaves possible, and
-  the value its middle.
+* counts, sums: linear, ± the margin. They are not clamped: a count below zero keeps sums over groups unbiased.
+* avg: A/N. It lies within the declared bounds. If N may be 0, the interval is everything that A leaves possible,
+  and the value is its middle.
 * variance: E[f²] − (E[f])², within 0 and the square of half the range. stddev: its root, which is increasing.
-* rounding: coarsening moved each value by e at most, hence an average by e and a standard deviation by e: the norm
-  of x − E[x] differs from that of its rounding by at most the norm of the difference. Sums are of rounded values,
-  and the plan says so.
+* rounding: coarsening changed each value by at most e, hence an average by e and a standard deviation by e: the
+  norm of x − E[x] differs from that of its rounding by at most the norm of the difference. Sums are sums of
+  rounded values, and the plan states the rounding.
 
-If the noises are within their radii, none of the intervals is empty; should one be, everything possible is given.
-All is vectorised over groups.
+If the noises are within their margins, no interval is empty. If one is empty, everything possible is returned. All
+functions are vectorised over groups.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from numpy.typing import NDArray
 
 from discreet.mechanisms.exact import Integers, with_mark
 from discreet.query.answer.interval_arithmetic import Floats, Interval
-from discreet.query.plan.error_bounds import Noise, radii, radius, reach
+from discreet.query.plan.error_bounds import Noise, joint_margins, margin, margin_of_sum
 from discreet.query.plan.estimators import Linear, Mean, Spread
 from discreet.query.plan.linear_queries import LinearQuery
 from discreet.query.plan.quantiles import Ranking
@@ -51,7 +50,7 @@ class Estimate:
 
     @property
     def name(self) -> str:
-        """What the question calls it."""
+        """The name that the question gives it."""
         return self.aggregate.name
 
 
@@ -68,20 +67,34 @@ class Estimates:
 
 
 def linear(formula: Linear, noisy: Noisy, noises: Noises, alpha: Fraction) -> Estimate:
-    """Return a count or a sum, ± its half-width."""
+    """Return a count or a sum, ± its margin.
+
+    Args:
+        formula: The formula of the number.
+        noisy: The released integers of each linear query.
+        noises: The mechanism that released them.
+        alpha: 1 − confidence of the interval.
+    """
     if len(formula.parts) == 1:
-        ((coefficient, measure),) = formula.parts
-        interval = Interval.around(noisy[measure], reach(noises[measure], alpha)) * coefficient
-        value: Floats = noisy[measure].astype(np.float64) * float(coefficient)
+        ((coefficient, query),) = formula.parts
+        interval = Interval.around(noisy[query], margin(noises[query], alpha)) * coefficient
+        value: Floats = noisy[query].astype(np.float64) * float(coefficient)
         return Estimate(formula.aggregate, value, interval.low, interval.high)
-    middle = [Interval.around(noisy[measure], 0) * coefficient for coefficient, measure in formula.parts]
+    middle = [Interval.around(noisy[query], 0) * coefficient for coefficient, query in formula.parts]
     whole = sum(middle[1:], middle[0])
-    wide = whole.widened(Fraction(radius([(c, noises[measure]) for c, measure in formula.parts], alpha)))
+    wide = whole.widened(Fraction(margin_of_sum([(c, noises[query]) for c, query in formula.parts], alpha)))
     return Estimate(formula.aggregate, whole.middle, wide.low, wide.high)
 
 
 def mean(formula: Mean, noisy: Noisy, noises: Noises, alpha: Fraction) -> Estimate:
-    """Return an average with everything that its two noises leave possible."""
+    """Return an average with everything that its two noises leave possible.
+
+    Args:
+        formula: The formula of the number.
+        noisy: The released integers of each linear query.
+        noises: The mechanism that released them.
+        alpha: 1 − confidence of the interval.
+    """
     possible = Interval.between(formula.least, formula.most, noisy[formula.count].astype(np.float64))
     away = formula.deviation
     if away is None:
@@ -96,20 +109,27 @@ def mean(formula: Mean, noisy: Noisy, noises: Noises, alpha: Fraction) -> Estima
 
 
 def spread(formula: Spread, noisy: Noisy, noises: Noises, alpha: Fraction) -> Estimate:
-    """Return a variance or a standard deviation with everything that its three noises leave possible."""
+    """Return a variance or a standard deviation with everything that its three noises leave possible.
+
+    Args:
+        formula: The formula of the number.
+        noisy: The released integers of each linear query.
+        noises: The mechanism that released them.
+        alpha: 1 − confidence of the interval.
+    """
     inner, root = formula.mean, formula.aggregate.kind == "stddev"
     zero = np.zeros_like(noisy[inner.count])
     if inner.deviation is None or formula.square is None:
         nothing = zero.astype(np.float64)
         return Estimate(formula.aggregate, nothing, nothing, nothing)
     away, square = inner.deviation, formula.square
-    count, *known = _known(formula.measures, noisy, noises, alpha)
+    count, *known = _known(formula.queries, noisy, noises, alpha)
     first = known[0].over(count, Interval.around(zero, away.bound))
     second = Interval.around(zero, 0)
     guess = -(_over(noisy[away], noisy[inner.count]) ** 2) + float(square.middle)
-    if square.measure is not None:
-        second = known[1].over(count, Interval.around(zero, square.measure.bound)) * square.measure.unit
-        guess = guess + _over(noisy[square.measure], noisy[inner.count]) * float(square.measure.unit)
+    if square.query is not None:
+        second = known[1].over(count, Interval.around(zero, square.query.bound)) * square.query.unit
+        guess = guess + _over(noisy[square.query], noisy[inner.count]) * float(square.query.unit)
     largest = Interval.between(Fraction(0), (inner.most - inner.least) ** 2 / 4, guess)
     variance = (second.plus(square.middle).widened(square.slack) - first.squared()) * away.unit**2
     ends = _rounded(variance, away.slack).within(largest).or_else(largest)
@@ -122,7 +142,7 @@ def spread(formula: Spread, noisy: Noisy, noises: Noises, alpha: Fraction) -> Es
 
 
 def ranked(aggregate: Aggregate, ranking: Ranking, chosen: Sequence[Integers]) -> Estimate:
-    """Return a quantile from the cells that were chosen for it and for the ends of its interval."""
+    """Return a quantile from the cells selected for it and for the ends of its interval."""
     value, low, high = chosen
     first, last = ranking.codes(value, last=False), ranking.codes(value, last=True)
     codes = first + (last - first) // 2, ranking.codes(low, last=False), ranking.codes(high, last=True)
@@ -131,19 +151,19 @@ def ranked(aggregate: Aggregate, ranking: Ranking, chosen: Sequence[Integers]) -
     return Estimate(aggregate, numbers[0], *ends)
 
 
-def _known(measures: Sequence[LinearQuery], noisy: Noisy, noises: Noises, alpha: Fraction) -> list[Interval]:
-    """Where the exact sums lie, all at once but for the doubt."""
-    limits = radii([noises[measure] for measure in measures], alpha)
-    return [Interval.around(noisy[measure], limit) for measure, limit in zip(measures, limits, strict=True)]
+def _known(queries: Sequence[LinearQuery], noisy: Noisy, noises: Noises, alpha: Fraction) -> list[Interval]:
+    """Return intervals of the exact sums; all hold together except with probability alpha."""
+    margins = joint_margins([noises[query] for query in queries], alpha)
+    return [Interval.around(noisy[query], margin) for query, margin in zip(queries, margins, strict=True)]
 
 
 def _over(numerator: Integers, count: Integers) -> Floats:
-    """The ratio where the count is above 0; anything elsewhere."""
+    """Return the ratio if the count is above 0; the result is arbitrary elsewhere."""
     return numerator / np.where(count > 0, count, 1)
 
 
 def _rounded(variance: Interval, slack: Fraction) -> Interval:
-    """The variance of values that were within `slack` of those whose variance this is."""
+    """Return the variance of values that differ by at most `slack` from those of the given variance."""
     return variance.root().widened(slack).above(0.0).squared() if slack else variance
 
 

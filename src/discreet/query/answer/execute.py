@@ -1,9 +1,10 @@
-"""From a plan and sealed rows to estimates: the one place where a vault's exact sums meet their noise.
+"""Execute a plan on sealed rows: the one place where a vault's exact sums meet their noise.
 
-What the engine will be asked is written out before the charge (`prepare`), and run after it. Exact sums come from
-the engine, become `Exact` with the sensitivity that their measure proves, and are opened by the plan's own
-mechanisms; everything afterwards is computed from what those returned. If a plan needs texts, they are selected
-first, and then stand for declared groups. Groups that do not occur are in the answer, with noise, like all others.
+`prepare` writes all statements before the charge, and `execute` runs them after it. Exact sums come from the
+engine, become `Exact` with the sensitivity that their linear query proves, and are released by the plan's own
+mechanisms. Everything afterwards is computed from the released numbers. If a plan has string keys, their
+partitions are selected first, and are then used like declared groups. Groups without rows are in the answer, with
+noise, like all others.
 """
 
 from __future__ import annotations
@@ -19,12 +20,11 @@ from discreet.mechanisms.exact import LIMIT, Integers
 from discreet.query import ir
 from discreet.query.answer import estimates
 from discreet.query.answer.estimates import Estimate, Estimates
-from discreet.query.plan import partition_selection as keys
-from discreet.query.plan import quantiles
+from discreet.query.plan import partition_selection, quantiles
 from discreet.query.plan.estimators import Linear, Mean, Rank, Spread
 from discreet.query.plan.group_index import dense
 from discreet.query.plan.linear_queries import LinearQuery
-from discreet.query.plan.partition_selection import Text, spot
+from discreet.query.plan.partition_selection import Partition, marked
 from discreet.query.plan.plan import Plan
 from discreet.query.plan.quantiles import Ranking
 from discreet.schema.metadata import UNIT
@@ -36,27 +36,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A plan with the statements that it will have run. To make one touches no row and may be refused."""
+    """A plan with its statements. Preparing reads no row and may be refused."""
 
     plan: Plan
-    texts: Statement | None
+    selection: Statement | None
     sums: Statement | None
     persons: Statement | None
     rankings: tuple[Statement, ...]
 
 
 def prepare(plan: Plan, rows: Rows) -> Prepared:
-    """Write out everything that the engine will be asked, so that what cannot be asked is refused before it costs.
+    """Write all statements of a plan, so that a question which an engine cannot answer is refused for free.
 
-    To be called before anything is charged.
+    It must be called before the charge.
     """
     where, keys = plan.question.where, plan.cells.trees()
-    linear = [measure.tree for measure in plan.noises if measure.tree is not None and not measure.persons]
-    counted = any(measure.persons for measure in plan.noises)
-    texts = [key.code for key in plan.cells.open]
+    linear = [query.tree for query in plan.noises if query.tree is not None and not query.persons]
+    counted = any(query.persons for query in plan.noises)
+    opened = [key.code for key in plan.cells.open]
     return Prepared(
         plan,
-        texts=rows.persons(where=spot(where), keys=texts, cap=UNIT) if plan.selection is not None else None,
+        selection=rows.persons(where=marked(where), keys=opened, cap=UNIT) if plan.selection else None,
         sums=rows.sums(where=where, keys=keys, sums=linear) if linear else None,
         persons=rows.persons(where=where, keys=keys, cap=UNIT) if counted else None,
         rankings=tuple(
@@ -67,11 +67,11 @@ def prepare(plan: Plan, rows: Rows) -> Prepared:
 
 
 def execute(prepared: Prepared, engine: Engine) -> Estimates:
-    """Return the answer to a question. To be called once for each charge of the plan's losses."""
+    """Return the answer to a question. It must be called once for each charge of the plan's losses."""
     plan = prepared.plan
-    names = _texts(prepared, engine)
-    groups = plan.cells.declared * (1 if names is None else len(names))
-    noisy = _measured(prepared, engine, names, groups)
+    partitions = _select(prepared, engine)
+    groups = plan.cells.declared * (1 if partitions is None else len(partitions))
+    noisy = _measure(prepared, engine, partitions, groups)
     ranks = zip(plan.rankings, prepared.rankings, strict=True)
     columns: list[Estimate] = []
     for formula in plan.formulas:
@@ -84,56 +84,57 @@ def execute(prepared: Prepared, engine: Engine) -> Estimates:
                 columns.append(estimates.spread(formula, noisy, plan.noises, plan.setting.alpha))
             case Rank():
                 ranking, statement = next(ranks)
-                chosen = _ranked(plan, ranking, engine, statement, names, groups)
+                chosen = _choose(plan, ranking, engine, statement, partitions, groups)
                 columns.append(estimates.ranked(formula.aggregate, ranking, chosen))
-    return Estimates(plan.cells.tuples(names), tuple(columns), plan.confidence)
+    return Estimates(plan.cells.tuples(partitions), tuple(columns), plan.confidence)
 
 
-def _texts(prepared: Prepared, engine: Engine) -> list[Text] | None:
+def _select(prepared: Prepared, engine: Engine) -> list[Partition] | None:
     plan = prepared.plan
-    if plan.selection is None or prepared.texts is None:
+    if plan.selection is None or prepared.selection is None:
         return None
-    found = engine.run(prepared.texts)
+    found = engine.run(prepared.selection)
     presence = [int(total) for total in found.sums[:, 0]]
-    return keys.select(plan.selection, cast(list[Text], found.keys), presence, plan.cells.most_names)
+    partitions = cast(list[Partition], found.keys)
+    return partition_selection.select(plan.selection, partitions, presence, plan.cells.most_partitions)
 
 
-def _measured(
-    prepared: Prepared, engine: Engine, names: Sequence[Text] | None, groups: int
+def _measure(
+    prepared: Prepared, engine: Engine, partitions: Sequence[Partition] | None, groups: int
 ) -> dict[LinearQuery, Integers]:
     plan = prepared.plan
     exact: dict[LinearQuery, Integers] = {}
     for persons, statement in ((False, prepared.sums), (True, prepared.persons)):
         if statement is not None:
-            asked = [measure for measure in plan.noises if measure.persons is persons]
-            exact |= zip(asked, _vectors(plan, engine.run(statement), names, groups), strict=True)
-    return {measure: _released(plan, measure, exact.pop(measure)) for measure in plan.noises}
+            queries = [query for query in plan.noises if query.persons is persons]
+            exact |= zip(queries, _vectors(plan, engine.run(statement), partitions, groups), strict=True)
+    return {query: _release(plan, query, exact.pop(query)) for query in plan.noises}
 
 
-def _vectors(plan: Plan, found: Groups, names: Sequence[Text] | None, groups: int) -> list[Integers]:
-    places = plan.cells.places(found.keys, names)
+def _vectors(plan: Plan, found: Groups, partitions: Sequence[Partition] | None, groups: int) -> list[Integers]:
+    places = plan.cells.places(found.keys, partitions)
     return [dense(found.sums[:, j], places, groups) for j in range(found.sums.shape[1])]
 
 
-def _released(plan: Plan, measure: LinearQuery, values: Integers) -> Integers:
-    if not len(values):  # no text was named
+def _release(plan: Plan, query: LinearQuery, values: Integers) -> Integers:
+    if not len(values):  # no partition was kept
         return values
-    exact = Exact(values, measure.sensitivity(plan.setting.rows_per_person, len(values)))
-    return cast(Integers, plan.noises[measure].release(exact))
+    exact = Exact(values, query.sensitivity(plan.setting.rows_per_person, len(values)))
+    return cast(Integers, plan.noises[query].release(exact))
 
 
-def _ranked(
+def _choose(
     plan: Plan,
     ranking: Ranking,
     engine: Engine,
     statement: Statement,
-    names: Sequence[Text] | None,
+    partitions: Sequence[Partition] | None,
     groups: int,
 ) -> list[Integers]:
     if not groups:
         return [np.zeros(0, np.int64)] * 3
     found = engine.run(statement)
-    where = plan.cells.places([key[:-1] for key in found.keys], names)
+    where = plan.cells.places([key[:-1] for key in found.keys], partitions)
     cell = np.fromiter((_cell(key[-1], ranking.cells) for key in found.keys), np.int64)
     inside = (where >= 0) & (cell >= 0)
     weight = np.clip(found.sums[:, 0], 0, LIMIT).astype(np.int64)

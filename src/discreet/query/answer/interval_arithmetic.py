@@ -1,9 +1,9 @@
-"""Interval arithmetic on arrays: what is known of a number when each of its parts is known to lie in an interval.
+"""Compute with arrays of intervals: bound a number whose parts are known to lie in intervals.
 
-Every operation returns a superset of what is possible: if x lies in X and y in Y, then x ∘ y lies in X ∘ Y, and so
-in its float ends, which are moved outwards by a relative 2⁻⁵⁰ wherever floats may have rounded (each operation
-here rounds at most three times, by 2⁻⁵³ each). So a statement "with probability 0.95 all parts lie in their
-intervals" carries over to the result, without an independence or an approximation.
+Every operation returns a superset of the possible results: if x lies in X and y in Y, then x ∘ y lies in X ∘ Y.
+The float ends are moved outwards by a relative 2⁻⁵⁰ wherever floats may have rounded (each operation here rounds
+at most three times, by 2⁻⁵³ each). So a statement "with probability 0.95 all parts lie in their intervals" carries
+over to the result, without an assumption of independence and without an approximation.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-_EXACT = 2.0**53  # integers below this are floats
+_EXACT = 2.0**53  # every integer below this is exactly a float
 _OUT = 2.0**-50
 
 
@@ -31,18 +31,18 @@ class Interval:
     high: Floats
 
     @classmethod
-    def around(cls, values: NDArray[np.int64], radius: int) -> Interval:
-        """Return values ± radius."""
+    def around(cls, values: NDArray[np.int64], margin: int) -> Interval:
+        """Return values ± margin."""
         middle = values.astype(np.float64)
-        size = np.abs(middle) + float(radius)
-        margin = np.where(size < _EXACT, 0.0, size * _OUT)
-        return cls(middle - float(radius) - margin, middle + float(radius) + margin)
+        size = np.abs(middle) + float(margin)
+        rounding = np.where(size < _EXACT, 0.0, size * _OUT)
+        return cls(middle - float(margin) - rounding, middle + float(margin) + rounding)
 
     @classmethod
     def between(cls, low: Fraction, high: Fraction, like: Floats) -> Interval:
-        """Return the same interval everywhere, as long as another array.
+        """Return the same interval everywhere, in the shape of another array.
 
-        Its ends are the nearest floats: rounding is monotone, so the float of a number between is between them.
+        Its ends are the nearest floats. Rounding is monotone, so a number between them is also between as a float.
 
         >>> Interval.between(Fraction(0), Fraction(1), np.zeros(2)).high.tolist()
         [1.0, 1.0]
@@ -66,7 +66,7 @@ class Interval:
         return product if _power_of_two(factor) else product._out()
 
     def plus(self, shift: Fraction) -> Interval:
-        """Return the interval moved by a number.
+        """Return the interval shifted by a number.
 
         >>> Interval.around(np.array([0]), 1).plus(Fraction(2)).low.round(9).tolist()
         [1.0]
@@ -75,7 +75,7 @@ class Interval:
         return moved._out(abs(float(shift))) if shift else self
 
     def widened(self, by: Fraction) -> Interval:
-        """Return the interval with that much more on both sides.
+        """Return the interval extended by an amount on both sides.
 
         >>> Interval.around(np.array([0]), 1).widened(Fraction(0)).high.tolist()
         [1.0]
@@ -83,7 +83,7 @@ class Interval:
         return Interval(self.low - float(by), self.high + float(by))._out(float(by)) if by else self
 
     def squared(self) -> Interval:
-        """Return what the squares can be.
+        """Return the interval of the squares.
 
         >>> Interval(np.array([-2.0]), np.array([1.0])).squared().high.round(9).tolist()
         [4.0]
@@ -92,15 +92,15 @@ class Interval:
         return Interval(np.where((self.low <= 0) & (self.high >= 0), 0.0, smaller), larger)._out()
 
     def root(self) -> Interval:
-        """Return what the roots can be of numbers that are not below 0."""
+        """Return the interval of the roots, of numbers that are not negative."""
         return Interval(*(np.sqrt(np.maximum(end, 0.0)) for end in (self.low, self.high)))._out()
 
     def over(self, divisor: Interval, possible: Interval) -> Interval:
-        """Return what the ratio can be, for a divisor above 0 with which it lies in `possible`.
+        """Return the interval of the ratio, for a positive divisor and a ratio known to lie in `possible`.
 
-        Where the divisor's interval reaches 0 the ratio may be as large as it likes in whichever direction the
-        numerator allows. Where nothing is left that is possible, all that is possible is returned: an event that
-        the noise has outdone says nothing.
+        If the divisor's interval contains 0, the ratio is unbounded in each direction that the numerator allows.
+        If nothing possible is left, `possible` is returned: the noise was larger than its margin, so nothing is
+        known.
 
         >>> count, everything = Interval.around(np.array([10, 1]), 2), Interval.around(np.zeros(2, np.int64), 9)
         >>> ratio = Interval.around(np.array([20, 20]), 4).over(count, everything)
@@ -117,7 +117,7 @@ class Interval:
         return shown.or_else(possible)
 
     def or_else(self, possible: Interval) -> Interval:
-        """Return the interval where it has its ends in order, and all that is possible where it is empty.
+        """Return the interval, or `possible` where the interval is empty (its ends are in the wrong order).
 
         >>> Interval(np.array([3.0]), np.array([2.0])).or_else(Interval.around(np.array([0]), 9)).high.tolist()
         [9.0]
@@ -126,11 +126,11 @@ class Interval:
         return Interval(np.where(empty, possible.low, self.low), np.where(empty, possible.high, self.high))
 
     def within(self, possible: Interval) -> Interval:
-        """Return what two intervals have in common; its ends are in the wrong order if there is nothing."""
+        """Return the intersection of two intervals; its ends are in the wrong order if it is empty."""
         return Interval(np.maximum(self.low, possible.low), np.minimum(self.high, possible.high))
 
     def above(self, least: float) -> Interval:
-        """Return the interval with both ends raised to a number that nothing is below.
+        """Return the interval with both ends raised to a lower bound.
 
         >>> Interval.around(np.array([0]), 1).above(0.0).low.tolist()
         [0.0]
@@ -138,11 +138,11 @@ class Interval:
         return Interval(np.maximum(self.low, least), np.maximum(self.high, least))
 
     def clip(self, values: Floats) -> Floats:
-        """Return the nearest numbers inside."""
+        """Return the nearest numbers inside the interval."""
         return np.minimum(np.maximum(values, self.low), self.high)
 
     def _out(self, size: float = 0.0) -> Interval:
-        """Move the ends outwards by what floats may have rounded away, of these or of a summand of some size."""
+        """Move the ends outwards by the largest rounding error, of the ends or of a summand of this size."""
         wide = np.maximum(np.abs(self.low), np.abs(self.high)) + size
         return Interval(self.low - wide * _OUT, self.high + wide * _OUT)
 

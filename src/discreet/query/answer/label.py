@@ -1,4 +1,4 @@
-"""The label of an answer, filled from its plan: nothing here looks at data."""
+"""Fill the label of an answer from its plan, without data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.schema.metadata import UNIT, TableMetadata
 
 
 def label(plan: Plan, metadata: TableMetadata, bill: Receipt) -> Label:
-    """Return the label of what a plan releases."""
+    """Return the label of the release of a plan."""
     question = plan.question
     return Label(
         table=metadata.name,
@@ -49,19 +49,19 @@ def _noise(plan: Plan) -> Iterator[Noise]:
     if plan.selection:
         mechanism = plan.selection.mechanism
         yield Noise(
-            on="which texts occur, by the persons who share them",
+            on="which values of string keys occur, by the persons who share them",
             law="discrete Gaussian noise and a threshold",
             spread=math.sqrt(mechanism.variance) / UNIT,
             moves=1,
             loss="; ".join(described(list(plan.selection.losses))),
         )
-    for measure, noise in plan.noises.items():
-        unit = abs(float(measure.unit)) / UNIT
+    for query, noise in plan.noises.items():
+        unit = abs(float(query.unit)) / UNIT
         laplace = isinstance(noise, Laplace)
         wide = float(noise.scale) if isinstance(noise, Laplace) else math.sqrt(noise.variance)
-        moves = measure.sensitivity(rows, plan.setting.groups).l1 or 0
+        moves = query.sensitivity(rows, plan.setting.groups).l1 or 0
         yield Noise(
-            on=measure.words,
+            on=query.description,
             law="discrete Laplace noise" if laplace else "discrete Gaussian noise",
             spread=wide * unit,
             moves=moves * unit,

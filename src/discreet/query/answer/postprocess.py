@@ -1,10 +1,10 @@
-"""What happens to an answer after it is released: having, order by, limit, offset.
+"""Post-process a release: having, order by, limit, offset, and the names of its columns.
 
 Claim. These read released numbers and public keys, nothing else, so they are post-processing and cost nothing. For
-the same reason they are no part of a question's canonical text: one release serves every order and every limit.
-Comparisons know three truth values as SQL's do, and NULL sorts last unless told otherwise. What divides by zero or
-leaves the floats is NULL. Nothing here raises on what discreet.query.parse.having_order_limit lets pass: it is run
-when a question has been paid for.
+the same reason they are not part of a question's canonical form: one release serves every order, limit and name.
+Comparisons have three truth values as in SQL, and NULL sorts last by default. A division by zero, or a result that
+is not a finite float, is NULL. Nothing here raises on a question that discreet.query.parse.having_order_limit
+accepts, because it runs after the charge.
 """
 
 from __future__ import annotations
@@ -12,10 +12,14 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.query.question import Question
+    from discreet.release.release import Release
 
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
@@ -38,9 +42,9 @@ class Value:
 
 @dataclass(frozen=True)
 class Step:
-    """An operation on what its operands come to: a comparison, and, or, not, is null, in, + - * /.
+    """An operation on the values of its operands: a comparison, and, or, not, is null, in, + - * /.
 
-    An `instant` is a date or a time in microseconds since 1970, and `days` is a number of days in microseconds.
+    `instant` converts a date or a time to microseconds since 1970, and `days` a number of days to microseconds.
     """
 
     name: str
@@ -61,7 +65,7 @@ class Ordering:
 
 @dataclass(frozen=True)
 class After:
-    """Having, order by, limit and offset. The empty one leaves an answer as it is."""
+    """The post-processing of a question: having, order by, limit and offset. By default it changes nothing."""
 
     having: Node | None = None
     order: tuple[Ordering, ...] = ()
@@ -70,7 +74,7 @@ class After:
 
 
 def apply(after: After, columns: Mapping[str, Sequence[Any]]) -> list[int]:
-    """Return which rows of an answer to show, in order.
+    """Return the indices of the rows of an answer to show, in order.
 
     >>> answer = {"city": ["Bergen", "Oslo", None], "count(*)": [12, 40, 7]}
     >>> apply(After(order=(Ordering(Output("count(*)"), descending=True),), limit=2), answer)
@@ -79,13 +83,43 @@ def apply(after: After, columns: Mapping[str, Sequence[Any]]) -> list[int]:
     rows = list(range(max((len(column) for column in columns.values()), default=0)))
     if after.having is not None:
         rows = [row for row in rows if evaluate(after.having, columns, row) is True]
-    for item in reversed(after.order):  # sorting is stable: the least important first
+    for item in reversed(after.order):  # sorting is stable, so the least important item comes first
         rows = _sorted(rows, [evaluate(item.by, columns, row) for row in rows], item)
     return rows[after.offset :][: after.limit]
 
 
+def presented(query: Question, release: Release) -> Release:
+    """Return a release as the question presents it: columns renamed, rows filtered, ordered and cut."""
+    table: dict[str, Sequence[Any]] = dict(
+        zip((key.name for key in query.keys), release.keys.values(), strict=True)
+    )
+    pairs = list(zip(query.aggregates, release.aggregates, strict=True))
+    same = [*table] == [*release.keys] and all((a.name, a.note) == (b.name, b.note) for a, b in pairs)
+    if same and query.after == After() and query.columns == release.columns:
+        return release
+    table |= {aggregate.name: answer.values for aggregate, answer in pairs}
+    rows = apply(query.after, table)
+
+    def chosen(values: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(values[row] for row in rows)
+
+    answers = tuple(
+        replace(
+            answer,
+            name=aggregate.name,
+            note=aggregate.note,
+            values=chosen(answer.values),
+            low=chosen(answer.low),
+            high=chosen(answer.high),
+        )
+        for aggregate, answer in pairs
+    )
+    keys = {key.name: chosen(table[key.name]) for key in query.keys}
+    return replace(release, keys=keys, aggregates=answers, columns=query.columns)
+
+
 def evaluate(node: Node, columns: Mapping[str, Sequence[Any]], row: int) -> Any:
-    """Return what a node comes to on one row of the answer; None is NULL, or unknown.
+    """Return the value of a node on one row of the answer; None is NULL, or unknown.
 
     >>> evaluate(Step(">", (Output("n"), Value(3))), {"n": [5, None]}, 0)
     True
@@ -99,7 +133,7 @@ def evaluate(node: Node, columns: Mapping[str, Sequence[Any]], row: int) -> Any:
 
 
 def _known(value: Any) -> Any:
-    """A NaN, such as the mean of nothing, is as unknown as NULL."""
+    """Return None for NaN, such as the mean of no rows: it is unknown, like NULL."""
     return None if value is None or value != value else value
 
 
@@ -118,7 +152,7 @@ def _computed(name: str, values: list[Any]) -> Any:
         return None
     try:
         result = _PLAIN[name](*values)
-    except OverflowError:  # an integer that no float holds
+    except OverflowError:  # the integer is too large for a float
         return None
     return None if isinstance(result, float) and not math.isfinite(result) else result
 

@@ -1,5 +1,17 @@
 """Plan a Question: linear queries, their noise, their cost and their error.
 
-Modules: affine, allocation, calibration, error_bounds, estimators, explain, group_index, linear_queries,
-partition_selection, plan, quantiles, relative_accuracy.
+Modules:
+
+    plan                 Question -> Plan: everything known before any data is read
+    estimators           aggregates as formulas over linear queries
+    linear_queries       the integer sums that are measured, and their sensitivity
+    affine               integer factors of linear queries, in Python and in SQL
+    quantiles            ranks selected by private mechanisms, with intervals
+    partition_selection  the values of string keys that are frequent enough to be kept
+    group_index          the groups of an answer, numbered
+    calibration          from a budget or a margin of error to the budget of each linear query
+    allocation           the best division of a budget
+    error_bounds         margins of error from the laws of noise
+    explain              a plan as text
+    relative_accuracy    relative margins, met by doubling epsilon
 """

@@ -1,7 +1,7 @@
-"""Integer factors: what a row's code is multiplied out to, with bounds, in Python and as an expression.
+"""Map integer codes to bounded integer factors, in Python and as an expression.
 
-A line is ⌊(slope·code + start)/2^shift + ½⌋. `Line.at` and `Line.tree` say the same, one about a number and one
-about a column: tests/query/plan/test_linear_queries.py holds them together on every code of small domains, in the
+An affine map is ⌊(slope·code + start)/2^shift + ½⌋. `AffineMap.at` computes it for a number and `AffineMap.tree`
+for a column. tests/query/plan/test_linear_queries.py compares the two on every code of small domains, in the
 engine.
 """
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     from discreet.query.question import Term
 
-_LARGEST = 2**61  # of any integer inside a factor, in an engine that counts in int64
+_LARGEST = 2**61  # bounds every integer inside a factor, because engines compute in int64
 
 
 @dataclass(frozen=True)
-class Line:
+class AffineMap:
     """The integer ⌊(slope·code + start)/2^shift + ½⌋ for codes in [low, high].
 
-    >>> line = Line(slope=2, start=-9, low=0, high=9)
+    >>> line = AffineMap(slope=2, start=-9, low=0, high=9)
     >>> line.at(0), line.at(9), line.bound
     (-9, 9, 9)
     """
@@ -39,8 +39,8 @@ class Line:
     def __post_init__(self) -> None:
         if max(abs(self.slope * self.low), abs(self.slope * self.high)) + 2 * abs(self.start) > _LARGEST:
             raise QuestionRefused(
-                f"Values from {self.low} to {self.high} steps, {self.slope} units each, are too fine to add up: "
-                "declare a larger step, or round first, such as floor(x / 1000)."
+                f"Values from {self.low} to {self.high} steps, {self.slope} units each, are too fine to add up.",
+                fix=["Declare a larger step for the column.", "Or round first, such as floor(x / 1000)."],
             )
 
     @property
@@ -53,10 +53,10 @@ class Line:
         return rounded(self.slope * code + self.start, self.shift)
 
     def tree(self, code: Expression) -> Expression:
-        """Return the same as an expression, for a code in [low, high].
+        """Return the same integer as an expression, for a code in [low, high].
 
-        Engines differ in how they divide below 0, so what is divided is lifted first: slope·code + start + half a
-        step is not below (at(low) or at(high), the lesser)·2^shift, and `lift` more steps make it positive.
+        Engines differ in how they divide negative numbers, so the dividend is made positive first: slope·code +
+        start + half a step is at least min(at(low), at(high))·2^shift, and `lift` more steps make it positive.
         """
         from discreet.query import ir
 
@@ -66,15 +66,15 @@ class Line:
         start = self.start + (1 << self.shift >> 1) + (lift << self.shift)
         return ir.plus(shifted(ir.plus(ir.times(code, self.slope), start), self.shift), -lift)
 
-    def coarse(self, most: int) -> Line:
-        """Return the finest coarsening of this line whose absolute value is at most `most`."""
+    def coarse(self, most: int) -> AffineMap:
+        """Return the finest coarsening of this map whose absolute value is at most `most`."""
         shift = self.shift
-        while rounded(self._widest, shift) > most:
+        while rounded(self._largest, shift) > most:
             shift += 1
-        return Line(self.slope, self.start, self.low, self.high, shift)
+        return AffineMap(self.slope, self.start, self.low, self.high, shift)
 
     @property
-    def _widest(self) -> int:
+    def _largest(self) -> int:
         return max(abs(self.slope * code + self.start) for code in (self.low, self.high))
 
 
@@ -88,7 +88,7 @@ def rounded(value: int, shift: int) -> int:
 
 
 def shifted(tree: Expression, shift: int) -> Expression:
-    """Return ⌊tree/2^shift⌋ for a tree that is not negative wherever it is used: the caller proves it.
+    """Return ⌊tree/2^shift⌋ for a tree that is never negative: the caller proves it.
 
     >>> from discreet.query import ir
     >>> shifted(ir.sealed("c0"), 3).sql("duckdb")
@@ -101,8 +101,8 @@ def shifted(tree: Expression, shift: int) -> Expression:
     return ir.binary(exp.IntDiv, tree, ir.number(1 << shift)) if shift else tree
 
 
-def centred(term: Term, most: int) -> tuple[Line, Fraction]:
-    """Return the factor code − centre of a term, and what one unit of it stands for.
+def centred(term: Term, most: int) -> tuple[AffineMap, Fraction]:
+    """Return the factor code − centre of a term, and the value of one unit of it.
 
     >>> from discreet.query.question import Term
     >>> centred(Term(None, 0, 1), most=100)[0].bound, centred(Term(None, 0, 1), most=100)[1]
@@ -110,13 +110,13 @@ def centred(term: Term, most: int) -> tuple[Line, Fraction]:
     """
     width = term.high - term.low
     if width % 2 and width <= most:
-        return Line(2, -(term.low + term.high), term.low, term.high), term.scale / 2
-    line = Line(1, -((term.low + term.high) // 2), term.low, term.high).coarse(most)
+        return AffineMap(2, -(term.low + term.high), term.low, term.high), term.scale / 2
+    line = AffineMap(1, -((term.low + term.high) // 2), term.low, term.high).coarse(most)
     return line, term.scale * 2**line.shift
 
 
 def signed(value: int) -> Expression:
-    """Return an integer as an expression: trees have no negative literals.
+    """Return an integer as an expression, which has no negative literals.
 
     >>> signed(-3).sql()
     '0 - 3'
@@ -127,7 +127,7 @@ def signed(value: int) -> Expression:
 
 
 def half_step(shift: int) -> Fraction:
-    """Return how far rounding to multiples of 2^shift moves a number, at most.
+    """Return the largest error of rounding to multiples of 2^shift.
 
     >>> half_step(0), half_step(3)
     (Fraction(0, 1), Fraction(4, 1))

@@ -1,15 +1,15 @@
-"""How far off a number may be, from the laws of its noises.
+"""Bound the error of a number by the laws of its noises.
 
-One noise: `mechanism.error`, the tail of the law itself. Several: a union bound. If noise j stays within a_j
-except with probability β_j, all do except with Σ β_j, whether they are independent or not. For a sum Σ c_j·Z_j the
-doubt β is divided so that β_j is proportional to c_j times the scale, which is best for Laplace tails: Σ
+One noise: `mechanism.error`, the tail of the law itself. Several noises: a union bound. If noise j stays within
+a_j except with probability β_j, all do except with Σ β_j, whether they are independent or not. For a sum Σ
+c_j·Z_j, alpha is divided so that β_j is proportional to c_j times the scale, which is best for Laplace tails: Σ
 c_j·t_j·ln(1/β_j) is least where c_j·t_j/β_j is the same for all j. Independent discrete Gaussians have a better
-bound: each is subgaussian with its parameter v (Canonne, Kamath, Steinke 2020), so Σ c_j·Z_j is with Σ c_j²·v_j,
-and
+bound: each is subgaussian with its parameter v (Canonne, Kamath, Steinke 2020), so Σ c_j·Z_j is subgaussian with Σ
+c_j²·v_j, and
 
     P(|Σ c_j·Z_j| > s) ≤ 2·e^{−s²/(2·Σ c_j²·v_j)}.
 
-The smaller of the two is taken. Intervals are per number: of a hundred at 95 %, about five may be wrong.
+The smaller bound is used. Each interval holds by itself: of a hundred at 95 %, about five may be wrong.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from discreet.mechanisms import Gaussian, Laplace, tails
 from discreet.query.plan import allocation
 
 Noise = Laplace | Gaussian
-_UP = 1 + 2.0**-40  # floats round these few operations by less
+_UP = 1 + 2.0**-40  # exceeds the rounding error of the few float operations below
 
 
-def radius(parts: Sequence[tuple[Fraction, Noise]], alpha: Fraction) -> float:
-    """Return a half-width that Σ coefficient·noise exceeds with probability `doubt` at most.
+def margin_of_sum(parts: Sequence[tuple[Fraction, Noise]], alpha: Fraction) -> float:
+    """Return a margin that |Σ coefficient·noise| exceeds with probability `alpha` at most.
 
-    >>> radius([(Fraction(1, 2), Laplace(scale=10))], Fraction(1, 20))
+    >>> margin_of_sum([(Fraction(1, 2), Laplace(scale=10))], Fraction(1, 20))
     15.0
     """
     if not parts:
         return 0.0
     if len(parts) == 1:
         ((coefficient, noise),) = parts
-        return _above(abs(coefficient) * reach(noise, alpha))
+        return _above(abs(coefficient) * margin(noise, alpha))
     sizes = [float(abs(coefficient)) * _size(noise) for coefficient, noise in parts]
-    alphas = allocation.proportional(sizes)
+    shares = allocation.proportional(sizes)
     bounds = [
-        abs(coefficient) * reach(noise, alpha * share)
-        for (coefficient, noise), share in zip(parts, alphas, strict=True)
+        abs(coefficient) * margin(noise, alpha * share)
+        for (coefficient, noise), share in zip(parts, shares, strict=True)
     ]
     variances = [c**2 * noise.variance for c, noise in parts if isinstance(noise, Gaussian)]
     together = (
@@ -50,20 +50,20 @@ def radius(parts: Sequence[tuple[Fraction, Noise]], alpha: Fraction) -> float:
     return min(_above(sum(bounds, Fraction(0))), together)
 
 
-def radii(noises: Sequence[Noise], alpha: Fraction) -> list[int]:
-    """Return how far each of these noises stays from 0, all at once but for a probability of `doubt`.
+def joint_margins(noises: Sequence[Noise], alpha: Fraction) -> list[int]:
+    """Return one margin for each noise; all hold together except with probability `alpha`.
 
-    >>> radii([Laplace(scale=10), Laplace(scale=20)], Fraction(1, 20))
+    >>> joint_margins([Laplace(scale=10), Laplace(scale=20)], Fraction(1, 20))
     [37, 74]
     """
-    return [reach(noise, alpha / len(noises)) for noise in noises]
+    return [margin(noise, alpha / len(noises)) for noise in noises]
 
 
-@lru_cache(maxsize=1024)  # a plan tells it in words, and its answer needs it again
-def reach(noise: Noise, alpha: Fraction) -> int:
-    """Return how far one noise stays from 0, but for a probability of `doubt`.
+@lru_cache(maxsize=1024)  # the explanation of a plan and its answer need the same margins
+def margin(noise: Noise, alpha: Fraction) -> int:
+    """Return a margin that |noise| exceeds with probability `alpha` at most.
 
-    >>> reach(Laplace(scale=10), Fraction(1, 20))
+    >>> margin(Laplace(scale=10), Fraction(1, 20))
     30
     """
     return noise.error(1 - alpha)
@@ -74,6 +74,6 @@ def _size(noise: Noise) -> float:
 
 
 def _above(value: Fraction) -> float:
-    """The least float that is not below."""
+    """Return the least float that is not below the fraction."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)

@@ -1,23 +1,23 @@
-"""From aggregates to what has to be measured: each number of an answer as a formula over noisy measures.
+"""Express each number of an answer as a formula over noisy linear queries.
 
-    count(*)     N/U                      N   what all rows weigh
-    count(x)     N_x/U                    N_x what the rows weigh that have a value
-    persons      P/U                      P   persons, nobody for more than one in a group
+    count(*)     N/U                      N   weight of all rows
+    count(x)     N_x/U                    N_x weight of the rows that have a value
+    persons      P/U                      P   persons, each at most once in a group
     sum(x)       unit·S/U                 S   sum of w·value                           (measured by itself), or
                  (unit·A + c·N_x)/U       A   sum of w·(value − c), c the middle of the bounds
     avg(x)       c + unit·A/N_x
-    variance(x)  unit²·(q + Q/N_x − (A/N_x)²)   Q sum of w·((code − centre)² − q), q the middle of what it can be
-    stddev(x)    its root; both of the rows as they are weighed, dividing by n, not n − 1
+    variance(x)  unit²·(q + Q/N_x − (A/N_x)²)   Q sum of w·((code − centre)² − q), q the middle of its range
+    stddev(x)    the root of the variance; both use the weighted rows and divide by n, not n − 1
     quantile(x)  discreet.query.plan.quantiles
 
 **A sum, from S or from A and N_x?** Let values lie within c ± h, so |value| ≤ V = |c| + h. By itself a sum needs S
 at all of ε, with squared error V²/ε²; split over A and N_x it has (h^{2/3} + |c|^{2/3})³/ε² ≥ (h + |c|)²/ε²,
 because t ↦ t^{2/3} is subadditive. Under zCDP the two are equal. So a sum alone is measured as S. Beside count(x)
-or avg(x), which pay for N_x and perhaps A, the other way is often better. Both are tried, and the one with the
-smaller total is taken.
+or avg(x), which are charged for N_x and perhaps A, the other way is often better. The planner computes both, and
+takes the one with the smaller total error.
 
-What is divided well depends on a guess of the answers, and a wrong guess costs accuracy, never privacy: an
-average is taken to lie half-way between the middle and the end of its bounds, and a mean square in the middle.
+The best division of the budget depends on a guess of the answers. A wrong guess costs accuracy, never privacy. The
+guess: an average lies half-way between the middle and the end of its bounds, and a mean square in the middle.
 Theory: docs/theory/queries.md.
 """
 
@@ -29,9 +29,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 
-from discreet.errors import ParameterError, QuestionRefused
-from discreet.query.plan import allocation
-from discreet.query.plan import linear_queries as measures
+from discreet.errors import Fix, ParameterError, QuestionRefused
+from discreet.query.plan import allocation, linear_queries
 from discreet.query.plan.affine import centred
 from discreet.query.plan.linear_queries import LinearQuery
 from discreet.query.question import Aggregate, Term
@@ -42,20 +41,20 @@ KINDS = ("count", "count_of", "persons", "sum", "avg", "variance", "stddev", "qu
 
 @dataclass(frozen=True)
 class Linear:
-    """Σ coefficient·measure: counts, persons and sums."""
+    """Σ coefficient·query: counts, persons and sums."""
 
     aggregate: Aggregate
     parts: tuple[tuple[Fraction, LinearQuery], ...]
 
     @property
-    def measures(self) -> tuple[LinearQuery, ...]:
-        """What has to be measured."""
-        return tuple(measure for _, measure in self.parts)
+    def queries(self) -> tuple[LinearQuery, ...]:
+        """The linear queries that it needs."""
+        return tuple(query for _, query in self.parts)
 
 
 @dataclass(frozen=True)
 class Mean:
-    """centre + unit·deviation/count, always between `least` and `most`; no deviation where those are equal."""
+    """centre + unit·deviation/count, always between `least` and `most`; no deviation if those are equal."""
 
     aggregate: Aggregate
     count: LinearQuery
@@ -65,8 +64,8 @@ class Mean:
     most: Fraction
 
     @property
-    def measures(self) -> tuple[LinearQuery, ...]:
-        """What has to be measured."""
+    def queries(self) -> tuple[LinearQuery, ...]:
+        """The linear queries that it needs."""
         return tuple(part for part in (self.count, self.deviation) if part is not None)
 
 
@@ -76,13 +75,13 @@ class Spread:
 
     aggregate: Aggregate
     mean: Mean
-    square: measures.Square | None
+    square: linear_queries.Square | None
 
     @property
-    def measures(self) -> tuple[LinearQuery, ...]:
-        """What has to be measured."""
-        squares = () if self.square is None or self.square.measure is None else (self.square.measure,)
-        return (*self.mean.measures, *squares)
+    def queries(self) -> tuple[LinearQuery, ...]:
+        """The linear queries that it needs."""
+        squares = () if self.square is None or self.square.query is None else (self.square.query,)
+        return (*self.mean.queries, *squares)
 
 
 @dataclass(frozen=True)
@@ -94,8 +93,8 @@ class Rank:
     probability: Fraction
 
     @property
-    def measures(self) -> tuple[LinearQuery, ...]:
-        """Nothing is added up for it."""
+    def queries(self) -> tuple[LinearQuery, ...]:
+        """None: a quantile is selected, not summed."""
         return ()
 
 
@@ -105,15 +104,23 @@ Formula = Linear | Mean | Spread | Rank
 def formulas(
     aggregates: Sequence[Aggregate], rows_per_person: int, groups: int, *, pure: bool, alone: bool = False
 ) -> tuple[Formula, ...]:
-    """Return a formula for each aggregate, with the sums measured in whichever way makes the total error least.
+    """Return a formula for each aggregate; each sum is measured in the way that makes the total error least.
 
-    With `alone` every sum is measured by itself, so that its width can be had without that of another number.
+    Args:
+        aggregates: The numbers that the question asks for.
+        rows_per_person: The number of rows of one person that count in full.
+        groups: The largest number of groups.
+        pure: Whether the ledger adds up ε, not ρ.
+        alone: Whether every sum is measured by itself, so that its margin does not depend on another number. False
+            by default.
     """
     if not aggregates:
-        raise QuestionRefused("A question asks for at least one number: select count(*) from …")
+        raise QuestionRefused(
+            "A question must ask for at least one number.", fix="Select an aggregate, such as count(*)."
+        )
     sums = [_identity(_term(aggregate)) if aggregate.kind == "sum" else "" for aggregate in aggregates]
 
-    @cache  # whichever sums are measured by themselves, the other formulas stay as they are
+    @cache  # a formula does not depend on how the other sums are measured
     def formula(place: int, by_itself: bool) -> Formula:
         return _formula(aggregates[place], rows_per_person, by_itself)
 
@@ -133,25 +140,31 @@ def formulas(
 def importance(
     formulas: Iterable[Formula], rows_per_person: int, groups: int, *, pure: bool
 ) -> dict[LinearQuery, float]:
-    """Return how much the squared noise of each measure matters, in units in which all answers matter alike.
+    """Return the importance of the squared noise of each linear query, in units that make all answers comparable.
 
-    Noise is counted in what one person can move a measure by, and an error in what one person can add to that
-    answer.
+    The unit of noise is the query's sensitivity. The unit of an error is the largest amount that one person can
+    add to that answer.
+
+    Args:
+        formulas: The formulas of the answers.
+        rows_per_person: The number of rows of one person that count in full.
+        groups: The largest number of groups.
+        pure: Whether noise is scaled by the L1 sensitivity, not by L2.
 
     >>> from discreet.query.question import Aggregate
-    >>> count = Linear(Aggregate("count", None, None, "n"), ((Fraction(1, UNIT), measures.rows()),))
+    >>> count = Linear(Aggregate("count", None, None, "n"), ((Fraction(1, UNIT), linear_queries.rows()),))
     >>> importance([count, count], 8, 1, pure=True)
     {LinearQuery(key='w', ...): 2.0}
     """
     found: dict[LinearQuery, float] = {}
     for formula in formulas:
-        for measure, square in _squares(formula, rows_per_person, groups, pure):
-            found[measure] = found.get(measure, 0.0) + square
+        for query, square in _squares(formula, rows_per_person, groups, pure):
+            found[query] = found.get(query, 0.0) + square
     return found
 
 
 def rank_importance(probability: Fraction, levels: int) -> float:
-    """Return the same for a quantile, whose error is one of rank, and grows with the logarithm of its levels.
+    """Return the importance of a quantile, whose error is an error of rank: it grows with the logarithm of levels.
 
     >>> rank_importance(Fraction(1, 2), 1)
     1.0
@@ -165,22 +178,22 @@ def _squares(
     match formula:
         case Linear():
             adds = _adds(formula.aggregate, rows_per_person)
-            for coefficient, measure in formula.parts:
-                moves = measure.sensitivity(rows_per_person, groups)
-                squared = (moves.l1 or 0) ** 2 if pure else moves.l2_squared or 0
-                yield measure, float(squared * (coefficient / adds) ** 2)
+            for coefficient, query in formula.parts:
+                sensitivity = query.sensitivity(rows_per_person, groups)
+                squared = (sensitivity.l1 or 0) ** 2 if pure else sensitivity.l2_squared or 0
+                yield query, float(squared * (coefficient / adds) ** 2)
         case Mean():
             yield formula.count, 1 / 4
             if formula.deviation is not None:
                 yield formula.deviation, 1.0
         case Spread():
             yield from _squares(formula.mean, rows_per_person, groups, pure)
-            if formula.square is not None and formula.square.measure is not None:
-                yield formula.square.measure, 1 / 4
+            if formula.square is not None and formula.square.query is not None:
+                yield formula.square.query, 1 / 4
 
 
 def _adds(aggregate: Aggregate, rows_per_person: int) -> Fraction:
-    """What one person adds to a count or a sum, at most."""
+    """Return the largest amount that one person can add to a count or a sum."""
     if aggregate.kind == "persons":
         return Fraction(1)
     if aggregate.kind != "sum":
@@ -192,23 +205,25 @@ def _formula(aggregate: Aggregate, rows_per_person: int, by_itself: bool) -> For
     one = Fraction(1, UNIT)
     match aggregate.kind:
         case "count":
-            return Linear(aggregate, ((one, measures.rows()),))
+            return Linear(aggregate, ((one, linear_queries.rows()),))
         case "persons":
-            return Linear(aggregate, ((one, measures.persons()),))
+            return Linear(aggregate, ((one, linear_queries.persons()),))
         case "count_of":
-            return Linear(aggregate, ((one, measures.rows_with(_term(aggregate))),))
+            return Linear(aggregate, ((one, linear_queries.rows_with(_term(aggregate))),))
         case "sum":
             return _sum(aggregate, rows_per_person, by_itself)
         case "avg":
             return _mean(aggregate, rows_per_person)
         case "variance" | "stddev":
             mean = _mean(aggregate, rows_per_person)
-            squares = measures.square(_term(aggregate), rows_per_person) if mean.deviation else None
+            squares = linear_queries.square(_term(aggregate), rows_per_person) if mean.deviation else None
             return Spread(aggregate, mean, squares)
         case "quantile" if aggregate.probability is not None and 0 <= aggregate.probability <= 1:
             return Rank(aggregate, _term(aggregate), aggregate.probability)
     raise ParameterError(
-        f"An aggregate is one of {', '.join(KINDS)}, not {aggregate.kind} (p={aggregate.probability})."
+        f"An aggregate must be one of {', '.join(KINDS)}; a quantile has a probability from 0 to 1.",
+        found=f"{aggregate.kind} with probability {aggregate.probability}",
+        fix=Fix("kind", "count"),
     )
 
 
@@ -225,27 +240,31 @@ def _sum(aggregate: Aggregate, rows_per_person: int, by_itself: bool) -> Linear:
 
 def _mean(aggregate: Aggregate, rows_per_person: int) -> Mean:
     term = _term(aggregate)
-    count, (least, most) = measures.rows_with(term), sorted(_ends(term))
+    count, (least, most) = linear_queries.rows_with(term), sorted(_ends(term))
     if least == most:
         return Mean(aggregate, count, None, least, least, most)
-    line, _ = centred(term, measures.MOST // (rows_per_person * UNIT))
+    line, _ = centred(term, linear_queries.MOST // (rows_per_person * UNIT))
     centre = term.offset - term.scale * Fraction(line.start, line.slope)
-    return Mean(aggregate, count, measures.deviation(term, rows_per_person), centre, least, most)
+    return Mean(aggregate, count, linear_queries.deviation(term, rows_per_person), centre, least, most)
 
 
 def _total(term: Term, rows_per_person: int) -> LinearQuery | None:
-    """The sum of the values themselves, where that is an integer that fits and not always 0."""
+    """Return the sum of the values themselves; None if it does not fit into an integer or is always 0."""
     try:
-        measure = measures.total(term, rows_per_person)
+        query = linear_queries.total(term, rows_per_person)
     except QuestionRefused:
         return None
-    return measure if measure.bound and term.high > term.low else None
+    return query if query.bound and term.high > term.low else None
 
 
 def _term(aggregate: Aggregate) -> Term:
     term = aggregate.term
     if term is None or term.high < term.low:
-        raise ParameterError(f"{aggregate.name}: {aggregate.kind} needs a term with bounds, not {term}.")
+        raise ParameterError(
+            f"The aggregate {aggregate.name} ({aggregate.kind}) needs a term with bounds, low not above high.",
+            found="no term" if term is None else f"from {term.low} to {term.high}",
+            fix="Give the term bounds, such as low 0 and high 110.",
+        )
     if not term.scale:
         return replace(term, high=term.low, scale=Fraction(1), offset=term.offset - term.low)
     return term

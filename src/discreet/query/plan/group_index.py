@@ -1,8 +1,8 @@
-"""The groups of an answer: every combination of declared keys, whether anybody is in it or not.
+"""Number the groups of an answer: every combination of declared keys, with or without rows.
 
-Which groups exist is not read off the data. A row's place among the declared ones is one integer, computed in the
-engine: with keys of n₁, n₂, … values (the missing one last) it is (k₁·n₂ + k₂)·n₃ + …. A row whose place is NULL
-or outside takes part in nothing. Texts come first, and only those that were selected
+The list of groups does not depend on the data. The engine computes the place of a row among the declared groups as
+one integer: with keys of n₁, n₂, … values (the missing one last) it is (k₁·n₂ + k₂)·n₃ + …. A row whose place is
+NULL or outside the declared groups is left out. String keys come first, and only the partitions that were selected
 (discreet.query.plan.partition_selection).
 """
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from sqlglot.expressions import Expression
 
     from discreet.engines.engine import GroupKey
-    from discreet.query.plan.partition_selection import Text
+    from discreet.query.plan.partition_selection import Partition
 
 MOST = 10**6
-"""How many groups an answer has, at most."""
+"""The largest number of groups in an answer."""
 
-MOST_NAMES = 10**5
-"""How many texts are named, at most."""
+MOST_PARTITIONS = 10**5
+"""The largest number of partitions that are selected."""
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The declared keys of a question, and the open ones."""
+    """The keys of a question, declared or open (to be selected)."""
 
     keys: tuple[Key, ...]
 
@@ -44,24 +44,27 @@ class Cells:
         if self.declared > MOST:
             sizes = " × ".join(f"{key.groups:,} {key.name}" for key in self._declared)
             raise QuestionRefused(
-                f"The answer would have {self.declared:,} groups ({sizes}), and at most {MOST:,} are given. "
-                "Group by fewer or coarser keys, or filter them first: where city in (…)."
+                f"The answer would have {self.declared:,} groups ({sizes}); at most {MOST:,} are possible.",
+                fix=[
+                    "Group by fewer or coarser keys.",
+                    "Or filter them first, such as where city in ('Oslo', 'Bergen').",
+                ],
             )
 
     @property
     def open(self) -> tuple[Key, ...]:
-        """The keys whose groups are found with budget."""
+        """The keys whose values partition selection finds, with budget."""
         return tuple(key for key in self.keys if key.values is None)
 
     @property
     def declared(self) -> int:
-        """How many combinations of the declared keys there are; 1 without keys."""
+        """The number of combinations of the declared keys; 1 without keys."""
         return prod(key.groups or 0 for key in self._declared)
 
     @property
-    def most_names(self) -> int:
-        """How many texts may be named, so that the groups do not become too many."""
-        return min(MOST_NAMES, max(1, MOST // self.declared))
+    def most_partitions(self) -> int:
+        """The largest number of partitions to select, so that the groups do not become too many."""
+        return min(MOST_PARTITIONS, max(1, MOST // self.declared))
 
     def trees(self) -> list[Expression]:
         """Return by what an engine groups: the texts, then the place among the declared keys."""
@@ -72,28 +75,29 @@ class Cells:
         place: Expression | None = None
         for key in self._declared:
             code, size = key.code, len(key.values or ())
-            if key.missing and len(self._declared) > 1:  # engines group a column by itself faster, NULL and all
+            if key.missing and len(self._declared) > 1:  # engines group faster by a bare column, NULL included
                 code = trees.case([(trees.is_null(code), trees.number(size))], code)
             place = code if place is None else trees.binary(exp.Add, trees.times(place, key.groups or 0), code)
         return [*(key.code for key in self.open), *([] if place is None else [place])]
 
-    def places(self, found: Sequence[GroupKey], names: Sequence[Text] | None) -> Integers:
+    def places(self, found: Sequence[GroupKey], partitions: Sequence[Partition] | None) -> Integers:
         """Return the place of every group that an engine found among all groups; −1 for none."""
-        texts, width = len(self.open), len(self._declared)
-        inner: list[Any] = [key[texts] for key in found] if width else [0] * len(found)
-        alone = width == 1 and self._declared[0].missing  # then NULL is left as it is, and has the last place
+        opened, width = len(self.open), len(self._declared)
+        inner: list[Any] = [key[opened] for key in found] if width else [0] * len(found)
+        alone = width == 1 and self._declared[0].missing  # then `trees` keeps NULL, which has the last place
         last, most = (self.declared - 1, self.declared - 1) if alone else (-1, self.declared)
         place = np.fromiter((last if k is None else k if 0 <= k < most else -1 for k in inner), np.int64)
-        if not texts:
+        if not opened:
             return place
-        numbers = {name: number for number, name in enumerate(names or ())}
-        outer = np.fromiter((numbers.get(cast("Text", key[:texts]), -1) for key in found), np.int64)
+        numbers = {partition: number for number, partition in enumerate(partitions or ())}
+        outer = np.fromiter((numbers.get(cast("Partition", key[:opened]), -1) for key in found), np.int64)
         return np.where((place < 0) | (outer < 0), -1, outer * self.declared + place)
 
-    def tuples(self, names: Sequence[Text] | None) -> list[tuple[Any, ...]]:
+    def tuples(self, partitions: Sequence[Partition] | None) -> list[tuple[Any, ...]]:
         """Return the keys of every group, in the order of the question."""
         values = [[*(key.values or ()), *([None] if key.missing else [])] for key in self._declared]
-        every = [(*name, *rest) for name in ([()] if names is None else names) for rest in product(*values)]
+        outer = [()] if partitions is None else partitions
+        every = [(*partition, *rest) for partition in outer for rest in product(*values)]
         order = [*self.open, *self._declared]
         where = [next(i for i, key in enumerate(order) if key is wanted) for wanted in self.keys]
         return [tuple(row[i] for i in where) for row in every]
@@ -104,13 +108,13 @@ class Cells:
 
 
 def dense(values: NDArray[Any], places: Integers, groups: int) -> Integers:
-    """Return one integer per group, 0 where the engine found none; beyond 2⁶² it is clamped, as `Exact` does.
+    """Return one integer per group, 0 if the engine found none; values beyond 2⁶² are clamped, as `Exact` does.
 
     >>> dense(np.array([5, 7], object), np.array([2, -1]), 3).tolist()
     [0, 0, 5]
     """
     whole = np.zeros(groups, np.int64)
     inside = places >= 0
-    # A place occurs once, as engines group by it: this writes no entry twice.
+    # Engines group by the place, so it occurs once: this writes no entry twice.
     whole[places[inside]] = np.clip(values[inside], -LIMIT, LIMIT).astype(np.int64)
     return whole

@@ -1,25 +1,25 @@
-"""What is added up over the rows, and how far one person can move it.
+"""Define the linear queries that are summed over the rows, and prove their sensitivity.
 
 A sealed row has a weight w ≥ 0, and the weights of one person add up to at most K·U (K rows, U = 4096 units each).
-A linear measure gives every row an integer factor f, |f| ≤ m, and adds up w·f within each of the declared groups:
-one vector M of integers. Filters and groups look at one row at a time, so a person's rows add to M the same d
-whoever else is in the table, and with their weights w_r
+A linear query gives every row an integer factor f, |f| ≤ m, and adds up w·f within each of the declared groups:
+one vector M of integers. Filters and groups look at one row at a time, so a person's rows add the same d to M,
+independent of all other persons, and with their weights w_r
 
     ‖d‖₁ ≤ Σ_r w_r·|f_r| ≤ K·U·m,    hence also ‖d‖∞ ≤ K·U·m and ‖d‖₂² ≤ (K·U·m)².
 
-All three are reached by a person whose rows are in one group. If no f is negative, nor is any entry of d: M goes
-up.
+All three are attained by a person whose rows are in one group. If no f is negative, no entry of d is negative: M
+is monotonic.
 
-The number of persons adds up min(U, s) instead, where s is what a person weighs in the group. Each entry moves by
-at most U, and Σ_g min(U, s_g) ≤ Σ_g s_g ≤ K·U: ‖d‖∞ ≤ U, ‖d‖₁ ≤ K·U (U if there is one group), ‖d‖₂² ≤ U·‖d‖₁.
+The number of persons adds up min(U, s) instead, where s is the weight of a person in the group. Each entry changes
+by at most U, and Σ_g min(U, s_g) ≤ Σ_g s_g ≤ K·U: ‖d‖∞ ≤ U, ‖d‖₁ ≤ K·U (U if there is one group), ‖d‖₂² ≤ U·‖d‖₁.
 
-**The bound m is enforced where it is used**: the tree that is summed takes a code outside [low, high] for the
-nearer end, whatever was derived about the term, and is NULL where the code is, which sums pass over. **Centring**:
-with d = high − low the factor code − (low + high)/2, doubled if that is no integer, has m = d/2 in units of a
-code, the least there is. Its square lies in an interval too, and is centred likewise. **Coarsening**: noise grows
-with K·U·m, and so that it stays within int64, a factor with K·U·m > 2³⁶ is rounded to the nearest multiple of a
-power of two: ⌊f/2^s + ½⌋. This moves no row by more than 2^{s−1}, or by about K·2⁻²⁵ of the range, and leans
-neither way. `slack` says by how much.
+**The bound m is enforced where it is used**: the summed tree replaces a code outside [low, high] by the nearer
+end, independent of the bounds derived for the term, and is NULL where the code is NULL, which sums skip.
+**Centring**: with d = high − low the factor code − (low + high)/2, doubled if that is not an integer, has m = d/2
+in units of a code, the least possible. Its square lies in an interval too, and is centred in the same way.
+**Coarsening**: noise grows with K·U·m. To keep it within int64, a factor with K·U·m > 2³⁶ is rounded to the
+nearest multiple of a power of two: ⌊f/2^s + ½⌋. This changes no row by more than 2^{s−1}, or by about K·2⁻²⁵ of
+the range, and has no bias. `slack` is this largest change.
 
 Theory: docs/theory/queries.md.
 """
@@ -33,7 +33,7 @@ from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
 from discreet.mechanisms.sensitivity import Sensitivity
-from discreet.query.plan.affine import Line, centred, half_step, rounded, shifted, signed
+from discreet.query.plan.affine import AffineMap, centred, half_step, rounded, shifted, signed
 from discreet.schema.metadata import UNIT
 
 if TYPE_CHECKING:
@@ -42,38 +42,46 @@ if TYPE_CHECKING:
     from discreet.query.question import Term
 
 MOST = 2**36
-"""What one person may move a measure by, at most: with ε ≥ 2⁻¹⁶ its noise fits in int64."""
+"""The largest L1 sensitivity of a linear query: with ε ≥ 2⁻¹⁶ its noise fits in int64."""
 
 
 @dataclass(frozen=True)
 class LinearQuery:
     """One integer per group: the sum of weight·factor over its rows, or of min(U, weight) over its persons.
 
-    Equal measures are equal expressions: aggregates that need the same one share it. `key` tells them apart, and
-    `grow` makes the expression, for a plan weighs more measures than it takes. One unit of the factor stands for
-    `unit`, and rounding moved a row by at most `slack`, both in the terms' own values.
+    Equal queries are equal expressions, so aggregates that need the same query share it.
+
+    Args:
+        key: The identity of the query.
+        build: Returns the summed expression, built on demand because a plan compares more queries than it uses.
+            None for persons.
+        bound: The largest absolute value of the factor, m.
+        unit: The value of one unit of the factor, in the term's own values.
+        slack: The largest change of a row by rounding, in the term's own values.
+        monotonic: Whether no factor is negative.
+        description: What is summed, for the explanation of a plan.
     """
 
     key: str
-    grow: Callable[[], Expression] | None = field(compare=False, repr=False)
+    build: Callable[[], Expression] | None = field(compare=False, repr=False)
     bound: int = field(compare=False, default=1)
     unit: Fraction = field(compare=False, default=Fraction(1))
     slack: Fraction = field(compare=False, default=Fraction(0))
-    rises: bool = field(compare=False, default=False)
-    words: str = field(compare=False, default="")
+    monotonic: bool = field(compare=False, default=False)
+    description: str = field(compare=False, default="")
 
     @property
     def persons(self) -> bool:
-        """Whether it counts persons; the others add up rows."""
-        return self.grow is None
+        """Whether it counts persons; the other queries sum over rows."""
+        return self.build is None
 
     @cached_property
     def tree(self) -> Expression | None:
-        """What is added up over the rows; None for persons."""
-        return None if self.grow is None else self.grow()
+        """The expression that is summed over the rows; None for persons."""
+        return None if self.build is None else self.build()
 
     def sensitivity(self, rows_per_person: int, groups: int) -> Sensitivity:
-        """Return how far one person moves the vector over all groups.
+        """Return the sensitivity of the vector over all groups to one person.
 
         >>> rows().sensitivity(rows_per_person=2, groups=10)
         Sensitivity(entries=10, each=8192, l1=8192, l2_squared=67108864, monotonic='up')
@@ -82,34 +90,34 @@ class LinearQuery:
         """
         whole = rows_per_person * UNIT
         each = UNIT if self.persons else whole * self.bound
-        return _moving(groups, whole * self.bound, each, self.rises)
+        return _sensitivity(groups, whole * self.bound, each, self.monotonic)
 
 
-@lru_cache(maxsize=1024)  # a plan asks for the same few again and again
-def _moving(groups: int, l1: int, each: int, rises: bool) -> Sensitivity:
-    return Sensitivity(entries=groups, l1=l1, each=each, monotonic="up" if rises else None)
+@lru_cache(maxsize=1024)  # a plan needs the same few sensitivities many times
+def _sensitivity(groups: int, l1: int, each: int, monotonic: bool) -> Sensitivity:
+    return Sensitivity(entries=groups, l1=l1, each=each, monotonic="up" if monotonic else None)
 
 
 def rows() -> LinearQuery:
-    """Return how much all rows weigh.
+    """Return the weight of all rows.
 
     >>> rows().tree.sql()
     'w'
     """
-    return LinearQuery("w", _weight, rises=True, words="rows")
+    return LinearQuery("w", _weight, monotonic=True, description="rows")
 
 
 def persons() -> LinearQuery:
-    """Return how many persons there are, nobody counting for more than one in a group.
+    """Return the number of persons, each counted at most once in a group.
 
     >>> persons().persons
     True
     """
-    return LinearQuery("persons", None, rises=True, words="persons")
+    return LinearQuery("persons", None, monotonic=True, description="persons")
 
 
 def rows_with(term: Term) -> LinearQuery:
-    """Return how much the rows weigh that have a value.
+    """Return the weight of the rows that have a value.
 
     >>> from discreet.query import ir
     >>> from discreet.query.question import Term
@@ -124,11 +132,11 @@ def rows_with(term: Term) -> LinearQuery:
 
         return ir.case([(ir.is_null(term.code), ir.number(0))], _weight())
 
-    return LinearQuery(f"w with {_text(term)}", tree, rises=True, words="rows with a value")
+    return LinearQuery(f"w with {_text(term)}", tree, monotonic=True, description="rows with a value")
 
 
 def deviation(term: Term, rows_per_person: int) -> LinearQuery:
-    """Return the sum of code − centre over the rows that have a value, one of |code − centre| ≤ m each."""
+    """Return the sum of code − centre over the rows that have a value, with |code − centre| ≤ m."""
     line, unit = centred(term, MOST // (rows_per_person * UNIT))
     return LinearQuery(
         f"w·{line} of {_text(term)}",
@@ -136,14 +144,14 @@ def deviation(term: Term, rows_per_person: int) -> LinearQuery:
         bound=line.bound,
         unit=unit,
         slack=half_step(line.shift) * abs(term.scale),
-        words="sum of values, from the middle of their bounds",
+        description="sum of values, from the middle of their bounds",
     )
 
 
 def total(term: Term, rows_per_person: int) -> LinearQuery:
-    """Return the sum of the values themselves: value = (slope·code + start)·unit, the least integers that do."""
+    """Return the sum of the values: value = (slope·code + start)·unit, with the least integers possible."""
     ratio = term.offset / term.scale
-    fine = Line(ratio.denominator, ratio.numerator, term.low, term.high)
+    fine = AffineMap(ratio.denominator, ratio.numerator, term.low, term.high)
     line = fine.coarse(MOST // (rows_per_person * UNIT))
     unit = term.scale / ratio.denominator
     return LinearQuery(
@@ -152,19 +160,19 @@ def total(term: Term, rows_per_person: int) -> LinearQuery:
         bound=line.bound,
         unit=unit * 2**line.shift,
         slack=half_step(line.shift) * abs(unit),
-        rises=min(line.at(term.low), line.at(term.high)) >= 0,
-        words="sum of values",
+        monotonic=min(line.at(term.low), line.at(term.high)) >= 0,
+        description="sum of values",
     )
 
 
 @dataclass(frozen=True)
 class Square:
-    """What is measured of (code − centre)²: its distance from `middle`.
+    """The linear query for (code − centre)², as its distance from `middle`.
 
     With f the centred factor, (f/unit of f)² rounded to steps of 2^shift lies in [middle − half, middle + half].
     """
 
-    measure: LinearQuery | None
+    query: LinearQuery | None
     middle: Fraction
     half: Fraction
     slack: Fraction
@@ -173,9 +181,9 @@ class Square:
 def square(term: Term, rows_per_person: int) -> Square:
     """Return the sum of (code − centre)² − middle over the rows that have a value.
 
-    f² lies between f₀² and m², where f₀ is the factor nearest 0 (0, or 1 for doubled codes), and steps of 2^s are
-    taken so that half of what lies between is within the limit. All numbers are in units of f². For two levels f²
-    is always 1, and nothing has to be measured.
+    f² lies between f₀² and m², where f₀ is the factor nearest 0 (0, or 1 for doubled codes). The step 2^s is
+    chosen so that half of this range is within the limit. All numbers are in units of f². For two levels f² is
+    always 1, and no query is needed.
     """
     from discreet.query import ir
 
@@ -208,7 +216,7 @@ def square(term: Term, rows_per_person: int) -> Square:
         partial(_weighed, term, at, tree),
         bound=(largest - least) * double // 2,
         unit=step / double,
-        words="sum of squared steps, from the middle of their bounds",
+        description="sum of squared steps, from the middle of their bounds",
     )
     return Square(measure, middle, (largest - least) * step / 2, slack)
 

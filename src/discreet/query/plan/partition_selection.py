@@ -1,27 +1,28 @@
-"""Groups that nobody declared: which texts occur often enough to be named.
+"""Select the partitions of string keys that are frequent enough to be kept in the answer.
 
-A text column may hold anything, and that a text occurs at all is a fact about whoever wrote it. Sealing marks at
-most K rows of every person (`spot`); only those are looked at here. For each combination of texts the presence is
-Σ over persons of min(U, what they weigh there). Gaussian noise is added to each, and those above a threshold T are
-named. So one person touches at most K combinations, and moves each of them by at most U.
+A string column may hold any value, and the presence of a value is itself a fact about the person who wrote it. A
+partition is one combination of values of the string keys. Sealing marks at most K rows of every person (the sealed
+column `spot`); only marked rows are read here. The presence of a partition is Σ over persons of min(U, their
+weight in it). Gaussian noise is added to each presence, and the partitions above a threshold T are kept. So one
+person touches at most K partitions, and changes the presence of each by at most U.
 
-Claim. The names, and the noisy presence of each, are no easier to tell apart on neighbours than a pair that is the
-composition of (i) K entries that move by U under this noise, of ρ = K·U²/(2·variance), and (ii) an event of
-probability δ = K·P(Z > T − U) that gives everything away. Proof: let D′ be D with one more person, and call a
-combination new if it is theirs alone, so that it does not occur in D. Each has presence at most U in D′, hence is
-named with probability at most P(U + Z > T) = P(Z > T − U), and there are at most K. Let E be the event that none
-of them is named: P(not E) ≤ δ. The noise on the others is independent of E. Given E, what is seen on D′ is a
-function of noise on the combinations that occur in D, as it is on D itself, where at most K of them differ, by at
-most U each. So the answer on D′ is drawn so: with probability P(E) from a law that (i) cannot tell from that on D,
-else from any law. The answer on D needs no coin. The coin is (ii). ∎
+Claim. The kept partitions, and the noisy presence of each, are no easier to tell apart on neighbours than a pair
+that is the composition of (i) K entries that move by U under this noise, of ρ = K·U²/(2·variance), and (ii) an
+event of probability δ = K·P(Z > T − U) that gives everything away. Proof: let D′ be D with one more person, and
+call a partition new if it is theirs alone, so that it does not occur in D. Each has presence at most U in D′,
+hence is kept with probability at most P(U + Z > T) = P(Z > T − U), and there are at most K. Let E be the event
+that none of them is kept: P(not E) ≤ δ. The noise on the others is independent of E. Given E, what is seen on D′
+is a function of noise on the partitions that occur in D, as it is on D itself, where at most K of them differ, by
+at most U each. So the answer on D′ is drawn as follows: with probability P(E) from a law that (i) cannot tell from
+that on D, else from any law. The answer on D needs no coin. The coin is (ii). ∎
 
 Hence the two losses, charged together once: that of the Gaussian, and `Approximate(0, δ)`. This is δ-approximate
-ρ-zCDP, and it is what a ledger with a δ adds up. A ledger without one has no room for (ii): there is no threshold
-that a person alone with a text can never pass. T is an integer such that P(Z > T − U) ≤ δ/K for the discrete law
-itself, rounded up (`tails.gaussian_bound`, where P(|Z| > m) = 2·P(Z > m)).
+ρ-zCDP, and it is what a ledger with a δ adds up. A ledger without δ cannot be charged for (ii): at every
+threshold, a partition of one person has a positive probability to be kept. T is an integer such that P(Z > T − U)
+≤ δ/K for the discrete law itself, rounded up (`tails.gaussian_bound`, where P(|Z| > m) = 2·P(Z > m)).
 
-What is named is then a list like any declared one, and the numbers are measured afresh on all rows: the presence
-was used to choose, so by itself it would overstate. Theory: docs/theory/keys.md.
+The kept partitions are then used like declared values, and the numbers are measured anew on all rows. The presence
+itself is not released: it was used to select, so it is biased upwards. Theory: docs/theory/keys.md.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.mechanisms import Exact, Gaussian, Sensitivity, tails
 from discreet.privacy.losses import Approximate, Loss
 from discreet.rational import Rational, rational
@@ -42,13 +43,13 @@ from discreet.schema.metadata import UNIT
 if TYPE_CHECKING:
     from sqlglot.expressions import Expression
 
-Text: TypeAlias = tuple[str | None, ...]
-"""One combination of texts."""
+Partition: TypeAlias = tuple[str | None, ...]
+"""One combination of values of the string keys; None is a missing value."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """How texts are selected: Gaussian noise on their presence, and a threshold.
+    """A partition selection: Gaussian noise on the presence of partitions, and a threshold.
 
     >>> chosen = selection("0.005", "1e-9", rows_per_person=1)
     >>> round(chosen.threshold / UNIT, 1)
@@ -63,53 +64,69 @@ class Selection:
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """What it costs, for all texts at once."""
+        """The losses to charge, once for all partitions."""
         return self.mechanism.loss, Approximate(0, self.delta)
 
     @property
     def needs(self) -> float:
-        """How many persons have to share a text so that it is named with probability one half."""
+        """The number of persons in a partition that is kept with probability one half."""
         return self.threshold / UNIT
 
 
 def selection(rho: Rational, delta: Rational, rows_per_person: int, unit: int = UNIT) -> Selection:
-    """Return the selection that costs ρ and δ, with the least threshold whose δ is certain.
+    """Return the selection that costs ρ and δ, with the least threshold that proves δ.
+
+    Args:
+        rho: The ρ that it costs.
+        delta: The δ that it costs, from 1e-30 to below 1.
+        rows_per_person: The largest number of partitions that one person touches.
+        unit: The weight of one row, U by default.
 
     >>> selection("1/2", "1e-6", rows_per_person=3).mechanism.loss
     Repeated(loss=DiscreteGaussian(variance=Fraction(50331648, 1), sensitivity=4096), count=3)
     """
     exact = rational(delta, "delta")
     if not Fraction(1, 10**30) <= exact < 1:
-        raise ParameterError(f'delta must be below 1 and not below 1e-30, such as "1e-9", not {delta!r}.')
+        raise ParameterError(
+            "The delta of partition selection must be below 1 and at least 1e-30.",
+            found=delta,
+            fix=Fix("delta", "1e-9"),
+        )
     mechanism = Gaussian.for_rho(rho, Sensitivity(entries=rows_per_person, each=unit))
     tail = tails.gaussian_bound(mechanism.variance, min(Fraction(1), 2 * exact / rows_per_person))
     return Selection(mechanism, exact, unit + tail)
 
 
-def select(selection: Selection, texts: Sequence[Text], presence: Sequence[int], most: int) -> list[Text]:
-    """Return the texts whose noisy presence is above the threshold, the strongest if there are too many.
+def select(
+    selection: Selection, partitions: Sequence[Partition], presence: Sequence[int], most: int
+) -> list[Partition]:
+    """Return the partitions whose noisy presence is above the threshold, in their own order.
 
-    `texts` are those that occur on spot rows, and `presence` is what their persons weigh there.
+    Args:
+        selection: The mechanism and its threshold.
+        partitions: The partitions that occur on marked rows.
+        presence: The weight of the persons in each of them, at most U per person.
+        most: The largest number of partitions to return; those with the largest noisy presence are preferred.
 
     >>> few = selection("1/2", "1e-6", rows_per_person=1)
     >>> select(few, [("Oslo",), ("Bergen",), ("Moss",)], [900 * UNIT, 800 * UNIT, 1 * UNIT], most=10)
     [('Bergen',), ('Oslo',)]
     """
-    if not texts:
+    if not partitions:
         return []
-    # In an order of their own first: an engine's may depend on rows, and would show in what a tie is cut to.
-    order = sorted(range(len(texts)), key=lambda i: [(part is None, part or "") for part in texts[i]])
+    # They are sorted first: the engine's order may depend on rows, and ties are broken by order.
+    order = sorted(range(len(partitions)), key=lambda i: [(part is None, part or "") for part in partitions[i]])
     exact = Exact([presence[i] for i in order], selection.mechanism.sensitivity)
     noisy: Any = selection.mechanism.release(exact)
-    named = np.flatnonzero(noisy > selection.threshold)
-    strongest = named[np.argsort(-noisy[named], kind="stable")][:most]
-    return [texts[order[int(i)]] for i in sorted(strongest)]
+    kept = np.flatnonzero(noisy > selection.threshold)
+    strongest = kept[np.argsort(-noisy[kept], kind="stable")][:most]
+    return [partitions[order[int(i)]] for i in sorted(strongest)]
 
 
-def spot(where: Expression | None) -> Expression:
-    """Return the condition that a row takes part and is one of the few of its person that may name a text.
+def marked(where: Expression | None) -> Expression:
+    """Return the condition that a row meets the filter and is one of the marked rows of its person.
 
-    >>> spot(None).sql()
+    >>> marked(None).sql()
     'spot'
     """
     from discreet.query import ir

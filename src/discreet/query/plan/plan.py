@@ -1,22 +1,23 @@
-"""The plan of a question: everything about its answer that is known before any data is seen.
+"""Plan a question: fix everything about its answer that is known before any data is read.
 
-    plan(question, description, epsilon="0.1", budget=budget)     what a budget buys
-    plan(question, description, within=200, budget=budget)        what a width costs
+    plan(question, metadata, epsilon="0.1", budget=budget)     from what to spend
+    plan(question, metadata, within=200, budget=budget)        from a margin of error
 
-A plan fixes what is measured, with which noise, what that costs and how wide the answers will be; then the caller
-charges `plan.losses`, and `execute` draws. Nothing in a plan depends on the rows.
+A plan fixes the linear queries, their noise, their cost and the margins of the answers. Then the caller charges
+`plan.losses`, and `execute` draws the noise. Nothing in a plan depends on the rows.
 
-What is charged is what the mechanisms themselves declare, once each:
+The charge is what the mechanisms themselves declare, once each:
 
-* a measure is one vector over all groups, and a person moves it as a whole by what its sensitivity says, whether
-  their rows are in one group or in a thousand (discreet.query.plan.linear_queries), so all of its groups cost as
-  one;
-* a quantile is three choices, and each costs once for all groups (discreet.query.plan.quantiles);
-* texts cost one Gaussian and one δ for all of them (discreet.query.plan.partition_selection), before anything else
-  is measured. That the later measures depend on which texts were named is what an adaptive filter allows.
+* a linear query is one vector over all groups. Its sensitivity bounds the change of the whole vector by one
+  person, whether their rows are in one group or in a thousand (discreet.query.plan.linear_queries), so all of its
+  groups cost as one;
+* a quantile is three selections, and each costs once for all groups (discreet.query.plan.quantiles);
+* partition selection costs one Gaussian and one δ for all partitions (discreet.query.plan.partition_selection),
+  before anything else is measured. The later queries depend on the kept partitions, which an adaptive filter
+  allows.
 
-Measures beside each other compose: under a pure ledger their ε add up to that of the question exactly, under one
-with δ their ρ to ε²/2 at most. Theory: docs/theory/queries.md.
+The losses compose: under a pure ledger their ε add up to that of the question exactly, under one with δ their ρ to
+ε²/2 at most. Theory: docs/theory/queries.md.
 """
 
 from __future__ import annotations
@@ -26,12 +27,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from discreet.errors import ParameterError, QuestionRefused
+from discreet.errors import Code, Fix, ParameterError, QuestionRefused
 from discreet.ledger.budget import Budget
 from discreet.mechanisms import tails
 from discreet.privacy.losses import Loss
-from discreet.query.plan import calibration, explain, partition_selection
-from discreet.query.plan import group_index as cells
+from discreet.query.plan import calibration, explain, group_index, partition_selection
 from discreet.query.plan.calibration import Setting, Widths
 from discreet.query.plan.error_bounds import Noise
 from discreet.query.plan.estimators import Formula, Rank, formulas
@@ -41,29 +41,29 @@ from discreet.query.plan.quantiles import Ranking, ranking
 from discreet.query.question import Question
 from discreet.rational import Rational, positive, rational
 
-LEAST_DOUBT = Fraction(1, 10**20)
-"""The least that an interval may be wrong with."""
+LEAST_ALPHA = Fraction(1, 10**20)
+"""The least 1 − confidence of an interval."""
 
-_NAMES_FORESEEN = (
-    1000  # texts that a plan with quantiles reckons with; more of them take longer, and cost the same
-)
+LEAST_DOUBT = LEAST_ALPHA  # the old name: discreet.oracle.pricing imports it
+
+_EXPECTED_PARTITIONS = 1000  # assumed for quantiles; if there are more, they take longer and cost the same
 
 
-class Described(Protocol):
-    """What a plan has to know of a sealed table."""
+class PlannedTable(Protocol):
+    """The metadata of a sealed table that a plan needs."""
 
     @property
     def rows_per_person(self) -> int:
-        """How many rows of a person count in full."""
+        """The number of rows of one person that count in full."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is measured for a question, with which noise. Nothing in it was read off the data."""
+    """The linear queries and quantiles of a question, with their noise. Nothing in it depends on the data."""
 
     question: Question
     setting: Setting
-    cells: cells.Cells
+    cells: group_index.Cells
     formulas: tuple[Formula, ...]
     noises: Mapping[LinearQuery, Noise]
     rankings: tuple[Ranking, ...]
@@ -71,19 +71,19 @@ class Plan:
 
     @property
     def confidence(self) -> Fraction:
-        """How sure each interval is, by itself."""
+        """The confidence of each interval by itself."""
         return 1 - self.setting.alpha
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """What is to be charged before it is executed."""
-        texts = self.selection.losses if self.selection else ()
+        """The losses to charge before the plan is executed."""
+        selected = self.selection.losses if self.selection else ()
         ranks = (loss for ranking in self.rankings for loss in ranking.losses)
-        return (*texts, *(noise.loss for noise in self.noises.values()), *ranks)
+        return (*selected, *(noise.loss for noise in self.noises.values()), *ranks)
 
     @property
     def expected(self) -> tuple[Expected, ...]:
-        """How wide each number of the answer will be."""
+        """The margin of each number of the answer, as far as it is known."""
         ranks = iter(self.rankings)
         return tuple(
             explain.expected_rank(formula.aggregate, next(ranks), self.confidence)
@@ -94,26 +94,23 @@ class Plan:
 
     @property
     def words(self) -> str:
-        """The plan in words."""
+        """The plan as text, one line for each step and each number."""
         return "\n".join(
             [
-                *explain.texts(self.selection, self.cells),
-                *(
-                    explain.measured(measure, noise, self._needing(measure))
-                    for measure, noise in self.noises.items()
-                ),
-                *(explain.ranked(ranking) for ranking in self.rankings),
+                *explain.selection(self.selection, self.cells),
+                *(explain.query(query, noise, self._needing(query)) for query, noise in self.noises.items()),
+                *(explain.quantile(ranking) for ranking in self.rankings),
                 *(expected.words for expected in self.expected),
             ]
         )
 
-    def _needing(self, measure: LinearQuery) -> list[str]:
-        return [formula.aggregate.name for formula in self.formulas if measure in formula.measures]
+    def _needing(self, query: LinearQuery) -> list[str]:
+        return [formula.aggregate.name for formula in self.formulas if query in formula.queries]
 
 
 def plan(
     question: Question,
-    metadata: Described,
+    metadata: PlannedTable,
     *,
     epsilon: Rational | None = None,
     amount: Fraction | None = None,
@@ -122,31 +119,44 @@ def plan(
     budget: Budget,
     keys_delta: Rational | None = None,
 ) -> Plan:
-    """Return how a question is answered with a budget of ε, or with the least that gives its numbers a width.
+    """Plan a question for an ε, or for the least budget that meets a margin of error.
 
-    `budget` is that of the ledger: without δ noise is Laplace and ε adds up; with δ it is Gaussian, and the
-    question spends ρ = ε²/2. `delta` is what finding texts may cost, a hundredth of what the ledger has for it if
-    not said.
+    Args:
+        question: The parsed question.
+        metadata: The metadata of the sealed table.
+        epsilon: The guarantee of this release alone, at the budget's δ. Give this, `amount` or `within`.
+        amount: What to spend, in the unit that the ledger adds up: an ε without δ, a ρ with it.
+        within: The margin of error: one for all numbers, or a mapping from the name of each number to its margin.
+        confidence: The confidence of each interval, 0.95 by default.
+        budget: The budget of the ledger. Without δ noise is Laplace and ε adds up; with δ noise is Gaussian, and
+            ρ adds up.
+        keys_delta: The δ of partition selection, by default a hundredth of what the budget has for it.
     """
     if epsilon is not None and amount is None:
         given = positive(epsilon, "epsilon")
         amount = given if budget.pure else budget.rho_of(given)
     if (amount is None) == (within is None):
         raise ParameterError(
-            'Say either epsilon="0.1" or within=200: what to spend, or how wide the answer may be.'
+            "Give either what to spend (epsilon) or the margin of error (within).",
+            found="neither" if amount is None else "both",
+            fix=[Fix("epsilon", "0.1"), Fix("within", 200)],
         )
     if isinstance(within, str) and within.strip().endswith("%"):
         raise QuestionRefused(
-            f'within="{within}" is relative to an answer that nobody has seen yet. It is found step by step, by '
-            f'vault.ask(…, within="{within}"), and cannot be previewed. Preview with epsilon="0.1" instead.'
+            "A relative margin cannot be previewed, because its cost depends on the answer.",
+            found=within,
+            fix=[
+                Fix("within", within, call="vault.ask", note="epsilon doubles until the margin is met"),
+                Fix("epsilon", "0.1", note="for a preview"),
+            ],
         )
-    grid = cells.Cells(question.keys)
+    grid = group_index.Cells(question.keys)
     setting = Setting(
         rows_per_person=metadata.rows_per_person,
-        groups=cells.MOST if grid.open else grid.declared,
-        foreseen=grid.declared * (_NAMES_FORESEEN if grid.open else 1),
+        groups=group_index.MOST if grid.open else grid.declared,
+        expected_groups=grid.declared * (_EXPECTED_PARTITIONS if grid.open else 1),
         pure=budget.pure,
-        alpha=_doubt(confidence),
+        alpha=_alpha(confidence),
     )
     made = formulas(
         question.aggregates,
@@ -155,28 +165,30 @@ def plan(
         pure=budget.pure,
         alone=within is not None,
     )
-    texts = calibration.FOR_TEXTS if grid.open else Fraction(0)
+    selecting = calibration.SELECTION_SHARE if grid.open else Fraction(0)
     if within is not None:
-        each = calibration.needed(made, within, setting)
-        total = each.total / (1 - texts)
+        each = calibration.least_budgets(made, within, setting)
+        total = each.total / (1 - selecting)
     else:
         total = amount or Fraction(0)
-        each = calibration.divided(made, total * (1 - texts), setting)
+        each = calibration.divide(made, total * (1 - selecting), setting)
     return Plan(
         question=question,
         setting=setting,
         cells=grid,
         formulas=made,
-        noises={measure: calibration.noise(measure, part, setting) for measure, part in each.measures.items()},
+        noises={query: calibration.noise(query, part, setting) for query, part in each.queries.items()},
         rankings=_rankings(made, each.ranks, setting),
-        selection=_selection(grid, total * texts, keys_delta, budget, setting.rows_per_person),
+        selection=_selection(grid, total * selecting, keys_delta, budget, setting.rows_per_person),
     )
 
 
-def _doubt(confidence: Rational) -> Fraction:
+def _alpha(confidence: Rational) -> Fraction:
     alpha = tails.alpha(confidence)
-    if alpha < LEAST_DOUBT:  # it is divided among noises, and each part must still be one that tails can tell
-        raise ParameterError(f'confidence leaves a doubt of 1e-20 at least: "0.95", not {confidence!r}.')
+    if alpha < LEAST_ALPHA:  # alpha is divided among noises, and `tails` must still resolve each part
+        raise ParameterError(
+            "The confidence must be at most 1 − 1e-20.", found=confidence, fix=Fix("confidence", "0.95")
+        )
     return alpha
 
 
@@ -189,7 +201,7 @@ def _rankings(made: tuple[Formula, ...], parts: tuple[Fraction, ...], setting: S
             part,
             pure=setting.pure,
             rows_per_person=setting.rows_per_person,
-            groups=setting.foreseen,
+            groups=setting.expected_groups,
             alpha=setting.alpha,
         )
         for rank, part in zip(ranks, parts, strict=True)
@@ -197,16 +209,19 @@ def _rankings(made: tuple[Formula, ...], parts: tuple[Fraction, ...], setting: S
 
 
 def _selection(
-    grid: cells.Cells, rho: Fraction, keys_delta: Rational | None, budget: Budget, rows_per_person: int
+    grid: group_index.Cells, rho: Fraction, keys_delta: Rational | None, budget: Budget, rows_per_person: int
 ) -> partition_selection.Selection | None:
     if not grid.open:
         return None
     if budget.pure:
         names = ", ".join(key.name for key in grid.open)
         raise QuestionRefused(
-            f"Which values of {names} occur can be told only with a δ, and this budget has none: no pure noise "
-            "hides that one person alone has written something. Declare the values, dp.Category([…]), or give the "
-            f'vault a budget with a δ: dp.Budget({float(budget.epsilon):g}, delta="1e-9").'
+            f"Grouping by {names} needs a budget with a delta: pure noise cannot hide a value that only one "
+            "person has.",
+            fix=[
+                Fix("budget", Code(f'Budget({float(budget.epsilon):g}, delta="1e-9")'), call="ledger.amend"),
+                f"Or declare the values of {names} as a category when the table is sealed.",
+            ],
         )
     each = budget.key_delta / 100 if keys_delta is None else rational(keys_delta, "keys_delta")
     return partition_selection.selection(rho, each, rows_per_person)
