@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.oracle.linear_query import Asked, Value, evaluate
+from discreet.oracle.linear_query import Decomposition, Value, evaluate
 from discreet.query.bins import Axis
 from discreet.schema.metadata import TableMetadata
 from discreet.synth.adaptive_bins import Cut
@@ -46,7 +46,7 @@ def table(
 
 
 def _avoid(
-    condition: Asked,
+    condition: Decomposition,
     levels: list[NDArray[np.int64]],
     missing: Sequence[NDArray[np.bool_]],
     bins: Sequence[NDArray[np.int64]],
