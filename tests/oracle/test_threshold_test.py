@@ -36,10 +36,10 @@ def exact(value: int, side: Side) -> Exact:
     return Exact(value, Sensitivity(entries=1, each=1, monotonic=side))
 
 
-def watched(counts: list[int], believed: list[int], side: Side) -> tuple[Any, ...]:
+def watched(counts: list[int], predicted: list[int], side: Side) -> tuple[Any, ...]:
     """Return all outputs of one side for some queries: None for each below, and the gap of the first above."""
     run, shown = start(WATCH, side, 0), []
-    for count, h in zip(counts, believed, strict=True):
+    for count, h in zip(counts, predicted, strict=True):
         shown.append(run.gap(exact(count - h if side == "up" else h - count, side)))
         if run.over:
             break

@@ -136,12 +136,12 @@ def test_no_sum_overflows_whatever_the_table_holds() -> None:
 
 def test_the_sensitivity_of_a_distance_is_at_most_that_of_the_marginal() -> None:
     rng = np.random.default_rng(0)
-    believed = rng.random(50) * 100
+    predicted = rng.random(50) * 100
     for _ in range(200):
         here = rng.integers(0, 100, 50)
         moved = rng.integers(-5, 6, 50)
         there = np.maximum(here + moved, 0)
-        assert abs(_distance(here, believed) - _distance(there, believed)) <= np.abs(here - there).sum()
+        assert abs(_distance(here, predicted) - _distance(there, predicted)) <= np.abs(here - there).sum()
 
 
 def test_progress_is_told_from_beginning_to_end() -> None:

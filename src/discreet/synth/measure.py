@@ -116,7 +116,7 @@ def score(
     released: Released,
     source: Source,
     sets: Sequence[Columns],
-    believed: Callable[[Columns], Floats],
+    predicted: Callable[[Columns], Floats],
     rho: Fraction,
     name: str,
 ) -> None:
@@ -126,12 +126,12 @@ def score(
         released: Where the scores are added.
         source: The exact marginals.
         sets: The sets of columns to score.
-        believed: The predicted marginal of a set.
+        predicted: Returns the predicted marginal of a set.
         rho: The budget of all scores together.
         name: "pairs" or "triples": the key of the scores in `released`.
     """
     mechanism = released.unit.scores(rho, len(sets))
-    distances = [_distance(source(columns), believed(columns) * released.scale) for columns in sets]
+    distances = [_distance(source(columns), predicted(columns) * released.scale) for columns in sets]
     exact = Exact(np.array(distances, np.int64), released.unit.score_sensitivity(len(sets)))
     noisy = cast(Integers, mechanism.release(exact))
     released.test_bits |= noise.is_test_noise(noisy)
@@ -142,10 +142,10 @@ def score(
     released.noises.append(mechanism)
 
 
-def _distance(exact: Integers, believed: Floats) -> int:
+def _distance(exact: Integers, predicted: Floats) -> int:
     """Return ‖M − E‖₁ in integers. Both are clamped so that sums cannot overflow, which raises no distance."""
     most = LIMIT // (4 * exact.size)
-    public = np.clip(np.rint(believed.ravel()), 0, most).astype(np.int64)
+    public = np.clip(np.rint(predicted.ravel()), 0, most).astype(np.int64)
     return int(np.abs(np.minimum(exact, most) - public).sum())
 
 
@@ -218,26 +218,26 @@ def rounds(
     pairs = [pair for pair, weight in matter(domain.sets(2)).items() if weight > 0]
     triples = triples_of(workload, domain, range(len(domain))) if listable(workload, domain) else None
 
-    def believed() -> Model:
+    def estimated() -> Model:
         return estimate(released.evidence, released.ties, prior=prior, impossible=impossible)
 
     if not pairs:  # the workload has single columns only
         measure(released, source, parts(rho, {(c,): 1.0 for c in range(len(domain))}))
-        return believed()
-    model = believed()
+        return estimated()
+    model = estimated()
     count = MOST_TRIPLES if triples is None else min(max(len(triples), 1), MOST_TRIPLES)
     if _blurred(rho, count, released) > _BLURRED * model.total:
         triples = []  # this depends on the noisy total only, so it is post-processing
     budget = divided(rho, triples=triples != [])
     if "ones" in budget:
         measure(released, source, parts(budget["ones"], {(c,): 1.0 for c in range(len(domain))}))
-        model = believed()
+        model = estimated()
     say("scores of pairs", 0.1)
     score(released, source, pairs, model.marginal, budget["scores"], "pairs")
     shares = chosen(_candidates(released, "pairs", matter, sure=0.0), _precision(budget["first"], released))
     say(f"{len(shares)} of {len(pairs)} pairs", 0.3)
     measure(released, source, _affordable(released, parts(budget["first"], shares)))
-    model = believed()
+    model = estimated()
     if triples == []:
         return model
     if triples is None:
@@ -253,7 +253,7 @@ def rounds(
     say(f"{sum(len(c) == 3 for c in shares)} of {len(triples)} triples", 0.7)
     measure(released, source, _affordable(released, parts(second, shares)))
     say("estimates", 0.9)
-    return believed()
+    return estimated()
 
 
 def divided(rho: Fraction, *, triples: bool) -> dict[str, Fraction]:

@@ -91,7 +91,7 @@ def test_every_query_is_within_the_error_that_it_states(made: str) -> None:
     assert np.abs(learned.answers - WORKLOAD.weights @ counts).max() <= bar
 
 
-def test_its_error_is_that_of_the_paper_at_the_papers_doubt() -> None:
+def test_its_error_is_that_of_the_paper_at_the_papers_failure() -> None:
     many = Queries(np.random.default_rng(0).integers(0, 2, (2000, 16)))
     mechanism = MWEM.for_epsilon(1, queries=many, rows=10**6, rounds=20)
     alpha = Fraction(2 * 20, 2000)

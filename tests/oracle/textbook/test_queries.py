@@ -31,7 +31,7 @@ weights = st.lists(st.integers(0, 5), min_size=3, max_size=3)
 
 
 @given(counts, weights, st.integers(0, 2), st.integers(0, 10**6))
-def test_nobody_moves_a_sum_further_than_declared_not_even_in_a_hostile_table(
+def test_sums_have_the_declared_sensitivity_even_in_a_hostile_table(
     table: list[int], query: list[int], cell: int, public: int
 ) -> None:
     other = table.copy()

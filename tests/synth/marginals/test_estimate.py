@@ -76,7 +76,7 @@ def test_a_public_prior_fills_in_what_was_not_measured() -> None:
 
 def test_a_table_without_rows_has_a_model() -> None:
     domain = Domain(("a", "b"), (3, 3))
-    nobody = Evidence(domain, (Measurement((0, 1), np.full((3, 3), -5.0), 100.0),))
-    model = estimate(nobody)
+    empty = Evidence(domain, (Measurement((0, 1), np.full((3, 3), -5.0), 100.0),))
+    model = estimate(empty)
     assert model.total == 1.0
     assert np.isfinite(model.marginal((0, 1))).all()
