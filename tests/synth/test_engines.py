@@ -1,24 +1,28 @@
-"""A synthetic table of a vault in PostgreSQL: the same measurements by another engine."""
+"""Synthetic tables of vaults in PostgreSQL and in Spark: the same measurements by another engine."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from discreet.synth import synthesize
 from discreet.vault.vault import Vault
-from tests.servers.postgres import Server
+from tests.oracle.servers import SERVERS, loaded
 from tests.synth.tables import people, sealed
-from tests.vault.postgres_vaults import loaded
 
-pytestmark = pytest.mark.xdist_group("postgres")
+KINDS = ["bigint", "bigint", "text", "double precision", "boolean", "date"]
 
 
-def test_a_vault_in_postgresql_is_synthesized_like_any_other(postgres: Server, postgres_address: str) -> None:
-    """At ε = 12 noise is a row or so in each cell: what differs by more is wrongly counted."""
+@pytest.mark.parametrize("server", SERVERS)
+def test_a_vault_in_a_server_is_synthesized_like_any_other(
+    server: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """At ε = 12 the noise of a cell is about one row: a larger difference is a wrong count."""
     rows = people(600)
-    kinds = ["bigint", "bigint", "text", "double precision", "boolean", "date"]
-    with sealed(loaded(postgres, rows, kinds), postgres_address) as vault:
-        assert vault.metadata.engine == "postgres"
+    source, address, options = loaded(server, rows, KINDS, request, tmp_path)
+    with sealed(source, address, **options) as vault:
+        assert vault.metadata.engine == server
         made = synthesize(vault, ["age", "city", "married"], epsilon=12, bins={"age": [0, 18, 65]}, persons=True)
         spent = vault.ledger.balance().spent
         frame = rows.to_pandas()
@@ -32,6 +36,6 @@ def test_a_vault_in_postgresql_is_synthesized_like_any_other(postgres: Server, p
         paid = made.compare(epsilon=3, show=[["city"]])
         assert abs(paid.shown[0].table.sum() - 600) < 40
         assert vault.ledger.balance().spent.rho - spent.rho == 9 / 2
-    with Vault(postgres_address) as again:
+    with Vault(address) as again:
         free = synthesize(again, ["age", "city", "married"], epsilon=12, bins={"age": [0, 18, 65]}, persons=True)
         assert free.free
