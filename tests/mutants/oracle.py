@@ -219,8 +219,8 @@ TEXTBOOK = [
     Mutant(
         "textbook, MWEM: choices with a quarter of the noise",
         "oracle/textbook/mwem.py",
-        "choosing=Exponential(share, scaled)",
-        "choosing=Exponential(4 * share, scaled)",
+        "choosing=Exponential(share, moves)",
+        "choosing=Exponential(4 * share, moves)",
         "tests/oracle/textbook/test_mwem.py",
     ),
     Mutant(

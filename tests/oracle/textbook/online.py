@@ -1,4 +1,4 @@
-"""Provide small settings and adversaries for the tests of both online mechanisms."""
+"""Small settings and adversaries that the tests of both online mechanisms share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FALSE_ALARM = "1e-7"
 
 
 def skewed(cells: int, rows: int, seed: int) -> np.ndarray:
-    """Return a table of exactly so many rows, most of them in few cells."""
+    """A table of exactly so many rows, most of them in few cells."""
     counts: np.ndarray = np.random.default_rng(seed).multinomial(
         rows, np.random.default_rng(seed + 1).dirichlet(np.full(cells, 0.2))
     )
@@ -24,7 +24,7 @@ def skewed(cells: int, rows: int, seed: int) -> np.ndarray:
 
 
 def stubborn(run: QueryRun, counts: np.ndarray, queries: np.ndarray, times: int) -> list[tuple[Answer, int]]:
-    """Ask the query that the hypothesis gets most wrong, many times: yield each answer and the truth."""
+    """Ask what the hypothesis gets most wrong, as often as it takes: each answer, and the truth."""
     rows, found = int(counts.sum()), []
     for _ in range(times):
         query = queries[int(np.argmax(np.abs(queries @ run.hypothesis - queries @ counts / rows)))]
@@ -33,7 +33,7 @@ def stubborn(run: QueryRun, counts: np.ndarray, queries: np.ndarray, times: int)
 
 
 def seen(mechanism: Any, counts: Sequence[int], queries: Sequence[Sequence[int]]) -> list[Any]:
-    """Return all that an analyst sees of a run: answers, then whether it ended."""
+    """All that an onlooker sees of a run: answers, then whether it ended."""
     run = mechanism.start(Exact(list(counts), sensitivity=1))
     shown: list[Any] = []
     for query in queries:

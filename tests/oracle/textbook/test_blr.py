@@ -1,4 +1,4 @@
-"""BLR: all small databases, the exact law of the one drawn, ε and no δ, the lemma behind it, and its limits."""
+"""BLR: all small databases, the exact law of the one drawn, ε and no δ, the lemma behind it, where it stops."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_million_databases_are_listed_without_a_loop_over_them() -> None:
 
 
 def chances(made: BLR, counts: list[int]) -> dict[tuple[int, ...], float]:
-    """Return the law as defined, in shares and floats: exp(ε·n·u/2), where u is minus the worst error."""
+    """The law as defined, in shares and floats: exp(ε·n·u/2), u minus the worst error."""
     worst = {
         tuple(y): max(
             abs(
@@ -84,7 +84,7 @@ def test_each_database_has_the_probability_of_the_exponential_mechanism(counts: 
 
 
 def test_it_is_epsilon_private_without_any_delta_and_no_better() -> None:
-    """The notes claim (ε, δ): at ε there is no δ left, and slightly below there is."""
+    """The notes say (ε, δ): at ε there is no δ left, and a little below there is."""
     neighbours = [([2, 0, 0, 0], [3, 0, 0, 0]), ([1, 1, 0, 1], [1, 1, 0, 0]), ([0, 0, 0, 4], [0, 1, 0, 4])]
     for pair in neighbours:
         P, Q = (law_of(TINY, counts) for counts in pair)
@@ -131,7 +131,7 @@ def test_its_databases_are_no_larger_than_those_of_the_notes_and_never_empty(cou
 
 
 def test_every_query_is_within_the_error_that_it_states() -> None:
-    """A false alarm has a probability of 10⁻⁷."""
+    """A false alarm has a chance of 10⁻⁷."""
     made = BLR(epsilon=1, queries=HALVES, rows=10**5, size=30)
     counts = skewed(4, made.rows, seed=7)
     database = made.release(Exact(counts, sensitivity=1))
@@ -162,7 +162,7 @@ def test_hostile_counts_make_no_exception(counts: list[int]) -> None:
 
 SMALL: dict[str, Any] = {"epsilon": 1, "queries": HALVES, "rows": 1000, "size": 5}
 
-# -- limits ----------------------------------------------------------------------------------------------------
+# -- where it stops ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

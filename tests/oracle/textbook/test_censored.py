@@ -1,4 +1,4 @@
-"""The lemma on answers that are shown only if they are surprising: at every corner, tight, and for whole runs."""
+"""The lemma on answers that are shown only where they surprise: at every corner, tight, and for whole runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHARES = st.floats(0, 1)
 
 
 def step(epsilon: float, order: float) -> float:
-    """Return s of the lemma."""
+    """s of the lemma."""
     return (order - 1) * float(censored.divergence(Fraction(epsilon), np.array([order]))[0])
 
 
@@ -30,7 +30,7 @@ def furthest(epsilon: float) -> float:
 
 @given(EPSILONS, st.floats(0.01, 0.99), st.lists(SHARES, min_size=4, max_size=4), SHARES)
 def test_no_round_of_any_law_raises_the_potential(e: float, x: float, weights: list[float], mix: float) -> None:
-    """Draw any (u, v) that ε allows, and any P/Q between its ends where an answer is shown."""
+    """(u, v) anywhere that ε allows, and P/Q anywhere between its ends where an answer is shown."""
     order, p = 1 + x * furthest(e), 1 / (1 + math.exp(-e))
     share = [weight / (sum(weights) or 1) for weight in weights]
     u, v = share[1] + share[2] * p + share[3] * (1 - p), share[1] + share[2] * (1 - p) + share[3] * p
@@ -74,7 +74,7 @@ def test_shown_answers_add_up(e: float, x: float, shown: int) -> None:
 
 @pytest.mark.parametrize(("e", "shown"), [("0.001", 10_000), ("0.0001", 10**6), ("0.01", 100)])
 def test_twice_the_cost_of_answers_that_are_all_shown_where_each_is_cheap(e: str, shown: int) -> None:
-    """α·c·ε₀² against α·c·ε₀²/2, and so √2 in ε, apart from the orders where the curve is infinite."""
+    """α·c·ε₀² against α·c·ε₀²/2, and so √2 in ε, but for the orders that there are not."""
     all_shown = plan.epsilon(Pure(e) * shown, "1e-6")
     assert plan.epsilon(censored.loss(e, shown), "1e-6") / all_shown < 2
 

@@ -1,4 +1,4 @@
-"""Mechanisms side by side on public data, and their plots."""
+"""Mechanisms side by side on public data, and the pictures of it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def found() -> dict[tuple[str, int], Point]:
 
 
 def test_what_is_measured_is_within_what_is_promised() -> None:
-    """A false alarm has a probability of 6·10⁻⁷: three mechanisms, twice."""
+    """A false alarm has a chance of 6·10⁻⁷: three mechanisms, twice."""
     points = found()
     assert set(points) == {(name, k) for name in (PMW, HARDT_ROTHBLUM, EVERY_QUERY) for k in (5, 50, 10**9)}
     for point in points.values():
@@ -78,9 +78,9 @@ def test_the_picture_of_the_comparison_holds_every_point(tmp_path: Path) -> None
 
 
 def test_nothing_cannot_be_drawn() -> None:
-    with pytest.raises(ParameterError, match="Compare some"):
+    with pytest.raises(ParameterError, match="compare some"):
         plots.comparison([])
-    with pytest.raises(ParameterError, match="at most"):
+    with pytest.raises(ParameterError, match="told apart"):
         plots.comparison([Point(str(i), 1, 0.5) for i in range(9)])
     with pytest.raises(ParameterError, match="Ask some"):
         plots.mistakes(OnlineRelease([1, 1], "0.1"), 0.1)

@@ -17,7 +17,7 @@ from discreet.audit import Law, hockey_stick, law
 from discreet.errors import BudgetExceeded, ParameterError
 from discreet.mechanisms import Exact, Laplace
 from discreet.oracle import HardtRothblum, Queries
-from discreet.oracle.textbook.theorem import Setting
+from discreet.oracle.textbook.setting import Setting
 from discreet.privacy import plan
 from tests.oracle.textbook.online import FALSE_ALARM, seen, skewed, stubborn
 
@@ -83,7 +83,7 @@ def test_parameters_without_meaning_are_refused_by_name(bad: dict[str, Any]) -> 
 
 
 def test_the_noise_of_the_notes_loses_more_than_epsilon() -> None:
-    """σ = 10·ln(1/δ)·(ln N)^{1/4}/√(n·ε) at n = 1: one answer, shown with probability above 0.98, refutes it."""
+    """σ = 10·ln(1/δ)·(ln N)^{1/4}/√(n·ε) at n = 1: one answer, shown with a chance above 0.98, refutes it."""
     epsilon = delta = Fraction(1, 10**6)
     logs = math.log(1 / delta) * math.log(2) ** 0.25
     shown = 0.98
@@ -111,7 +111,7 @@ PAIRS = [((1, 0), (0, 0)), ((2, 1), (1, 1))]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LittleNoise(HardtRothblum):
-    """Return the mechanism with a third of the noise and the loss of all of it."""
+    """A third of the noise, at the loss of all of it."""
 
     def __post_init__(self) -> None:
         Setting.__post_init__(self)
@@ -128,19 +128,19 @@ def narrow() -> HardtRothblum:
 
 @functools.cache
 def law_of(kind: Any, counts: tuple[int, ...]) -> Law:
-    """Return the exact law of three answers: a run may show one of them, and the next makes it fail."""
+    """Every answer to three queries, exactly: a run may show one of them, and the next makes it fail."""
     made = kind(**NARROW)
     return law(lambda: seen(made, counts, QUERIES), unexplored="5e-3")
 
 
 def moment(P: Law, Q: Law, order: float) -> float:
-    """Return a lower bound on E_Q[(P/Q)^α]: the unexplored mass may all belong to any one outcome of Q."""
+    """E_Q[(P/Q)^α] at least: what was not explored may all belong to any one outcome of Q."""
     both = [(P.chance(x)[0], Q.chance(x)[1] + Q.unexplored) for x in P.chances if x in Q.chances]
     return float(sum(p**order * q ** (1 - order) for p, q in both))
 
 
 def excess(kind: Any, pair: Any) -> float:
-    """Return the largest excess of the exact law over the declared curve, over all orders."""
+    """By how much the exact law is above the declared curve, at the order where that is most."""
     P, Q = (law_of(kind, counts) for counts in pair)
     curve: Any = narrow().loss
     return max(
@@ -165,7 +165,7 @@ def test_no_test_on_the_exact_law_tells_neighbours_apart_better_than_declared(pa
 
 
 def test_a_third_of_the_noise_is_above_the_declared_curve() -> None:
-    """So the comparison is sharp, although this pair is not the worst one."""
+    """So the comparison is a sharp one, although the pair is not the worst there is."""
     assert max(excess(LittleNoise, pair) for pair in [*PAIRS, *(pair[::-1] for pair in PAIRS)]) > 0
 
 
@@ -173,7 +173,7 @@ def test_a_third_of_the_noise_is_above_the_declared_curve() -> None:
 
 
 def test_all_answers_are_within_what_the_theorem_promises() -> None:
-    """A false alarm has a probability of 10⁻⁷, the allowed failure."""
+    """A false alarm has a chance of 10⁻⁷, the failure that is allowed for."""
     made = mechanism()
     assert not made.promise.vacuous
     counts = skewed(16, made.rows, seed=5)
@@ -208,7 +208,7 @@ def test_a_run_that_shows_more_than_it_may_fails_and_stays_so() -> None:
     assert made.most_updates == 0
     run = made.start(Exact([10**9, 0], sensitivity=1))
     for _ in range(2):
-        with pytest.raises(BudgetExceeded, match="failed: 0 answers were shown"):
+        with pytest.raises(BudgetExceeded, match="Failure: 0 answers were shown"):
             run.ask([1, 0])
     assert made.release(Exact([10**9, 0], sensitivity=1), [[1, 0], [1, 0]]) == []
 

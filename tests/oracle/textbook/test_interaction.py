@@ -62,7 +62,7 @@ def test_the_histogram_is_not_shown(mechanism: Any) -> None:
 
 
 @every_mechanism
-def test_the_hypothesis_is_a_copy_that_cannot_change_the_run(mechanism: Any) -> None:
+def test_the_hypothesis_is_a_copy_that_nobody_can_change(mechanism: Any) -> None:
     run = started(mechanism)
     run.hypothesis[0] = 7
     assert run.hypothesis.tolist() == [0.25] * 4

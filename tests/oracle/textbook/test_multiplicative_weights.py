@@ -1,4 +1,4 @@
-"""Multiplicative weights: the potential falls as the proofs say, and regret stays below its bound."""
+"""Multiplicative weights: the potential falls as every proof says, and regret stays below its bound."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from discreet.oracle.textbook.multiplicative_weights import mistakes, regret_at
 
 
 def worst(release: OnlineRelease, truth: np.ndarray, queries: np.ndarray) -> np.ndarray:
-    """Return the query of a workload that the hypothesis gets most wrong."""
+    """The query of a workload that the hypothesis gets most wrong."""
     found: np.ndarray = queries[np.argmax(np.abs(queries @ (release.hypothesis - truth)))]
     return found
 

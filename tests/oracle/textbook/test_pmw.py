@@ -112,7 +112,7 @@ def test_an_epsilon_below_that_of_the_theorem_keeps_its_privacy_and_loses_its_pr
 
 
 def within(bound: float, *, sign: dict[str, int]) -> Any:
-    """Return the largest noise that claim 2 of the notes allows: of the threshold, then of the query."""
+    """Noise that is as large as claim 2 of the notes allows, each at its scale: the line's, then the query's."""
     drawn: list[Asked] = []
 
     def choose(asked: Asked) -> int:
@@ -123,7 +123,7 @@ def within(bound: float, *, sign: dict[str, int]) -> Any:
 
 
 def test_claim_2_of_the_notes_allows_an_error_above_five_fourths_of_alpha() -> None:
-    """All noise is within the union bound, and yet an answer is off by more than 1.25·α: the bound is 11/8·α."""
+    """Every noise within what the union bound allows, and yet an answer off by more than 1.25·α: 11/8 it is."""
     made = PrivateMultiplicativeWeights.for_alpha("0.1", **(SETTING | {"failure": "0.05"}))
     logs = math.log(3 * 500 / 0.05)
     off = math.floor(1.35 * float(made.alpha) * made.rows)
@@ -143,7 +143,7 @@ def test_claim_2_of_the_notes_allows_an_error_above_five_fourths_of_alpha() -> N
 def narrow(
     kind: type[PrivateMultiplicativeWeights] = PrivateMultiplicativeWeights,
 ) -> PrivateMultiplicativeWeights:
-    """Return a mechanism with one update, whose noise can be enumerated; rows are only declared."""
+    """One update, so narrow a noise that all of it can be walked through; rows are only declared."""
     return kind(alpha=3, each=3, failure="0.5", cells=2, rows=1, queries=2)
 
 
@@ -163,7 +163,7 @@ def test_no_answers_give_away_more_than_is_declared(pair: Any) -> None:
 
 
 def test_the_line_alone_would_be_too_small_a_claim() -> None:
-    """A mechanism that forgets to charge the noisy answers is caught."""
+    """Whoever forgets to charge the noisy answers is caught."""
     made = narrow()
     verdict = audited(made, made.line.loss, ([4, 0], [3, 0]))
     assert verdict.claimed == 3
@@ -171,7 +171,7 @@ def test_the_line_alone_would_be_too_small_a_claim() -> None:
 
 
 class Peeking(PrivateMultiplicativeWeights):
-    """It answers with the truth once the threshold is crossed."""
+    """It answers with the truth once the line is crossed."""
 
     @property
     def number(self) -> Any:
@@ -183,7 +183,7 @@ def test_an_answer_with_next_to_no_noise_is_caught() -> None:
 
 
 def test_a_new_line_begins_after_every_update() -> None:
-    """Two updates draw two thresholds: with scripted draws, the second one is visible."""
+    """Two updates draw two lines: with the draws on a script, the second one is seen."""
     made = PrivateMultiplicativeWeights(alpha="2.3", each=3, failure="0.5", cells=2, rows=1, queries=2)
     assert made.most_updates == 2
     asked: list[Fraction] = []
@@ -205,7 +205,7 @@ def test_a_new_line_begins_after_every_update() -> None:
 
 
 def test_all_answers_are_within_what_the_theorem_promises_and_updates_within_their_bound() -> None:
-    """A false alarm has a probability of 10⁻⁷, the allowed failure."""
+    """A false alarm has a chance of 10⁻⁷, the failure that is allowed for."""
     made = PrivateMultiplicativeWeights.for_epsilon(1, **(SETTING | {"rows": 3 * 10**7}))
     assert made.promise.error < 0.15
     counts = skewed(16, made.rows, seed=3)
@@ -242,7 +242,7 @@ def test_a_run_ends_after_its_last_update_and_its_hypothesis_stays() -> None:
     before = run.hypothesis
     assert before[0] > 0.5
     for _ in range(2):
-        with pytest.raises(BudgetExceeded, match=r"all 1 updates are made.*mechanism\.start"):
+        with pytest.raises(BudgetExceeded, match=r"All of 1 updates are made.*mechanism\.start"):
             run.ask([1, 0])
     assert (run.hypothesis == before).all()
     assert [answer.paid for answer in made.release(Exact([10**6, 0], 1), [[1, 0]] * 3)] == [True]

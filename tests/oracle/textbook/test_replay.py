@@ -1,4 +1,4 @@
-"""Replay whole runs of the textbook mechanisms on hostile tables, from the rows to the answers."""
+"""The auditor through the textbook: whole runs replayed on hostile tables, from the rows to the answers."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ SETTING: dict[str, Any] = {"cells": 4, "rows": 6, "queries": 5, "failure": "0.5"
 
 
 def histogram(rows: list[dict[str, Any]]) -> Exact:
-    """Return the histogram of ages in four cells. A value that is not an age is in the last one."""
+    """Ages in four cells: whatever is no such age is in the last one."""
     ages = [row.get("age") for row in rows]
     cells = [age if type(age) is int and 0 <= age < 4 else 3 for age in ages]
     return Exact(np.bincount(cells, minlength=4), sensitivity=1)
 
 
 def interviewed(mechanism: Any) -> Callable[[list[dict[str, Any]]], Any]:
-    """Ask queries that depend on the last answer."""
+    """Ask, and let the next question depend on the last answer."""
 
     def computation(rows: list[dict[str, Any]]) -> Any:
         run = mechanism.start(histogram(rows))
@@ -69,7 +69,7 @@ def test_given_what_was_released_nothing_else_depends_on_the_table(name: str) ->
 
 
 def test_a_size_that_is_read_off_the_table_is_caught() -> None:
-    """n must be declared: here the threshold depends on the rows."""
+    """n must be declared: here the threshold moves with the rows."""
 
     def undeclared(rows: list[dict[str, Any]]) -> Any:
         made = PrivateMultiplicativeWeights(alpha=1, each=2, **(SETTING | {"rows": len(rows) or 1}))

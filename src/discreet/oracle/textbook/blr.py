@@ -1,18 +1,18 @@
-"""Implement the small-database mechanism of Blum, Ligett and Roth (2008), exactly.
+"""The small-database mechanism of Blum, Ligett and Roth (2008), exactly.
 
 Candidates are all databases of m rows over the domain: the multisets, C(N + m − 1, m) of them. One is drawn by the
 exponential mechanism with the score −max over the workload of the distance between its answers and the table's.
 
-Claim. Neighbours add or remove one person, who changes the histogram by at most s in l1; n is declared, and not
-read off the table. In units of 1/(n·m·grid) the score −max |m·(w·x) − n·(w·y)| is an integer of sensitivity
-m·s·grid, so the choice is ε-differentially private. (The notes say (ε, δ); there is no δ.) The index is drawn by
-`noise.softmax`, exactly. Accuracy, if the table has n rows: a sample of m rows misses some query by more than a
-with probability 2|Q|·e^{−2ma²} at most, so some database has an error of √(ln(2|Q|)/(2m)), and the one drawn has
+Claim. Neighbours add or remove one person, who moves the histogram by at most s in l1; n is declared, and not read
+off the table. In units of 1/(n·m·grid) the score −max |m·(w·x) − n·(w·y)| is an integer that one person moves by
+m·s·grid at most, so the choice is ε-differentially private. (The notes say (ε, δ); there is no δ.) The index is
+drawn by `noise.softmax`, exactly. Accuracy, if the table has n rows: a sample of m rows misses some query by more
+than a with chance 2|Q|·e^{−2ma²} at most, so some database has an error of √(ln(2|Q|)/(2m)), and the one drawn has
 
     √(ln(2|Q|)/(2m)) + 2s·(ln C(N + m − 1, m) + ln(1/β))/(n·ε)
 
-at most, except with probability β. It evaluates every candidate: too many are refused before any memory is
-allocated. Theory: docs/theory/blr.md.
+at most, but for a chance of β. It looks at every candidate: where there are too many it is refused, before any
+memory is taken. Theory: docs/theory/blr.md.
 """
 
 from __future__ import annotations
@@ -34,22 +34,15 @@ from discreet.privacy import losses
 from discreet.rational import Exactly, Rational, positive, whole
 
 MOST_DATABASES = 2**20
-"""The most candidates that are evaluated."""
+"""Candidates that are looked at, at most."""
 
 _MOST_COUNTS = 2**26  # counts in a table of all candidates
-_BLOCK = 2**21  # answers that are computed at a time
+_BLOCK = 2**21  # answers at a time
 
 
 @dataclass(frozen=True, kw_only=True)
 class BLR:
-    """A mechanism that releases a database of `size` rows with about the answers of the table.
-
-    Args:
-        epsilon: The budget.
-        queries: The workload.
-        rows: The declared number of rows of the table.
-        size: The number of rows of the released database.
-        sensitivity: The l1 sensitivity of the histogram; 1 by default.
+    """A database of `size` rows that answers the workload about as the table does.
 
     >>> workload = Queries.marginals([2, 2], ways=1)
     >>> mechanism = BLR(epsilon=1, queries=workload, rows=10_000, size=8)
@@ -70,19 +63,12 @@ class BLR:
             object.__setattr__(self, name, whole(getattr(self, name), name))
         refuse_too_many(self.rows, self.queries.grid, self.size)
         if self.size * self.queries.grid > 2**53:
-            raise ParameterError(
-                f"The grid is too fine for databases of {self.size} rows.",
-                found=self.queries.grid,
-                fix="Take a coarser grid.",
-            )
+            raise ParameterError(f"grid={self.queries.grid} is too fine for databases of {self.size} rows.")
         if self.databases > MOST_DATABASES or self.databases * self.queries.cells > _MOST_COUNTS:
             raise ParameterError(
-                f"BLR evaluates every database of this size; the limit is {MOST_DATABASES:,}.",
-                found=f"{_rounded(self.databases)} databases of {self.size} rows over {self.queries.cells} cells",
-                fix=[
-                    "Take a smaller size (a larger alpha) or fewer cells.",
-                    "Or write vault.synthesize(…), which needs no list of all databases.",
-                ],
+                f"There are {_told(self.databases)} databases of {self.size} rows over {self.queries.cells} cells,"
+                f" and BLR looks at every one: {MOST_DATABASES:,} are the most. Take a smaller size (a larger"
+                " alpha) or fewer cells, or write vault.synthesize(…), which needs no list of all databases."
             )
         _ = self.choosing
 
@@ -90,10 +76,9 @@ class BLR:
     def for_alpha(
         cls, alpha: Rational, *, epsilon: Rational, queries: Queries, rows: int, sensitivity: int = 1
     ) -> BLR:
-        """Return the mechanism whose candidates allow an error of α, apart from the noise of the choice.
+        """Return the one whose candidates are large enough for an error of α, before the noise of the choice.
 
-        The size is the least m with 2|Q|·e^{−2mα²} < 1. The notes take ln|Q|/α², which is more, and 0 for a single
-        query.
+        The least m with 2|Q|·e^{−2mα²} < 1. The notes take ln|Q|/α², which is more, and 0 for a single query.
 
         >>> BLR.for_alpha("0.3", epsilon=1, queries=Queries.marginals([2, 2], ways=1), rows=10_000).size
         12
@@ -104,27 +89,27 @@ class BLR:
 
     @cached_property
     def databases(self) -> int:
-        """The number of candidates: C(N + m − 1, m)."""
+        """How many candidates there are: C(N + m − 1, m)."""
         return math.comb(self.queries.cells + self.size - 1, self.size)
 
     @cached_property
     def choosing(self) -> Exponential:
-        """The mechanism that chooses among the candidates."""
+        """The choice among them."""
         return Exponential(self.epsilon, self.size * self.sensitivity * self.queries.grid)
 
     @property
     def loss(self) -> losses.Loss:
-        """The loss of the exponential mechanism."""
+        """That of the exponential mechanism."""
         return self.choosing.loss
 
     @property
     def alpha(self) -> float:
-        """The largest error of the best candidate, as a share: √(ln(2|Q|)/(2m))."""
+        """The error that some candidate has at most, as a share: √(ln(2|Q|)/(2m))."""
         return math.sqrt(math.log(2 * self.queries.count) / (2 * self.size))
 
     @cached_property
     def promise(self) -> Promise:
-        """The promise of the theorem at the confidence 0.95, as a share of the rows."""
+        """What the theorem says at the confidence 0.95, as a share of the rows."""
         share = self.error() / (self.rows * self.queries.grid)
         return Promise(error=share, failure=Fraction(1, 20), queries=self.queries.count)
 
@@ -145,7 +130,7 @@ class BLR:
         return with_mark(every[int(index)].astype(np.int64), of=index)
 
     def answers(self, database: Integers) -> NDArray[np.float64]:
-        """Return the answers of a released database: one share for each query.
+        """Return what a released database says: one share for each query.
 
         >>> BLR(epsilon=1, queries=Queries([[1, 0]]), rows=100, size=4).answers(np.array([1, 3]))
         array([0.25])
@@ -154,26 +139,26 @@ class BLR:
         return shares
 
     def _scores(self, histogram: Exact, every: NDArray[np.integer]) -> Exact:
-        """Return −max |m·(w·x) − n·(w·y)| for every candidate y, a block at a time, sealed."""
+        """−max |m·(w·x) − n·(w·y)| for every candidate y, a block at a time, sealed."""
         true = sums(histogram, self.queries, times=self.size)
         worst = np.empty(len(every), np.int64)
-        weights = self.queries.weights.T.astype(np.float64)  # products are below 2⁵³, so floats are exact
+        weights = self.queries.weights.T.astype(np.float64)  # products below 2⁵³, so that floats are exact
         block = max(1, _BLOCK // self.queries.count)
         for start in range(0, len(every), block):
-            answers = (every[start : start + block] @ weights).astype(np.int64)
-            worst[start : start + block] = np.abs(true - self.rows * answers).max(axis=1)
+            said = (every[start : start + block] @ weights).astype(np.int64)
+            worst[start : start + block] = np.abs(true - self.rows * said).max(axis=1)
         return Exact(-worst, Sensitivity(each=self.choosing.sensitivity))
 
 
 def databases(cells: int, size: int) -> NDArray[np.integer]:
-    """Return every multiset of `size` rows over `cells` cells, as one histogram each, without a loop over them.
+    """Return every multiset of `size` rows over so many cells, as a histogram each, without a loop over them.
 
     >>> databases(cells=3, size=2).tolist()
     [[0, 0, 2], [0, 1, 1], [0, 2, 0], [1, 0, 1], [1, 1, 0], [2, 0, 0]]
     """
     kind = np.min_scalar_type(size)
     every, left = np.empty((1, 0), kind), np.array([size])
-    for _ in range(cells - 1):  # each histogram so far is continued with 0, 1, … of the rows left
+    for _ in range(cells - 1):  # cell by cell: each histogram so far goes on with 0, 1, … rows of those left
         more = left + 1
         parent = np.repeat(np.arange(len(left)), more)
         taken = np.arange(len(parent)) - np.repeat(np.cumsum(more) - more, more)
@@ -181,5 +166,5 @@ def databases(cells: int, size: int) -> NDArray[np.integer]:
     return np.column_stack([every, left.astype(kind)])
 
 
-def _rounded(count: int) -> str:
+def _told(count: int) -> str:
     return f"{count:,}" if count < 10**15 else f"about 10^{len(str(count)) - 1}"

@@ -1,16 +1,15 @@
-"""Bound the loss of noisy answers that are shown only where they are surprising.
+"""What it costs to show noisy answers only where they are surprising.
 
-A round draws an answer that is ε₀-differentially private, and shows it if it falls into a public set. Otherwise it
+A round draws an answer that is ε₀-differentially private, and shows it if it falls into a public set. Else it
 shows nothing, and is called lazy. After c shown answers the run is over. There may be any number of lazy rounds,
-and each round may depend on all that was shown before. In contrast to the sparse vector technique, no threshold is
-noisy.
+and each round may depend on all that was shown before. No threshold is noisy, as in the sparse vector technique.
 
 Claim. For every order α > 1 with x = (α − 1)·ε₀ < −ln p, p = 1/(1 + e^{−ε₀}), the whole run has a Rényi divergence
 
     D_α ≤ c·s/(α − 1),   s = −ln(1 − g/((1 − p)·e^{−x})),   g = tanh(ε₀/2)·sinh x + 2·sinh²(x/2),
 
-for any two neighbours, and no smaller bound holds for all such rounds. Near ε₀ = 0 that is α·c·ε₀², twice the loss
-of c answers that are all shown, whatever the number of lazy rounds.
+for any two neighbours, and no smaller number does for all such rounds. Near ε₀ = 0 that is α·c·ε₀², twice what c
+answers cost that are all shown, whatever the number of lazy rounds.
 
 Proof. Let a round be lazy with probability 1 − u on one table and 1 − v on the other, P and Q its laws. If
 
@@ -37,7 +36,7 @@ from discreet.privacy import losses
 from discreet.privacy.rounding import float_above, upward
 from discreet.rational import Rational, positive, whole
 
-_ORDERS = 256  # the number of orders of a curve
+_ORDERS = 256  # of a curve, over as many decades as there are
 
 
 def divergence(epsilon: Rational, orders: Floats) -> Floats:

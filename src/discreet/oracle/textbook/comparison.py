@@ -1,9 +1,10 @@
-"""Compare the textbook's mechanisms on public data: promised errors, measured errors, and costs.
+"""The textbook's mechanisms side by side, on public data: what theorems promise, what is measured, what it costs.
 
 For a number k of queries each mechanism is built for k at the same ε, and asked k queries of a workload in turn.
-The error is the largest of all k, as a share of the rows; `spent` is the cost of the updates that were made. The
-baseline is Laplace noise on every query, at ε/k each; its `spent` is the ε at which it would be as accurate as
-private multiplicative weights promise to be. All this reads the truth to compute errors, so it is for public data.
+The error is the largest of all k, as a share of the rows; what is spent is what the updates that were made cost.
+Laplace noise on every query, at ε/k each, is what they are compared with; and for the budget, at the ε at which it
+would be as accurate as private multiplicative weights promise to be. All this looks at the truth to say how far
+off an answer is, so it is for public data.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ PMW, HARDT_ROTHBLUM, EVERY_QUERY = "PMW on AboveThreshold", "Hardt–Rothblum", 
 class Point:
     """One mechanism at one number of queries: errors as shares of the rows, and the ε that was spent.
 
-    `measured` and `spent` are None where only the theorem was evaluated.
+    `measured` is None where only the theorem was asked, and `spent` where that would say nothing.
     """
 
     mechanism: str
@@ -53,16 +54,7 @@ def compared(
     asked: Sequence[int],
     promised: Sequence[int] = (),
 ) -> list[Point]:
-    """Return a point for each mechanism and number of queries.
-
-    Args:
-        truth: The public histogram.
-        queries: The workload.
-        epsilon: The budget of each mechanism.
-        delta: The δ of Hardt and Rothblum's mechanism.
-        failure: The probability β that a theorem fails.
-        asked: Numbers of queries at which errors are measured.
-        promised: Numbers of queries at which only the theorems are evaluated.
+    """Return a point for each mechanism and number of queries: measured where `asked`, else the theorem alone.
 
     >>> budget = {"epsilon": 1, "delta": "1e-6", "failure": "0.05"}
     >>> points = compared([9 * 10**9, 10**9, 0, 0], Queries.marginals([2, 2], 1), **budget, asked=[8])
@@ -111,13 +103,13 @@ def _paid(epsilon: Fraction, online: PrivateMultiplicativeWeights, counts: Any, 
     as_good = float(epsilon) * promised / online.promise.error
     if counts is None:
         return Point(EVERY_QUERY, k, promised, spent=as_good)
-    # Every query is a release of its own at ε/k, so the noise on all of them has the same law.
+    # Every query is a release of its own, at ε/k: noise of the same law on each.
     missed = made.release(Exact(np.zeros(k, np.int64), queries.grid))
     return Point(EVERY_QUERY, k, promised, float(np.abs(missed).max()) / full, as_good)
 
 
 def _worst(run: QueryRun, k: int, counts: Any, queries: Queries) -> float:
-    """Return the largest error of k queries, those of the workload in turn."""
+    """The largest error of k queries, those of the workload in turn."""
     true = queries.weights @ counts / (int(counts.sum()) * queries.grid)
     return max(
         abs(run.ask(queries.weights[i % queries.count]).share - float(true[i % queries.count])) for i in range(k)

@@ -1,7 +1,7 @@
-"""Answer queries one at a time, from one sealed histogram and a public hypothesis.
+"""Queries one at a time, on one sealed histogram, with a public hypothesis beside it.
 
-A run answers a query from its hypothesis if a private test finds it close to the truth. Otherwise it answers with
-noise, and learns. Its budget is a number of updates, so it must not be duplicated: it refuses to be pickled or
+A run answers a query from its hypothesis where that is close to the truth, as far as may be said, and else with
+noise, and then learns. Its budget is a number of updates, so it must not be doubled: it refuses to be pickled or
 copied, answers one thread at a time, and refuses to go on in a forked process. Whether it is over follows from the
 answers that it gave.
 """
@@ -26,7 +26,7 @@ from discreet.oracle.textbook.queries import Queries, admit_histogram, as_weight
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer: a sum in units of 1/grid rows, the same as a share of all rows, and whether it was paid."""
+    """One answer: a sum of weights in units of 1/grid rows, as a share of all, and whether it was paid for."""
 
     value: int
     share: float
@@ -34,15 +34,15 @@ class Answer:
 
 
 class Online(Protocol):
-    """The parameters of a mechanism that a run uses."""
+    """What a run needs to know of its mechanism."""
 
     @property
     def cells(self) -> int:
-        """The number of cells of the domain."""
+        """How many cells the domain has."""
 
     @property
     def rows(self) -> int:
-        """The declared number of rows."""
+        """How many rows the table is declared to have."""
 
     @property
     def grid(self) -> int:
@@ -50,11 +50,11 @@ class Online(Protocol):
 
     @property
     def sensitivity(self) -> int:
-        """The l1 sensitivity of the histogram."""
+        """How far one person moves the histogram, in l1."""
 
 
 class QueryRun:
-    """A run of an online mechanism: one histogram, and one hypothesis."""
+    """What the runs share: the histogram, the hypothesis, and that there is one of each."""
 
     __slots__ = ("__histogram", "_generation", "_lock", "_online", "_updates", "_weights")
 
@@ -66,12 +66,12 @@ class QueryRun:
 
     @property
     def hypothesis(self) -> Floats:
-        """The public distribution over cells that gives the free answers."""
+        """The public distribution over cells that answers what is free. Anyone may see it."""
         return self._weights.shares.copy()
 
     @property
     def updates(self) -> int:
-        """The number of answers that were paid for."""
+        """How many answers were paid for."""
         return self._updates
 
     def ask(self, query: ArrayLike) -> Answer:
@@ -80,18 +80,18 @@ class QueryRun:
         self._refuse_elsewhere()  # before the lock, which a fork may have copied while it was held
         with self._lock:
             self._refuse_if_over()
-            return self._answered(self.__histogram, weights, self._predicted(weights))
+            return self._answered(self.__histogram, weights, self._believed(weights))
 
     @abstractmethod
-    def _answered(self, histogram: Exact, query: Integers, predicted: int) -> Answer:
-        """Answer one query. `predicted` is the value of the hypothesis."""
+    def _answered(self, histogram: Exact, query: Integers, believed: int) -> Answer:
+        """Answer one query whose value the hypothesis believes to be so much."""
 
     @abstractmethod
     def _refuse_if_over(self) -> None:
         """Refuse if the run has ended."""
 
-    def _predicted(self, query: Integers) -> int:
-        """Return the value of the hypothesis as an integer on the grid: public, like all that it follows from."""
+    def _believed(self, query: Integers) -> int:
+        """What the hypothesis says, as an integer on the grid: public, like all that it follows from."""
         return round(float(query @ self._weights.shares) * self._online.rows)
 
     def _answer(self, value: Any, *, paid: bool) -> Answer:
@@ -102,27 +102,24 @@ class QueryRun:
 
     def _refuse_elsewhere(self) -> None:
         if generation() != self._generation:
-            raise DiscreetError(
-                "This run was started by another process.", fix="Start one here: mechanism.start(exact)."
-            )
+            raise DiscreetError("This run was started by another process. Start one here: mechanism.start(exact).")
 
     def __repr__(self) -> str:
         return f"<run over {self._online.cells:,} cells, {self._updates} updates made>"
 
     def __dir__(self) -> list[str]:
-        return ["ask", "hypothesis", "updates"]  # inspectors walk through these, and must not reach the histogram
+        return ["ask", "hypothesis", "updates"]  # what inspectors walk through
 
     def __single(self, *_: object) -> NoReturn:
         raise TypeError(
-            "A run cannot be copied or pickled, because it would make its updates twice. Start another one: "
-            "mechanism.start(exact)."
+            "A run cannot be copied or pickled: it would make its updates twice. Write mechanism.start(exact)."
         )
 
     __copy__ = __deepcopy__ = __getstate__ = __reduce__ = __reduce_ex__ = __single
 
 
 def answers(run: QueryRun, queries: Queries | ArrayLike) -> list[Answer]:
-    """Return the answers of a run to a fixed list of queries, as many as it gives before it ends."""
+    """Return the answers of a run to a fixed row of queries, as many as it gives before it ends."""
     given: list[Answer] = []
     for query in queries.weights if isinstance(queries, Queries) else np.asarray(queries):
         try:

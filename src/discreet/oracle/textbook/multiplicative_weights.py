@@ -1,17 +1,17 @@
-"""Implement multiplicative weights: a distribution over the cells of a domain that learns from its mistakes.
+"""Multiplicative weights: a distribution over the cells of a domain that learns from its mistakes.
 
-It starts uniform over N cells. A step multiplies the weight of every cell by e^{η·q(cell)} and normalises. Write p
-for the truth, w and w′ for the weights before and after, q·p for the mean of a query q with values in [0, 1]. Then
+Start uniform over N cells. A step multiplies the weight of every cell by e^{η·q(cell)} and normalises. Write p for
+the truth, w and w′ for the weights before and after, q·p for the mean of a query q with values in [0, 1]. Then
 
     KL(p‖w) − KL(p‖w′) = η·q·p − ln Σ w·e^{η·q} ≥ η·(q·p − q·w) − η²/8,
 
 by Hoeffding's lemma, for every real η: a step towards the truth makes the divergence fall. The textbook has η² in
-place of η²/8, and so requires η ≤ 1. The divergence starts at ln N at most and is never negative, so T steps with
+place of η²/8, and so asks for η ≤ 1. The divergence starts at ln N at most and is never negative, so T steps with
 the right sign have errors e₁ … e_T with
 
     Σ e_t ≤ ln N/η + η·T,   which is 2·√(T·ln N) at η = √(ln N/T).
 
-Everything here is public: it uses released numbers, and no data. Theory: docs/theory/multiplicative-weights.md.
+Everything here is public: it sees released numbers, and no data. Theory: docs/theory/multiplicative-weights.md.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Weights:
 
     @classmethod
     def uniform(cls, cells: int) -> Weights:
-        """Return equal weights for all cells.
+        """Return the weights that know nothing.
 
         >>> Weights.uniform(5).shares
         array([0.2, 0.2, 0.2, 0.2, 0.2])
@@ -73,7 +73,7 @@ class Weights:
 
 
 def regret(cells: int, steps: int) -> float:
-    """Return 2·√(T·ln N): the largest sum of T errors, at the best learning rate for T.
+    """Return 2·√(T·ln N): how much T mistakes can add up to at most, at the learning rate made for T.
 
     >>> round(regret(cells=1024, steps=100), 1)
     52.7
@@ -82,7 +82,7 @@ def regret(cells: int, steps: int) -> float:
 
 
 def regret_at(cells: int, steps: int, rate: float) -> float:
-    """Return ln N/η + η·T: the largest sum of T errors, at any learning rate η.
+    """Return ln N/η + η·T: how much T mistakes can add up to at most, at any learning rate η.
 
     >>> round(regret_at(cells=1024, steps=100, rate=math.sqrt(math.log(1024) / 100)), 1)
     52.7
@@ -91,7 +91,7 @@ def regret_at(cells: int, steps: int, rate: float) -> float:
 
 
 def mistakes(cells: int, alpha: Rational) -> int:
-    """Return ⌊4·ln N/α²⌋: the largest number of mistakes of α or more, at the learning rate α/2.
+    """Return ⌊4·ln N/α²⌋: how many mistakes of α or more there can be at most, at the learning rate α/2.
 
     >>> mistakes(cells=1024, alpha="0.1")
     2772

@@ -1,6 +1,6 @@
-"""Plot the textbook's theorems: mistakes against their bound, and mechanisms side by side.
+"""Pictures of the textbook's theorems: mistakes against their bound, and mechanisms side by side.
 
-Altair is imported only when a plot is drawn.
+Altair is imported only when a picture is asked for.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     import altair
 
 _WIDTH, _HEIGHT = 540, 340
-_LEAST, _MOST = 1e-7, 10.0  # the range of shares and ε that is drawn
+_LEAST, _MOST = 1e-7, 10.0  # what is worth drawing of a share or an ε
 _INK = "#444444"
 
 
 def mistakes(release: OnlineRelease, alpha: float) -> altair.LayerChart:
-    """Plot the sum of the errors of a run's mistakes, between its least value and the bound by regret.
+    """Draw what the mistakes of a run add up to, between what they cost at least and what regret allows at most.
 
     >>> release = OnlineRelease([7, 1, 1, 1], alpha="0.1")
     >>> for _ in range(50):
@@ -34,9 +34,7 @@ def mistakes(release: OnlineRelease, alpha: float) -> altair.LayerChart:
     'Mistakes of multiplicative weights'
     """
     if not release.mistakes:
-        raise ParameterError(
-            "There is nothing to draw: no query was a mistake.", fix="Ask some queries that are mistakes."
-        )
+        raise ParameterError("There is nothing to draw: no query was a mistake. Ask some that are.")
     alt, cells = _altair(), release.hypothesis.size
     most = most_mistakes(cells, str(alpha))
     across = alt.Scale(domain=[0, most * 1.02], nice=False)
@@ -79,19 +77,17 @@ def mistakes(release: OnlineRelease, alpha: float) -> altair.LayerChart:
 
 
 def comparison(points: Sequence[Point], subtitle: str = "") -> altair.VConcatChart:
-    """Plot promised and measured errors against the number of queries, and below them the ε that was spent.
+    """Draw errors against the number of queries, promised and measured, and below it the ε that was spent.
 
     >>> drawn = comparison([Point("Laplace", 1, 0.1, 0.05, 1.0), Point("Laplace", 10, 1.2, 0.4, 1.0)])
     >>> [len(panel["layer"]) for panel in drawn.to_dict()["vconcat"]]
     [4, 1]
     """
     if not points:
-        raise ParameterError("There is nothing to draw.", fix="Compare some mechanisms first.")
+        raise ParameterError("There is nothing to draw: compare some mechanisms first.")
     alt, names = _altair(), list(dict.fromkeys(point.mechanism for point in points))
     if len(names) > len(_COLOURS):
-        raise ParameterError(
-            f"A plot shows at most {len(_COLOURS)} mechanisms.", found=len(names), fix="Draw several plots."
-        )
+        raise ParameterError(f"{len(_COLOURS)} mechanisms can be told apart in one picture, not {len(names)}.")
     last = max(2, *(point.queries for point in points))
     ticks = alt.Axis(format="~s", values=_decades(1, last))
     x = alt.X("queries:Q", title="queries", axis=ticks, scale=alt.Scale(type="log", domain=[1, last], nice=False))
@@ -138,7 +134,7 @@ def _spent(alt: Any, points: Sequence[Point], x: Any, colour: Any) -> Any:
     rows = [
         {"mechanism": point.mechanism, "queries": point.queries, "spent": point.spent}
         for point in points
-        if point.spent  # a logarithmic axis has no place for 0
+        if point.spent  # on a logarithmic axis nothing has no place
     ]
     y = _logarithmic(alt, "spent:Q", "ε spent, or needed to be as good", _positive(points, "spent"))
     lines = alt.Chart(alt.Data(values=rows)).mark_line(
