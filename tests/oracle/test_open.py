@@ -138,7 +138,7 @@ def test_a_confidence_next_to_certainty_is_answered(vault: Vault) -> None:
     assert answer.low <= true_count(rows(500), age=(0, 39)) <= answer.high
 
 
-def test_an_unchecked_answer_claims_nothing(vault: Vault) -> None:
+def test_what_nobody_checked_claims_nothing(vault: Vault) -> None:
     with made(vault, epsilon="0.01", within="0.01") as oracle:
         pay = oracle.ask("select avg(pay) from people", unchecked=True)
         total = oracle.ask("select sum(pay) from people", unchecked=True)

@@ -106,7 +106,7 @@ def test_what_cannot_be_shown_is_refused_before_the_charge(table: Synthetic, sho
     assert table.vault.ledger.balance().spent == before
 
 
-def test_a_comparison_whose_noise_cannot_be_drawn_is_refused_before_the_charge(table: Synthetic) -> None:
+def test_a_comparison_that_buys_noise_which_nobody_draws_is_refused_before_the_charge(table: Synthetic) -> None:
     assert table.vault is not None
     before = table.vault.ledger.balance().spent
     with pytest.raises(ParameterError, match=r'Spend more: epsilon="0\.1"'):

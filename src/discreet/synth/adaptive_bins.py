@@ -193,8 +193,8 @@ def check_cells(names: Sequence[str], sizes: Sequence[int]) -> None:
     if math.prod(sizes) > MOST_CELLS:
         listed = " × ".join(f"{size:,} {name}" for name, size in zip(names, sizes, strict=True))
         raise ParameterError(
-            f"A marginal is measured over at most {MOST_CELLS:,} cells.",
-            found=f"{math.prod(sizes):,} cells together ({listed})",
+            f"A marginal has too many cells: {math.prod(sizes):,} cells together ({listed}), and at most "
+            f"{MOST_CELLS:,} are measured.",
             fix=[Fix("bins", {names[0]: BINS}), "Or take fewer columns."],
         )
 

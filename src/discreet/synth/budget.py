@@ -133,7 +133,7 @@ def mu(noises: Sequence[Gaussian]) -> float:
 
 
 def _l2_squared(noise: Gaussian) -> int:
-    sensitivity = noise.sensitivity
-    if not isinstance(sensitivity, Sensitivity) or sensitivity.l2_squared is None:
-        raise AssertionError("Every noise of a synthesis has an l2 sensitivity.")
-    return sensitivity.l2_squared
+    moved = noise.sensitivity
+    if not isinstance(moved, Sensitivity) or moved.l2_squared is None:
+        raise AssertionError("every noise has an l2 sensitivity")
+    return moved.l2_squared

@@ -30,7 +30,7 @@ from discreet.release.label import Label
 from discreet.release.receipt import Receipt
 from discreet.schema.metadata import UNIT, TableMetadata
 from discreet.synth import decode
-from discreet.synth.answer import SyntheticAnswer, answer
+from discreet.synth.answer import answer
 from discreet.synth.marginals.domain import Columns, Domain, Floats
 from discreet.synth.marginals.estimate import estimate
 from discreet.synth.marginals.measurements import Evidence, Measurement
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from discreet.synth.answer import SyntheticAnswer
     from discreet.synth.evaluate import Comparison
     from discreet.vault.vault import Vault
 
@@ -183,12 +184,9 @@ class Synthetic:
         epsilon: Rational | None = None,
         show: Sequence[Sequence[str]] = (),
     ) -> Comparison:
-        """Report how wrong the table is: from its releases, against a public table, or, at a cost, the vault.
+        """Report how wrong the table is: by what was released already, beside a public table, or for a price.
 
-        Args:
-            public: A public table with the same columns. epsilon: The cost of measuring the distances of its
-            marginals from the vault's, as a share of the budget. show: Sets of columns whose marginals are
-            measured again and shown; only with `epsilon`.
+        `epsilon` pays for distances of its marginals from the vault's, and for a fresh look at those to `show`.
         """
         from discreet.synth import evaluate
 
