@@ -138,7 +138,7 @@ def run(table: Table, epsilon: str, *, rows: bool) -> Run:
         counts(table.codes, table.domain),
         table.domain,
         rho=budget.rho_of(epsilon, DELTA),
-        moves=UNIT,
+        contribution=UNIT,
         scale=float(UNIT),
     )
     answers, worst = table.errors(model.marginal)

@@ -1,4 +1,4 @@
-"""Oracles: the practical one, and those of the textbook."""
+"""List the mutants of the oracles: the practical one, and those of the textbook."""
 
 from __future__ import annotations
 
@@ -7,23 +7,22 @@ from tests.mutants.mutant import Mutant
 CRASHES = "tests/oracle/test_crashes.py"
 ORACLE_TESTS = "tests/oracle/test_oracle.py"
 SUMS = "tests/oracle/test_exact_sums.py"
-GUARD = "tests/oracle/test_guard.py"
-SENTRY = "tests/oracle/test_threshold_test.py"
+THRESHOLD_TEST = "tests/oracle/test_threshold_test.py"
 TERMS = "tests/oracle/test_pricing.py"
 
 PRACTICAL = [
     Mutant(
-        "sums: a marginal that a person moves twice as far as is said",
+        "sums: a marginal of twice its declared sensitivity",
         "oracle/exact_sums.py",
-        'moved = Sensitivity(l1=self.moves, each=self.moves, monotonic="up")',
-        'moved = Sensitivity(l1=self.moves // 2, each=self.moves // 2, monotonic="up")',
+        'sensitivity = Sensitivity(l1=self.sensitivity, each=self.sensitivity, monotonic="up")',
+        'sensitivity = Sensitivity(l1=self.sensitivity // 2, each=self.sensitivity // 2, monotonic="up")',
         SUMS,
     ),
     Mutant(
-        "sums: a query that a person moves by less than its grain",
+        "sums: the sensitivity of a query without its grain",
         "oracle/exact_sums.py",
-        "moved = self.moves * GRAIN",
-        "moved = self.moves",
+        "each = self.sensitivity * GRAIN",
+        "each = self.sensitivity",
         SUMS,
     ),
     Mutant(
@@ -52,18 +51,18 @@ PRACTICAL = [
         f"{CRASHES}::test_killed_at_every_point_of_asking_nothing_is_drawn_that_was_not_set_aside",
     ),
     Mutant(
-        "oracle: after a crash a check may be asked again of the same line",
+        "oracle: after a crash a run goes on with the same threshold",
         "oracle/oracle.py",
         '                for run in record["runs"]:\n                    self._guard.end(run)\n',
         "                pass\n",
         f"{CRASHES}::test_killed_at_every_point_of_asking_nothing_is_drawn_that_was_not_set_aside",
     ),
     Mutant(
-        "oracle: a payment out of what the sentry has to come",
+        "oracle: a payment from the budget of runs that are still to come",
         "oracle/oracle.py",
         "return self._journal.left - self._guard.to_come * self._prices.run",
         "return self._journal.left",
-        GUARD,
+        THRESHOLD_TEST,
     ),
     Mutant(
         "journal: more than is left",
@@ -79,76 +78,76 @@ PRACTICAL = [
         '            self.ended[record["n"]] = record',
         '        else:\n            self.spent += Fraction(self.begun[record["n"]]["rho"])\n'
         '            self.ended[record["n"]] = record',
-        f"{CRASHES}::test_a_torn_last_line_is_no_line_and_a_changed_one_is_seen",
+        f"{CRASHES}::test_a_torn_last_line_is_dropped_and_a_changed_line_is_refused",
     ),
     Mutant(
         "guard: runs are free",
-        "oracle/guard.py",
-        '"run", self._prices.run, side=side,',
-        '"run", 0 * self._prices.run, side=side,',
-        GUARD,
+        "oracle/threshold_test.py",
+        '"run", self._cost, side=side,',
+        '"run", 0 * self._cost, side=side,',
+        THRESHOLD_TEST,
     ),
     Mutant(
         "guard: a run goes on after its alarm",
-        "oracle/guard.py",
+        "oracle/threshold_test.py",
         "if side not in newest or newest[side].over]",
         "if side not in newest]",
-        GUARD,
+        THRESHOLD_TEST,
     ),
     Mutant(
-        "guard: a new line after every restart",
-        "oracle/guard.py",
-        'run = Run(Line(drawn, int(record["line"])), record["side"], record["run"])',
-        'run = sentry.start(drawn, record["side"], record["run"])',
-        GUARD,
+        "guard: a new threshold after every restart",
+        "oracle/threshold_test.py",
+        'run = Run(NoisyThreshold(drawn, int(record["line"])), record["side"], record["run"])',
+        'run = start(drawn, record["side"], record["run"])',
+        THRESHOLD_TEST,
     ),
     Mutant(
-        "sentry: one line for queries that go either way",
+        "threshold test: one threshold for queries of either side",
         "oracle/threshold_test.py",
         "if exact.sensitivity.monotonic != self.side:",
         "if False:",
-        SENTRY,
+        THRESHOLD_TEST,
     ),
     Mutant(
-        "sentry: a run never ends",
+        "threshold test: a run never ends",
         "oracle/threshold_test.py",
         "self.over = gap is not None",
         "self.over = False",
-        SENTRY,
+        THRESHOLD_TEST,
     ),
     Mutant(
-        "sentry: comparisons without noise",
+        "threshold test: comparisons without noise",
         "oracle/threshold_test.py",
-        "added(exact, one_sided(self.mechanism.query_scale)) - self.height",
-        "added(exact, 0) - self.height",
-        SENTRY,
+        "added(exact, one_sided(self.mechanism.query_scale)) - self.value",
+        "added(exact, 0) - self.value",
+        THRESHOLD_TEST,
     ),
     Mutant(
-        "sentry: four thirds of ε",
+        "threshold test: four thirds of ε",
         "oracle/threshold_test.py",
         "return epsilon * Fraction(9, 20), epsilon * Fraction(11, 20)",
         "return 2 * epsilon / 3, 2 * epsilon / 3",
-        f"{SENTRY} src/discreet/oracle/threshold_test.py",
+        f"{THRESHOLD_TEST} src/discreet/oracle/threshold_test.py",
     ),
     Mutant(
-        "terms: widths of answers without the slack of the sentry",
+        "terms: margins of answers without the slack of the threshold test",
         "oracle/pricing.py",
-        "threshold = width - slack(trial, FREE * agreed.alpha / runs)",
-        "threshold = width",
+        "threshold = margin - slack(trial, FREE * agreed.alpha / runs)",
+        "threshold = margin",
         TERMS,
     ),
     Mutant(
-        "terms: every line as doubtful as the whole",
+        "terms: every threshold with all of alpha",
         "oracle/pricing.py",
-        "threshold = width - slack(trial, FREE * agreed.alpha / runs)",
-        "threshold = width - slack(trial, agreed.alpha)",
+        "threshold = margin - slack(trial, FREE * agreed.alpha / runs)",
+        "threshold = margin - slack(trial, agreed.alpha)",
         TERMS,
     ),
     Mutant(
         "terms: a payment for half of what it costs",
         "oracle/pricing.py",
-        "rho = Fraction(moves**2) / (2 * variance)",
-        "rho = Fraction(moves**2) / (4 * variance)",
+        "rho = Fraction(sensitivity**2) / (2 * variance)",
+        "rho = Fraction(sensitivity**2) / (4 * variance)",
         TERMS,
     ),
     Mutant(

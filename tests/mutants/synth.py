@@ -1,4 +1,4 @@
-"""Synthetic tables: what they cost, how far one person moves what is measured, and what is made of it."""
+"""List the mutants of synthetic tables: their cost, the sensitivity of the measurements, and the estimates."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ SYNTH = [
         ACCOUNTING,
     ),
     Mutant(
-        "accounting: many scores that a person moves as one",
+        "accounting: many scores with the sensitivity of one",
         "synth/budget.py",
-        "return Sensitivity(entries=count, each=self.moves)",
-        "return Sensitivity(entries=count, each=self.moves, l2_squared=self.moves**2)",
+        "return Sensitivity(entries=count, each=self.contribution)",
+        "return Sensitivity(entries=count, each=self.contribution, l2_squared=self.contribution**2)",
         ACCOUNTING,
     ),
     Mutant(
         "accounting: nothing for rounding at random",
         "synth/budget.py",
-        "math.ceil(entries * self.moves**2 / (2 * rho)) + SMOOTHED",
-        "math.ceil(entries * self.moves**2 / (2 * rho))",
+        "math.ceil(entries * self.contribution**2 / (2 * rho)) + SMOOTHED",
+        "math.ceil(entries * self.contribution**2 / (2 * rho))",
         ACCOUNTING,
     ),
     Mutant(
@@ -62,7 +62,7 @@ SYNTH = [
         FITTING,
     ),
     Mutant(
-        "fitting: squared distances, which a person moves without bound",
+        "fitting: squared distances, whose sensitivity has no bound",
         "synth/measure.py",
         "return int(np.abs(np.minimum(exact, most) - public).sum())",
         "return int(((np.minimum(exact, most) - public) ** 2).sum())",
@@ -76,7 +76,7 @@ SYNTH = [
         FITTING,
     ),
     Mutant(
-        "fitting: the noise of scores is not told",
+        "fitting: the noise of scores is not reported",
         "synth/measure.py",
         "    released.noises.append(mechanism)\n\n\ndef _distance",
         "\n\ndef _distance",
@@ -132,7 +132,7 @@ SYNTH = [
         "tests/synth/marginals/test_measurements.py",
     ),
     Mutant(
-        "estimate: cells that nobody can be in",
+        "estimate: impossible cells are filled",
         "synth/marginals/estimate.py",
         "return table if mask is None else np.where(mask, 0.0, table)",
         "return table",

@@ -1,4 +1,4 @@
-"""A small town for the tests of the oracle: its rows, its vault, and what is true of it."""
+"""Make a small town for the tests of the oracle: its rows, its vault, and its true counts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RHO = "1/2"
 
 
 def rows(count: int = 20_000, seed: int = 1) -> dict[str, list[Any]]:
-    """Rows in which everything depends on everything, and some of it is missing."""
+    """Return rows in which all columns depend on each other, and some values are missing."""
     rng = np.random.default_rng(seed)
     city = rng.choice(4, count, p=[0.2, 0.1, 0.6, 0.1])
     age = np.clip(rng.normal(35 + 5 * city, 15, count).round(), 0, 99).astype(int)
@@ -57,7 +57,7 @@ def made(vault: Vault, **changes: Any) -> Oracle:
 
 
 def true_count(table: dict[str, list[Any]], **wanted: Any) -> int:
-    """How many rows meet all conditions: a pair is a range, anything else a value."""
+    """Return how many rows meet all conditions: a pair is a range, anything else a value."""
 
     def meets(value: Any, want: Any) -> bool:
         if value is None:

@@ -1,4 +1,4 @@
-"""Killed at every point, an oracle wastes budget at worst: nothing is drawn that was not set aside, or twice."""
+"""An oracle killed at any point at worst wastes budget: no noise is drawn twice, or without its cost set aside."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from discreet.mechanisms import Gaussian
 from discreet.oracle import journal as journals
 from discreet.oracle.journal import Journal
 from discreet.oracle.oracle import Oracle
-from discreet.oracle.threshold_test import Line
+from discreet.oracle.threshold_test import NoisyThreshold
 from discreet.schema.metadata import UNIT
 from discreet.vault.vault import Vault
 from tests.ledger.processes import Tell, alone
@@ -31,7 +31,7 @@ ROWS = 500
 
 
 class Still:
-    """An engine with the same answer to everything, so that children need none of a real one's threads."""
+    """An engine that always gives the same answer, so that child processes need no threads of a real engine."""
 
     def __init__(self, limits: Any):
         self.rows = Rows("rows", limits=limits)
@@ -75,8 +75,8 @@ class Killer:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def watch(self) -> None:
-        """Take the places of what writes and what draws. It is a child's own copy of them that is changed."""
-        write, sync, noisy, compared = os.write, os.fsync, Gaussian.release, Line.release
+        """Replace what writes and what draws. Only the copy of the child process is changed."""
+        write, sync, noisy, compared = os.write, os.fsync, Gaussian.release, NoisyThreshold.release
 
         def writing(handle: int, line: bytes) -> int:
             self.chance()
@@ -93,9 +93,9 @@ class Killer:
             self.tell("drawn payment")
             return noisy(mechanism, exact)
 
-        def watched(line: Any, exact: Any) -> Any:
+        def watched(threshold: Any, exact: Any) -> Any:
             self.tell("drawn check")
-            return compared(line, exact)
+            return compared(threshold, exact)
 
         class System:
             """The operating system as the journal sees it."""
@@ -105,7 +105,7 @@ class Killer:
 
         setattr(journals, "os", System())  # noqa: B010
         setattr(Gaussian, "release", released)  # noqa: B010
-        setattr(Line, "release", watched)  # noqa: B010
+        setattr(NoisyThreshold, "release", watched)  # noqa: B010
 
 
 def questions(path: Path, at: int, tell: Tell) -> None:
@@ -113,14 +113,14 @@ def questions(path: Path, at: int, tell: Tell) -> None:
     asked = opened(path)
     killer = Killer(at, tell)
     killer.watch()
-    asked._bad = 1  # an alarm so far: it is cheaper to pay
+    asked._bad = 1  # after one alarm it is cheaper to pay
     tell(f"answer {asked.ask(FEW).value}")
-    asked._seen = 10**6  # now the hypothesis is trusted
+    asked._seen = 10**6  # now the hypothesis is likely to pass
     tell(f"answer {asked.ask(MANY).value}")
 
 
 def points(task: Callable[[Path, int, Tell], None], original: Path, folder: Path) -> Iterator[tuple[Path, Any]]:
-    """A copy of a vault for every point at which the task can be killed, until one comes to its end."""
+    """Yield a copy of a vault for every point at which the task can be killed, until a task ends."""
     for at in range(1, 400):
         path = folder / f"{at}" / "town.vault"
         shutil.copytree(original, path)
@@ -165,8 +165,8 @@ def test_killed_at_every_point_of_asking_nothing_is_drawn_that_was_not_set_aside
                 assert f"answer {answer.value}" == line
                 assert answer.free
         seen.add((tuple(kinds), len([x for x in told if x.startswith("answer")]), bool(unfinished)))
-    assert (("payment",), 0, False) in seen  # set aside, and lost
-    assert (("payment", "run", "run", "check"), 1, True) in seen  # a check that nobody saw: its runs are over
+    assert (("payment",), 0, False) in seen  # the cost was set aside, and the answer lost
+    assert (("payment", "run", "run", "check"), 1, True) in seen  # a check without a result: its runs are over
     assert (("payment", "run", "run", "check"), 2, False) in seen
     assert len(seen) >= 6
 
@@ -210,7 +210,7 @@ def test_a_journal_refuses_what_is_more_than_is_left_and_equality_is_allowed(tmp
         journal.end(0)
 
 
-def test_a_torn_last_line_is_no_line_and_a_changed_one_is_seen(tmp_path: Path) -> None:
+def test_a_torn_last_line_is_dropped_and_a_changed_line_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.oracle"
     journal = Journal.create(path, rho=Fraction(1), facts={})
     journal.begin("payment", Fraction(1, 4), question="one")

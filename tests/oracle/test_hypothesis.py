@@ -1,4 +1,4 @@
-"""The hypothesis: sums and products as numpy has them, fits that meet what was measured, both shapes alike."""
+"""The hypothesis: sums and products equal numpy's, fits meet the measurements, and both shapes agree."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_the_simplex_holds_what_adds_up(values, total) -> None:  # type: ignore[
 
 
 def people(seed: int = 0, rows: int = 40_000) -> tuple[tuple[int, ...], Floats]:
-    """Counts of four columns in which each depends on the one before."""
+    """Return the counts of four columns in which each depends on the one before."""
     rng = np.random.default_rng(seed)
     a = rng.integers(0, 12, rows)
     b = np.clip(a // 3 + rng.integers(-1, 2, rows), 0, 4)
@@ -130,7 +130,7 @@ def test_dense_and_factored_agree_where_all_pairs_are_known() -> None:
 
 
 def test_totals_do_not_drift_upwards_where_most_cells_are_empty() -> None:
-    """Noise on empty cells that cannot be negative would add up, were margins not kept."""
+    """Positive noise on empty cells would add up if the one-way marginals were not kept fixed."""
     shape, rng = (60, 50), np.random.default_rng(3)
     truth = np.zeros(shape)
     truth[:4, :4] = 1000.0

@@ -1,4 +1,4 @@
-"""Which cells a question adds up: evaluated on the levels, and compared with the engine on every row."""
+"""The cells of a question are evaluated on the levels, and compared with the engine on every row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from discreet.errors import ParameterError, QuestionRefused
 from discreet.ledger import Budget
 from discreet.mechanisms.exact import _open
 from discreet.oracle.exact_sums import Sums
-from discreet.oracle.linear_query import GRAIN, Query, selected
+from discreet.oracle.linear_query import GRAIN, Query, decompose
 from discreet.query import cache_key
 from discreet.query.bins import Axis, axes_of
 from discreet.schema import Category, Column, Integer, Real
@@ -35,7 +35,7 @@ COLUMNS: dict[str, Column] = {
 
 @pytest.fixture(scope="module")
 def vault() -> Iterator[Vault]:
-    """Every combination of values, once."""
+    """Seal every combination of values once."""
     table = pyarrow.table(
         {
             "age": pyarrow.array([row[0] for row in EVERY], pyarrow.int64()),
@@ -58,7 +58,7 @@ def axes(vault: Vault, **bins: int) -> tuple[Axis, ...]:
 
 
 def read(vault: Vault, text: str, known: tuple[Axis, ...]) -> list[Query]:
-    wanted = selected(cache_key.parsed(text, vault.metadata), known)
+    wanted = decompose(cache_key.parsed(text, vault.metadata), known)
     return [query for query in (wanted.count, wanted.total) if query is not None]
 
 
@@ -143,7 +143,7 @@ def test_a_question_along_the_bins_is_crisp(vault: Vault) -> None:
     assert on_the_cells(vault, query, known) == in_the_engine(vault, query)
 
 
-def test_bins_may_begin_where_their_owner_says(vault: Vault) -> None:
+def test_bins_may_begin_at_given_values(vault: Vault) -> None:
     found = axes_of(vault.metadata, ["Age"], {"age": [2, 4.5]})
     assert found[0].starts == (0, 2, 5)
     assert found[0].widths.tolist() == [2, 3, 1, 1]
@@ -154,12 +154,14 @@ def test_bins_may_begin_where_their_owner_says(vault: Vault) -> None:
     [
         ("select city, count(*) from people group by city", "one number at a time"),
         ("select count(*), sum(pay) from people", "one number at a time"),
-        ("select median(pay) from people", "adds up rows"),
+        ("select median(pay) from people", "answers count\\(\\*\\)"),
         ("select sum(age * age) from people", "one of its own columns"),
-        ("select count(*) from people where word = 1", "not about"),
+        ("select count(*) from people where word = 1", "this one reads another"),
     ],
 )
-def test_what_is_no_linear_query_over_the_columns_is_refused(vault: Vault, text: str, word: str) -> None:
+def test_a_question_that_is_not_a_linear_query_over_the_columns_is_refused(
+    vault: Vault, text: str, word: str
+) -> None:
     with pytest.raises(QuestionRefused, match=word):
         read(vault, text, axes(vault))
 

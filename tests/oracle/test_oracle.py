@@ -1,4 +1,4 @@
-"""The oracle on a town: answers within their intervals, mostly free, on one charge."""
+"""An oracle over a town: answers within their intervals, mostly free, on one charge."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ TABLE = rows()
 
 @pytest.fixture(scope="module")
 def vault() -> Iterator[Vault]:
-    """One town for all: every test has an oracle of its own name."""
+    """Seal one town for all tests: every test has an oracle of its own name."""
     with scratch() as folder, town(folder, budget=Budget(100, "1e-6")) as sealed:
         yield sealed
 
 
 @pytest.fixture
 def own() -> Iterator[Vault]:
-    """A town for a test that looks at the ledger, or changes the rows."""
+    """Seal a town for a test that reads the ledger, or changes the rows."""
     with scratch() as folder, town(folder) as sealed:
         yield sealed
 
@@ -46,7 +46,7 @@ def oracle(vault: Vault, request: pytest.FixtureRequest) -> Iterator[Oracle]:
 
 
 def stream(count: int, seed: int = 1) -> Iterator[dict[str, Any]]:
-    """Conditions on one to three columns, along the bins."""
+    """Yield conditions on one to three columns, along the bins."""
     rng = np.random.default_rng(seed)
     for _ in range(count):
         wanted: dict[str, Any] = {}
@@ -62,7 +62,7 @@ def stream(count: int, seed: int = 1) -> Iterator[dict[str, Any]]:
 
 
 def test_a_stream_of_questions_is_mostly_free_and_within_its_intervals(own: Vault) -> None:
-    """At 95 % each, 300 intervals that miss 40 or more times have a chance below 1e-7."""
+    """At 95 % each, 40 or more misses in 300 intervals have a probability below 1e-7."""
     oracle = made(own)
     missed, free = 0, []
     for wanted in stream(300):
@@ -88,15 +88,15 @@ def test_questions_come_as_sql_or_from_the_builder_and_the_same_one_is_free(orac
     assert abs(first.value - true_count(TABLE, age=(30, 40), city="Oslo")) < 2 * oracle.width
 
 
-def test_sums_and_averages_say_how_sure_they_are(oracle: Oracle) -> None:
+def test_sums_and_averages_have_a_confidence(oracle: Oracle) -> None:
     paid = [pay for pay, city in zip(TABLE["pay"], TABLE["city"], strict=True) if city == "Oslo"]
     summed = oracle.ask(select(total("pay")).where(city="Oslo"))
     mean = oracle.ask(select(avg("pay")).where(city="Oslo"))
     assert summed.confidence == mean.confidence == Fraction(9, 10)
     assert len(summed.how) == 2
-    # Each part misses with a chance of 5 %: twice its width is beyond 1e-4.
-    middle, radius = (summed.low + summed.high) / 2, summed.error
-    assert abs(sum(paid) - middle) <= 2.5 * radius
+    # Each part misses with probability 5 %; an error of twice the margin has a probability below 1e-4.
+    middle, margin = (summed.low + summed.high) / 2, summed.error
+    assert abs(sum(paid) - middle) <= 2.5 * margin
     assert mean.low <= mean.value <= mean.high
     assert abs(mean.value - np.mean(paid)) <= 4 * mean.error
     assert mean.error < 500
@@ -110,7 +110,7 @@ def test_sums_and_averages_say_how_sure_they_are(oracle: Oracle) -> None:
     assert abs(counted.value - sum(age is not None for age in TABLE["age"])) < 2 * oracle.width
 
 
-def test_an_average_of_nobody_lies_within_the_bounds(oracle: Oracle) -> None:
+def test_an_average_of_no_rows_lies_within_the_bounds(oracle: Oracle) -> None:
     answer = oracle.ask("select avg(pay) from people where age = 0 and pay = 8999")
     assert 0 <= answer.low <= answer.value <= answer.high <= 9000
 
@@ -129,11 +129,11 @@ def test_where_the_budget_ends_the_oracle_says_so_and_answers_unchecked_if_asked
         assert not answer.checked
         assert answer.free
         assert answer.low == -np.inf
-        assert "nobody checked it" in str(answer)
+        assert "not checked" in str(answer)
         assert poor.spent <= poor.total
 
 
-def test_in_a_notebook_an_oracle_and_its_answers_are_words_and_no_fractions(oracle: Oracle) -> None:
+def test_a_notebook_shows_an_oracle_and_its_answers_without_fractions(oracle: Oracle) -> None:
     answer = oracle.ask("select count(*) from people where age < 90")
     assert re.fullmatch(r"OracleAnswer\(.*, [\d,]+ ± [\d,]+, (free|paid ρ = [\d.e-]+)\)", repr(answer))
     page = answer._repr_html_()
@@ -232,7 +232,7 @@ def test_an_oracle_that_costs_more_than_is_left_is_refused_before_anything_is_ma
             assert modest.total == vault.ledger.balance().spent.rho
 
 
-def test_what_is_made_from_test_bits_is_nobodys_answer(vault: Vault) -> None:
+def test_an_answer_from_test_bits_is_not_for_release(vault: Vault) -> None:
     from discreet import noise
 
     with noise.deterministic(1):

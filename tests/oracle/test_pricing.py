@@ -1,4 +1,4 @@
-"""What an oracle's budget is divided into: everything together is within ρ, and widths are what they say."""
+"""The division of an oracle's budget: all parts together are within ρ, and margins hold."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from discreet.oracle.pricing import (
     GAP,
     MOST_ROWS,
     PAID,
-    SENTRY,
     SHARES,
+    THRESHOLD_TEST,
     Terms,
     narrowest,
     prices,
     terms,
 )
-from discreet.oracle.threshold_test import gap_radius, slack
+from discreet.oracle.threshold_test import gap_margin, slack
 
 
 def agreed(**changes: object) -> Terms:
@@ -48,24 +48,24 @@ def agreed(**changes: object) -> Terms:
     queries=st.integers(1, 10**7) | st.just(10**400),
     each=st.integers(1, 1000) | st.just(2**24),
 )
-def test_every_price_is_what_its_mechanism_loses_and_fits(
+def test_every_cost_is_the_loss_of_its_mechanism_and_fits(
     rho: Fraction, within: object, rows: float, queries: int, each: int
 ) -> None:
     known = agreed(rho=rho, within=within, queries=queries, rows_per_person=each)
     found = prices(known, rows)
-    assert found.width >= 1
+    assert found.margin >= 1
     if found.watch is not None:
         assert found.runs >= 2
-        assert found.runs * found.run <= rho * SENTRY
+        assert found.runs * found.run <= rho * THRESHOLD_TEST
         assert cost(found.watch.loss).rho <= found.run
-        assert found.watch.sensitivity == known.moves * (FINE // 4096)
-        assert found.watch.threshold + slack(found.watch, FREE * known.alpha / found.runs) == found.width
-        assert gap_radius(found.watch, GAP * known.alpha / found.runs) == found.reach
+        assert found.watch.sensitivity == known.sensitivity * (FINE // 4096)
+        assert found.watch.threshold + slack(found.watch, FREE * known.alpha / found.runs) == found.margin
+        assert gap_margin(found.watch, GAP * known.alpha / found.runs) == found.gap_margin
     else:
         assert found.runs == 0
     if found.payment is not None:
         assert cost(found.payment.loss).rho <= found.single <= rho
-        assert found.payment.error(1 - PAID * known.alpha) <= found.width
+        assert found.payment.error(1 - PAID * known.alpha) <= found.margin
     assert FREE + PAID + GAP == 1
 
 
@@ -90,9 +90,9 @@ def test_wide_answers_are_paid_for_by_the_widest_noise_that_is_drawn() -> None:
 
 
 @pytest.mark.parametrize("start", list(SHARES))
-def test_the_start_and_the_sentry_leave_something_for_payments(start: str) -> None:
+def test_the_start_and_the_threshold_test_leave_something_for_payments(start: str) -> None:
     known = agreed(start=start)
-    assert sum(SHARES[start].values()) + SENTRY < 1
+    assert sum(SHARES[start].values()) + THRESHOLD_TEST < 1
     assert known.part("pairs", 28) * 28 + known.part("singles", 8) * 8 + known.part("total") < known.rho
 
 
@@ -102,20 +102,20 @@ def test_a_whole_marginal_is_as_private_as_it_is_charged() -> None:
 
 
 @pytest.mark.parametrize(("within", "rows"), [("1%", 10_000), ("0.01", 10_000), (100, 77), ("100", 5)])
-def test_within_is_a_share_of_the_rows_or_so_many(within: object, rows: float) -> None:
-    assert prices(agreed(within=within), rows).width == 100 * FINE
+def test_within_is_a_share_of_the_rows_or_a_number_of_rows(within: object, rows: float) -> None:
+    assert prices(agreed(within=within), rows).margin == 100 * FINE
 
 
 @pytest.mark.parametrize(
     ("changes", "word"),
     [
         ({"within": 0}, "above 0"),
-        ({"within": MOST_ROWS + 1}, "137438953472 at most"),
+        ({"within": MOST_ROWS + 1}, "up to 137438953472"),
         ({"start": "triples"}, "starts with"),
         ({"confidence": 2}, "between 0 and 1"),
-        ({"confidence": "0.999999999999999999999"}, "1e-20 at least"),
+        ({"confidence": "0.999999999999999999999"}, "at least 1e-20"),
     ],
 )
-def test_terms_that_make_no_sense_are_refused(changes: dict[str, object], word: str) -> None:
+def test_invalid_terms_are_refused(changes: dict[str, object], word: str) -> None:
     with pytest.raises(ParameterError, match=word):
         agreed(**changes)

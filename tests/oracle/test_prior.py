@@ -1,4 +1,4 @@
-"""Priors: a public table, or the oracle of the time before, make more answers free and decide nothing else."""
+"""A prior, from a public table or an earlier oracle, makes more answers free and changes nothing else."""
 
 from __future__ import annotations
 

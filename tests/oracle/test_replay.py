@@ -1,4 +1,4 @@
-"""The auditor at the oracle's door: a whole conversation replayed on hostile tables, with every release held."""
+"""Replay a whole conversation with an oracle on hostile tables, with every release held fixed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ QUESTIONS = [
 
 
 def conversation(trusting: bool) -> Any:
-    """A computation on rows: seal them, open an oracle, ask, and return all that is seen."""
+    """Return a computation on rows: seal them, open an oracle, ask, and return all that the analyst sees."""
 
     def computation(rows: list[dict[str, Any]]) -> Any:
         table = {name: [_text(name, row.get(name)) for row in rows] for name in ("who", *COLUMNS)}
@@ -66,7 +66,7 @@ def _asked(opened: Any, text: str) -> Any:
 
 
 def _text(name: str, value: Any) -> str | None:
-    """As text. Ids that Python takes for one person (1 and 1.0) stay one, and others (1 and "1") stay two."""
+    """Return a value as text. Ids that are equal in Python (1 and 1.0) stay equal, others (1 and "1") differ."""
     if value is None or name != "who":
         return None if value is None else str(value)
     whole = (

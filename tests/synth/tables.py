@@ -1,4 +1,4 @@
-"""Generated tables for the tests of synthesis."""
+"""Generate tables for the tests of synthesis."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS: dict[str, Column] = {
 
 
 def tied(rows: int = 20_000, seed: int = 0) -> tuple[Domain, NDArray[np.int64]]:
-    """Codes of five columns: b follows a, c follows b, d is a xor e of two values each."""
+    """Return codes of five columns: b follows a, c follows b, d is a xor e of two values each."""
     rng = np.random.default_rng(seed)
     a, noise = rng.integers(0, 6, rows), rng.random((4, rows))
     b = np.where(noise[0] < 0.7, a, rng.integers(0, 6, rows))
@@ -35,7 +35,7 @@ def tied(rows: int = 20_000, seed: int = 0) -> tuple[Domain, NDArray[np.int64]]:
 
 
 def people(rows: int = 4000, seed: int = 0) -> pyarrow.Table:
-    """A table of people with ages, incomes that hang on them, and some ages missing."""
+    """Return a table of people with ages, incomes that depend on them, and some ages missing."""
     rng = np.random.default_rng(seed)
     age = rng.integers(0, 100, rows)
     city = rng.choice(CITIES, rows, p=[0.5, 0.3, 0.2])
@@ -54,6 +54,6 @@ def people(rows: int = 4000, seed: int = 0) -> pyarrow.Table:
 
 
 def sealed(table: Any, place: Any, **changes: Any) -> Vault:
-    """A vault of such a table."""
+    """Seal such a table into a vault."""
     given = {"columns": COLUMNS, "budget": Budget(200, "1e-9"), "person": "who", "name": "people", **changes}
     return Vault.seal(table, to=place, **given)

@@ -1,4 +1,4 @@
-"""Bins found with the noisy one-way marginal."""
+"""Bins from the noisy one-way marginal."""
 
 from __future__ import annotations
 

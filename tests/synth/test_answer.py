@@ -1,4 +1,4 @@
-"""Answers from a synthetic table: near the truth, in intervals that hold it as often as they say."""
+"""Answers from a synthetic table: near the truth, in intervals that hold it with their confidence."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Synthetic]:
     ],
 )
 def test_counts_lie_within_their_intervals(table: Synthetic, condition: str) -> None:
-    """At confidence 1 − 1e-9 each, so that a false alarm has a chance below 1e-8."""
+    """At confidence 1 − 1e-9 each, so that a false alarm has a probability below 1e-8."""
     frame = people().to_pandas()
     frame["day"] = frame["day"].astype(str)
     spelled = condition.replace("<>", "!=").replace(" = ", " == ").replace("age is null", "age != age")
@@ -49,8 +49,8 @@ def test_counts_lie_within_their_intervals(table: Synthetic, condition: str) -> 
     assert abs(found.value - truth) < 300
 
 
-def test_intervals_hold_the_truth_as_often_as_they_say(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Sixty tables of three columns; of 240 intervals at 0.9, fewer than 190 hold with a chance below 1e-6."""
+def test_intervals_hold_the_truth_with_their_confidence(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Sixty tables of three columns: fewer than 190 of 240 intervals at 0.9 hold with probability below 1e-6."""
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 3, (300, 3))
     rows = pyarrow.table({"who": range(300), **{name: codes[:, i] for i, name in enumerate("abc")}})
@@ -73,7 +73,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(tmp_path_factory: pytest.
 
 @pytest.fixture(scope="module")
 def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Synthetic]:
-    """A table of three columns of two values, whose measurements are replaced below."""
+    """Synthesize three columns of two values, whose measurements are replaced below."""
     rows = pyarrow.table({"who": [1, 2], **{name: [0, 1] for name in "abc"}})
     columns = {name: dp.Integer(0, 1, missing=0) for name in "abc"}
     with sealed(rows, tmp_path_factory.mktemp("three") / "v", columns=columns) as vault:
@@ -81,7 +81,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Synthetic]:
 
 
 def scored(three: Synthetic, codes: NDArray[np.int64], off: tuple[float, float], seed: int) -> Synthetic:
-    """Pairs with noise of the first deviation, and then the distance of the three with that of the second."""
+    """Return pairs with noise of the first deviation, and the distance of the three with that of the second."""
     rng, domain = np.random.default_rng(seed), three.domain
     pairs = [
         Measurement(c, domain.count(codes, c) + rng.normal(0, off[0], (2, 2)), off[0] ** 2) for c in domain.sets(2)
@@ -92,7 +92,7 @@ def scored(three: Synthetic, codes: NDArray[np.int64], off: tuple[float, float],
     return replace(made, scores={"triples": (score,)})
 
 
-def test_an_interval_that_rests_on_a_score_holds_the_truth_as_often_as_it_says(three: Synthetic) -> None:
+def test_an_interval_from_a_score_holds_the_truth_with_its_confidence(three: Synthetic) -> None:
     """The question holds all that the model misses, for which the bound is an equality.
 
     Of 200 intervals at 0.8, fewer than 130 hold with a chance below 1e-6.
@@ -180,17 +180,17 @@ def test_sums_and_averages_are_near_and_inside(table: Synthetic) -> None:
 
 
 def test_a_confidence_next_to_certainty_has_an_interval(table: Synthetic) -> None:
-    """The quantile of 1 − 1e-29 is that of 1 in floats."""
+    """In floats 1 − 1e-29 is 1, whose quantile is infinite."""
     question = "select count(*) from people where married"
     sure, likely = (table.ask(question, confidence=c) for c in ("0." + "9" * 29, "0.95"))
     assert 4 < sure.error / likely.error < 6
 
 
-def test_the_builder_is_understood_too(table: Synthetic) -> None:
+def test_questions_of_the_builder_are_answered(table: Synthetic) -> None:
     assert abs(float(table.ask(dp.where(age=(30, 40), city="Oslo"))) - 220) < 120
 
 
-def test_an_interval_says_what_it_rests_on(table: Synthetic) -> None:
+def test_an_interval_has_a_basis(table: Synthetic) -> None:
     assert table.ask("select count(*) from people where married").how == "measured"
     deep = table.ask("select count(*) from people where married and city = 'Oslo' and age < 50 and income < 9000")
     assert deep.how == "unknown"
@@ -215,6 +215,6 @@ def test_a_cut_bin_widens_the_interval(table: Synthetic) -> None:
         "select sum(age * age) from people",
     ],
 )
-def test_what_it_cannot_answer_it_refuses(table: Synthetic, question: str) -> None:
-    with pytest.raises(QuestionRefused):
+def test_questions_that_are_not_linear_queries_are_refused(table: Synthetic, question: str) -> None:
+    with pytest.raises(QuestionRefused, match="A synthetic table"):
         table.ask(question)

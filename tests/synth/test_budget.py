@@ -1,4 +1,4 @@
-"""What a synthesis costs: the sums that are claimed, and the lemma that they rest on."""
+"""The cost of a synthesis: the claimed sums, and the lemma behind them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_parts_never_cost_more_than_the_whole_in_rho_or_in_mu(
 
 
 @given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=30))
-def test_next_to_nothing_of_a_budget_is_left_over(shares: list[float]) -> None:
+def test_almost_nothing_of_a_budget_is_left_over(shares: list[float]) -> None:
     assert sum(parts(Fraction(1), dict(enumerate(shares))).values()) > Fraction(999_999, 10**6)
 
 
@@ -57,7 +57,7 @@ def test_epsilon_alone_is_a_share_of_the_budget_as_for_a_question() -> None:
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1, "1"), (1, "1e-300"), (2000, "1e-9"), (0, "1e-9"), (-1, None)])
-def test_what_protects_nobody_or_says_nothing_is_refused(epsilon: int, delta: str | None) -> None:
+def test_an_epsilon_or_delta_without_use_is_refused(epsilon: int, delta: str | None) -> None:
     with pytest.raises(ParameterError):
         rho_of(epsilon, delta)
 
@@ -78,7 +78,7 @@ def test_a_discrete_gaussian_is_a_real_one_rounded_at_random() -> None:
     ratio = (law / law.sum()) / (discrete / discrete.sum())
     near = np.abs(integers - shift) < 40
     assert np.abs(ratio[near] - 1).max() < 1e-9
-    assert np.ptp(every) / every.mean() < 1e-12  # the normaliser does not depend on where the real value is
+    assert np.ptp(every) / every.mean() < 1e-12  # the normaliser does not depend on the real value
 
 
 def test_all_that_a_synthesis_measures_costs_what_it_is_charged(tmp_path: Path) -> None:
@@ -87,4 +87,4 @@ def test_all_that_a_synthesis_measures_costs_what_it_is_charged(tmp_path: Path) 
         charged = float(vault.ledger.balance().spent.rho)
     variances = [m.variance for m in table.measurements]
     variances += [score.deviation**2 for scores in table.scores.values() for score in scores]
-    assert 0.99 * charged < sum(1 / (2 * variance) for variance in variances) <= charged  # one row to a person
+    assert 0.99 * charged < sum(1 / (2 * variance) for variance in variances) <= charged  # each person has one row

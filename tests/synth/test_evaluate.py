@@ -1,4 +1,4 @@
-"""The report: distances that are right, pictures that can be drawn, and a price that is charged once."""
+"""The report: correct distances, plots, and a cost that is charged once."""
 
 from __future__ import annotations
 

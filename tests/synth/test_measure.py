@@ -1,4 +1,4 @@
-"""The private algorithm: what it spends, what it finds, and what it sees."""
+"""The private algorithm: what it spends, what it finds, and what it reads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.synth.tables import tied
 def fitted(source: Source, domain: Domain, epsilon: str = "1", **more: object) -> tuple[object, Released]:
     rho = rho_of(epsilon, "1e-9")
     with noise.deterministic(1):
-        return fit(source, domain, rho=rho, moves=UNIT, scale=float(UNIT), **more)  # type: ignore[arg-type]
+        return fit(source, domain, rho=rho, contribution=UNIT, scale=float(UNIT), **more)  # type: ignore[arg-type]
 
 
 def distances(model: object, domain: Domain, codes: NDArray[Any], ways: int) -> dict[Columns, float]:
@@ -46,8 +46,8 @@ def test_exactly_what_was_charged_is_spent(epsilon: str, columns: int) -> None:
     assert mu(released.noises) ** 2 <= 2 * rho * (1 + 1e-12)
 
 
-def test_every_exact_number_is_asked_for_once_for_every_release() -> None:
-    """The source is called for marginals that are measured or scored, and each call has its noise."""
+def test_every_exact_number_is_read_once_for_every_release() -> None:
+    """The source is called only for marginals that are measured or scored, and each call gets its noise."""
     domain, codes = tied()
     asked: list[Columns] = []
 
@@ -70,7 +70,7 @@ def test_pairs_are_found_and_so_is_what_only_three_columns_show() -> None:
 
 
 def test_noise_has_the_variance_that_is_stated() -> None:
-    """Standardised noise of some thousand cells: its mean square is 1 ± 0.3 but for a chance below 1e-9."""
+    """Standardised noise of some thousand cells: its mean square is 1 ± 0.3 except with probability below 1e-9."""
     domain, codes = tied(100)
     _, released = fitted(counts(codes, domain), domain, "0.1")
     z = [(m.values - domain.count(codes, m.columns)).ravel() / np.sqrt(m.variance) for m in released.measurements]
@@ -81,7 +81,7 @@ def test_noise_has_the_variance_that_is_stated() -> None:
     assert all(s.deviation == scores[0].deviation for s in scores)
 
 
-def test_a_workload_of_pairs_asks_for_notriples_of() -> None:
+def test_a_workload_of_pairs_measures_no_triples() -> None:
     domain, codes = tied()
     _, released = fitted(counts(codes, domain), domain, "5", workload={(0, 1): 1.0, (2, 4): 1.0})
     assert {m.columns for m in released.measurements if len(m.columns) > 1} <= {(0, 1), (2, 4)}
@@ -119,7 +119,7 @@ def test_triples_are_those_of_the_workload_that_are_small_enough() -> None:
 
 
 @pytest.mark.parametrize("rows", [0, 1, 7])
-def test_a_table_of_next_to_nobody_behaves(rows: int) -> None:
+def test_a_table_of_very_few_rows_works(rows: int) -> None:
     domain, codes = tied(10)
     model, released = fitted(counts(codes[:rows], domain), domain, "0.5")
     table = model.marginal((0, 1, 2))  # type: ignore[attr-defined]
@@ -134,14 +134,14 @@ def test_no_sum_overflows_whatever_the_table_holds() -> None:
     assert 0 <= _distance(np.zeros(1000, np.int64), np.full(1000, 1e300)) < 2**62
 
 
-def test_a_distance_moves_by_no_more_than_the_marginal() -> None:
+def test_the_sensitivity_of_a_distance_is_at_most_that_of_the_marginal() -> None:
     rng = np.random.default_rng(0)
-    believed = rng.random(50) * 100
+    predicted = rng.random(50) * 100
     for _ in range(200):
         here = rng.integers(0, 100, 50)
         moved = rng.integers(-5, 6, 50)
         there = np.maximum(here + moved, 0)
-        assert abs(_distance(here, believed) - _distance(there, believed)) <= np.abs(here - there).sum()
+        assert abs(_distance(here, predicted) - _distance(there, predicted)) <= np.abs(here - there).sum()
 
 
 def test_progress_is_told_from_beginning_to_end() -> None:

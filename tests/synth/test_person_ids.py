@@ -1,4 +1,4 @@
-"""Ids for rows that nobody lived: as many to a person as persons have."""
+"""Ids for synthetic rows: as many rows to an id as persons have."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PERSONS = 3000
 
 
 def town(folder: Path, person: str | None = "who", rows_per_person: int = 4) -> Vault:
-    """A third of the persons has one row, a third has three, and a third seven, which count as four."""
+    """Return rows: a third of the persons has one row, a third three, and a third seven, which count as four."""
     who = [i for i in range(PERSONS) for _ in range((1, 3, 7)[i % 3])]
     table = pyarrow.table({"who": who, "age": [i % 50 for i in who]})
     return Vault.seal(
@@ -41,10 +41,10 @@ def test_persons_have_as_many_rows_as_they_had(tmp_path: Path) -> None:
         assert rows.column_names == ["who", "age"]
         persons = np.bincount(np.bincount(rows["who"].to_numpy()), minlength=5)
         np.testing.assert_allclose(persons, [0, 1000, 0, 1000, 1000], atol=60)  # noise of deviation 2.4 at most
-        assert any("drawn like rows of several" in note for note in table.notes)
-        assert any("how many rows" in noise.on for noise in table.label.noise)
+        assert any("drawn independently" in note for note in table.notes)
+        assert any("number of rows" in noise.on for noise in table.label.noise)
         assert vault.synthesize(epsilon=3, persons=True).free
-        assert not vault.synthesize(epsilon=3).free  # without ids it is another table
+        assert not vault.synthesize(epsilon=3).free  # a table without ids is another release
         table.save(tmp_path / "saved")
         assert Synthetic.load(tmp_path / "saved").to_arrow().equals(rows)
 
@@ -57,9 +57,9 @@ def test_noise_is_for_all_the_rows_that_a_person_may_have(tmp_path: Path, most: 
     assert measured.variance == pytest.approx(most**2 / (2 * rho), rel=1e-5)  # Δ²/2ρ, in rows
 
 
-def test_ids_are_refused_where_they_mean_nothing_and_nothing_is_charged(tmp_path: Path) -> None:
+def test_ids_are_refused_where_they_have_no_meaning_and_nothing_is_charged(tmp_path: Path) -> None:
     with town(tmp_path, person=None, rows_per_person=1) as vault:
-        with pytest.raises(ParameterError, match="leave out persons=True"):
+        with pytest.raises(ParameterError, match="persons=False"):
             vault.synthesize(epsilon=1, persons=True)
         assert vault.ledger.balance().charges == 0
     (tmp_path / "many").mkdir()

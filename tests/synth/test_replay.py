@@ -1,4 +1,4 @@
-"""The auditor at the synthesiser: the whole of it replayed on hostile tables, from the rows to the table."""
+"""Replay a whole synthesis on hostile tables, from the rows to the synthetic table."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _written(name: str, value: Any) -> str | None:
 
 
 def synthesized(rows: list[dict[str, Any]]) -> Any:
-    """Seal rows, synthesize, and return all that is seen."""
+    """Seal rows, synthesize, and return all that the analyst sees."""
     names = ["who", *COLUMNS]
     columns = {
         name: pyarrow.array([_written(name, row.get(name)) for row in rows], pyarrow.string()) for name in names
@@ -79,7 +79,7 @@ def test_a_whole_synthesis_is_private_on_every_neighbour_that_is_tried() -> None
 
 
 @pytest.mark.slow
-def test_the_auditor_would_see_a_marginal_that_was_looked_at_without_noise(
+def test_the_replay_catches_a_marginal_that_was_read_without_noise(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """If the rounds chose pairs by exact distances, the choice would depend on the rows."""

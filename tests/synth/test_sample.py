@@ -1,4 +1,4 @@
-"""Rows with the marginals of a model."""
+"""Sampled rows have the marginals of a model."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_one_column_alone_is_drawn_from_its_marginal() -> None:
     assert np.allclose(np.bincount(sample(model, 10_000)[:, 0]) / 10_000, [0.1, 0.3, 0.6], atol=0.02)
 
 
-def test_nobody_is_what_nobody_can_be() -> None:
+def test_no_row_is_in_an_impossible_cell() -> None:
     domain, codes = tied(5000)
     mask = np.zeros((6, 6), bool)
     mask[0, :3] = True
@@ -83,7 +83,7 @@ def test_nobody_is_what_nobody_can_be() -> None:
 
 
 def test_the_stream_is_uniform() -> None:
-    """Chi-square of 64 bins over 64,000 numbers: below 160 but for a chance of 1e-9."""
+    """Chi-square of 64 bins over 64,000 numbers: below 160 except with probability 1e-9."""
     counted = np.bincount((Stream(3).uniform(64_000) * 64).astype(int), minlength=64)
     assert np.square(counted - 1000).sum() / 1000 < 160
     assert Stream(3).uniform(0).size == 0

@@ -1,4 +1,4 @@
-"""What is measured, and how precisely."""
+"""The choice of marginals to measure, and of their precision."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def test_the_precision_is_divided_and_not_exceeded(listed: list[Candidate], prec
 
 
 @given(candidates, st.floats(1e-6, 1))
-def test_what_is_added_in_the_second_round_is_what_there_is(listed: list[Candidate], precision: float) -> None:
+def test_the_second_round_adds_exactly_the_precision_that_is_left(
+    listed: list[Candidate], precision: float
+) -> None:
     first = chosen(listed, precision)
     old = [Candidate(c.columns, c.cells, c.weight, 0.0, first[c.columns]) for c in listed if c.columns in first]
     new = [c for c in listed if c.columns not in first]
@@ -33,7 +35,7 @@ def test_what_is_added_in_the_second_round_is_what_there_is(listed: list[Candida
     assert min(more.values()) > 0
 
 
-def test_a_marginal_far_off_is_measured_and_one_that_noise_would_drown_is_not() -> None:
+def test_a_marginal_far_off_is_measured_and_one_below_the_noise_is_not() -> None:
     far, near = Candidate((0, 1), 100, 1.0, 5000.0), Candidate((1, 2), 100, 1.0, 1.0)
     assert list(chosen([near, far], 0.01)) == [(0, 1)]
 
@@ -60,13 +62,13 @@ def test_larger_sets_lend_their_weight_to_smaller_ones() -> None:
 
 
 @given(st.integers(1, 8), st.integers(1, 3))
-def test_where_nothing_is_said_all_sets_of_three_matter_alike(width: int, size: int) -> None:
+def test_by_default_all_sets_of_three_have_the_same_weight(width: int, size: int) -> None:
     sets = list(combinations(range(width), size))
     every = dict.fromkeys(combinations(range(width), min(3, width)), 1.0)
     assert even_weights(width, sets) == weights(every, sets)
 
 
-def test_a_wanted_set_of_very_many_columns_is_not_taken_apart() -> None:
+def test_the_subsets_of_a_wanted_set_of_very_many_columns_are_not_listed() -> None:
     assert weights({tuple(range(5000)): 2.0}, [(3, 4), (1, 2, 4999), (1, 5000)]) == {
         (3, 4): 2.0,
         (1, 2, 4999): 2.0,

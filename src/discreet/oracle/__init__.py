@@ -1,13 +1,31 @@
-"""Many adaptive queries, few of them paid.
+"""Answer many adaptive linear queries on one charge, most of them for free.
 
     Oracle, OracleAnswer           the one to use, over the columns of a vault: vault.oracle(columns, epsilon=…)
 
-The textbook versions, over the cells of a domain that can be listed. Each is a record with its `loss`, what its
-theorem promises about answers (`promise`), and a sealed histogram in, public answers out:
+Its modules:
+
+    open             make an oracle: one charge, one journal, one record in the ledger; or open it again
+    oracle           answer questions: cache, hypothesis, threshold test, payment
+    answer           an answer with its interval, and the arithmetic of counts, sums and averages
+    linear_query     turn a question into linear queries over bins
+    exact_sums       exact sums from the engine, sealed
+    pricing          the terms of an oracle, and what its steps cost
+    threshold_test   test whether the hypothesis is good enough
+    marginals        measure noisy marginals
+    hypothesis       the public table that predicts answers
+    fit              fit a dense table to noisy sums
+    dense_table      fast sums and products on dense tables
+    prior            public knowledge to start from
+    journal          the durable state
+    render           show an oracle and its answers
+    textbook         the algorithms as published
+
+The textbook versions work over the cells of a domain that can be listed. Each is a record with its `loss` and with
+what its theorem promises about answers (`promise`). It takes a sealed histogram and gives public answers:
 
     OnlineRelease                  multiplicative weights without privacy, for public data
     PrivateMultiplicativeWeights   online, on AboveThreshold
-    HardtRothblum                  online, as it was first made
+    HardtRothblum                  online, the first such algorithm
     MWEM                           a workload known in advance: a synthetic histogram
     BLR                            a workload known in advance: a small synthetic database, ε-DP, tiny domains
 

@@ -1,4 +1,4 @@
-"""What an oracle says: a number, how sure it is, whether it was paid for, and the running total."""
+"""Define the answer of an oracle: a number with its interval, its cost, and what the oracle has spent so far."""
 
 from __future__ import annotations
 
@@ -8,30 +8,41 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import NotForRelease
+from discreet.oracle import render
 from discreet.oracle.pricing import FINE
 
 if TYPE_CHECKING:
     from discreet.query.question import Term
 
 HOW = {
-    "checked": "from the hypothesis, which the sentry found good enough",
-    "alarm": "from the sentry, which found the hypothesis wrong, and by how much, if it was no false alarm",
-    "paid": "with noise of its own",
-    "measured": "from a marginal that was measured for it",
-    "unchecked": "from the hypothesis, which nobody checked",
+    "checked": "from the hypothesis, which passed the threshold test",
+    "alarm": "from the threshold test, which found the hypothesis wrong and measured by how much",
+    "paid": "measured with noise of its own",
+    "measured": "from a marginal that was measured for this question",
+    "unchecked": "from the hypothesis, not checked against the data",
 }
-"""Where the number of an answer comes from."""
+"""The source of the number in an answer."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """The sum of one query, between two ends, all in units of 1/FINE rows; what it cost, and how it was found."""
+    """The sum of one query with its interval, in units of 1/FINE rows; its cost, and its source (a key of HOW)."""
 
     value: int
     low: int
     high: int
     how: str
     cost: Fraction = Fraction(0)
+
+    @classmethod
+    def around(cls, value: int, margin: int, how: str, cost: Fraction = Fraction(0)) -> Part:
+        """Return a part with its interval. Weights are not negative, so neither are sums.
+
+        >>> part = Part.around(3, 5, "paid")
+        >>> part.low, part.high
+        (0, 8)
+        """
+        return cls(max(value, 0), max(value - margin, 0), max(value + margin, 0), how, cost)
 
     def as_json(self) -> dict[str, Any]:
         """Return what `from_json` reads."""
@@ -45,10 +56,10 @@ class Part:
 
 @dataclass(frozen=True)
 class OracleAnswer:
-    """One answer: value and interval, what it cost, and what the oracle has spent of its budget so far.
+    """One answer: value and interval, its cost, and what the oracle has spent of its budget so far.
 
     `low` and `high` enclose the true value with probability `confidence`, whatever was asked before and however
-    this question was chosen. An answer that nobody checked has no ends.
+    this question was chosen. An answer that was not checked has no interval.
     """
 
     question: str
@@ -64,48 +75,47 @@ class OracleAnswer:
 
     @property
     def free(self) -> bool:
-        """Whether it cost nothing."""
+        """Whether the answer cost nothing."""
         return self.cost == 0
 
     @property
     def checked(self) -> bool:
-        """Whether its interval means something."""
+        """Whether the answer has an interval."""
         return "unchecked" not in self.how
 
     @property
     def error(self) -> float:
-        """Half of the width of the interval."""
+        """The margin of error: half of the interval's length."""
         return (self.high - self.low) / 2
 
     def expect_release(self, doing: str) -> None:
-        """Refuse to go on if this was made from test bits."""
+        """Refuse an action if this answer was made from test bits. `doing` names the action."""
         if self.test_bits:
-            raise NotForRelease(f"This answer was made from test bits, and {doing} would let it out.")
+            raise NotForRelease(
+                f"This answer was made from test bits, so {doing} is not allowed.",
+                fix="Ask without test bits, outside of noise.deterministic(…).",
+            )
 
     def __float__(self) -> float:
         return self.value
 
     def __repr__(self) -> str:
-        from discreet.oracle import render
-
         return f"OracleAnswer({self.question[:60]!r}, {render.number(self)}, {render.price(self)})"
 
     def _repr_html_(self) -> str:
-        from discreet.oracle import render
-
         return render.answer_page(self)
 
     def __str__(self) -> str:
         self.expect_release("showing it")
         sure = f"{_short(self.low)} to {_short(self.high)} with {float(self.confidence):.4g}"
-        ends = sure if self.checked else "nobody checked it"
+        interval = sure if self.checked else "not checked"
         paid = "free" if self.free else f"paid ρ = {float(self.cost):.3g}"
         rest = f"{float(self.spent):.3g} of {float(self.total):.3g} is spent"
-        return f"{_short(self.value)} ({ends}), {paid}; ρ = {rest} of the oracle"
+        return f"{_short(self.value)} ({interval}), {paid}; ρ = {rest} of the oracle"
 
 
 def count(part: Part) -> tuple[float, float, float]:
-    """Return value and ends of a count, in rows.
+    """Return the value and the interval of a count, in rows.
 
     >>> count(Part(3 * FINE, 2 * FINE, 5 * FINE, "paid"))
     (3.0, 2.0, 5.0)
@@ -116,7 +126,7 @@ def count(part: Part) -> tuple[float, float, float]:
 
 
 def total(counted: Part, summed: Part, slack: Fraction, term: Term) -> tuple[float, float, float]:
-    """Return value and ends of the sum of a column: least·rows + (most − least)·(sum of shares)."""
+    """Return the value and the interval of the sum of a column: least·rows + (most − least)·(sum of shares)."""
     rows, share = count(counted), _share(counted, summed, slack)
     least, span = float(term.least), float(term.most - term.least)  # either may be negative
     if "unchecked" in (counted.how, summed.how):
@@ -126,7 +136,7 @@ def total(counted: Part, summed: Part, slack: Fraction, term: Term) -> tuple[flo
 
 
 def mean(counted: Part, summed: Part, slack: Fraction, term: Term) -> tuple[float, float, float]:
-    """Return value and ends of the average of a column, which lies within its bounds whatever happens."""
+    """Return the value and the interval of the average of a column, which always lies within its bounds."""
     rows, share = count(counted), _share(counted, summed, slack)
 
     def part(number: float, whole: float, otherwise: float) -> float:
@@ -142,7 +152,7 @@ def mean(counted: Part, summed: Part, slack: Fraction, term: Term) -> tuple[floa
 
 
 def _share(counted: Part, summed: Part, slack: Fraction) -> tuple[float, float, float]:
-    """Widened by what rounding to grains may have moved: so much for each row that was counted."""
+    """Return the sum of shares, its interval widened by the rounding to grains: `slack` for each counted row."""
     value, low, high = count(summed)
     if "unchecked" in (counted.how, summed.how):
         return value, -math.inf, math.inf

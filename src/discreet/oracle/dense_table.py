@@ -1,10 +1,11 @@
-"""Dense tables of non-negative numbers: sums over columns, and products with factors, near memory bandwidth.
+"""Sum and scale dense tables of non-negative numbers, near memory bandwidth.
 
-A marginal is a sum over the columns that are left out. Neighbouring columns with the same fate are one axis, and
-each sum over such an axis is a product with a vector of ones, the last first: the first of them reads the table
-once and the rest is small. A factor over some columns is laid out over enough of the last ones that the inner loop
-is long, and multiplied in place: one read and one write. A query that is a box multiplies its slice alone, and
-what is outside is left to one number, the scale of the whole (a lazy normaliser). Figures: bench/oracle.py.
+A marginal is a sum over the columns that are left out. Neighbouring columns that are all kept, or all left out,
+are merged into one axis. Each sum over such an axis is a product with a vector of ones, the last axis first: the
+first product reads the table once, and the rest is small. A factor over some columns is broadcast over the last
+columns until the inner loop is long, and multiplied in place: one read and one write. A query that is a box
+multiplies only its slice; the cells outside are covered by one number, the scale of the whole table (a lazy
+normaliser). Figures: bench/oracle.py.
 """
 
 from __future__ import annotations
@@ -17,26 +18,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-_BLOCK = 4096  # numbers that an inner loop runs over
+_BLOCK = 4096  # an inner loop of this length hides the overhead of numpy
 
 
 def project(table: Floats, keep: Sequence[int]) -> Floats:
-    """Return the sums over all columns but these, in ascending order of the columns.
+    """Return the sums over all other columns, in ascending order of the kept columns.
 
     >>> project(np.arange(8.0).reshape(2, 2, 2), [2]).tolist()
     [12.0, 16.0]
     """
     kept = set(keep)
-    runs = [(fate, list(run)) for fate, run in groupby(range(table.ndim), kept.__contains__)]
+    runs = [(keeps, list(run)) for keeps, run in groupby(range(table.ndim), kept.__contains__)]
     small = table.reshape([prod(table.shape[i] for i in run) for _, run in runs] or [1])
-    for place in reversed(range(len(runs))):
-        if not runs[place][0]:
-            small = _summed(small, place)
+    for axis in reversed(range(len(runs))):
+        if not runs[axis][0]:
+            small = _sum_axis(small, axis)
     sums = small.reshape([table.shape[i] for i in sorted(kept)])
-    return sums.copy() if len(kept) == table.ndim else sums  # never a view of the table itself
+    return (
+        sums.copy() if len(kept) == table.ndim else sums
+    )  # a caller may change the result, so it is never a view
 
 
-def _summed(table: Floats, axis: int) -> Floats:
+def _sum_axis(table: Floats, axis: int) -> Floats:
     before, count, after = table.shape[:axis], table.shape[axis], table.shape[axis + 1 :]
     ones = np.ones(count)
     if not after:
@@ -66,7 +69,7 @@ def scale(table: Floats, columns: Sequence[int], factor: Floats) -> None:
 
 
 def scale_box(table: Floats, box: Sequence[slice], factor: float) -> None:
-    """Multiply what lies in a box, and touch nothing else.
+    """Multiply the cells of a box in place.
 
     >>> table = np.ones((2, 3))
     >>> scale_box(table, [slice(0, 1), slice(1, 3)], 2.0)

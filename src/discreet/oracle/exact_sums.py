@@ -1,10 +1,10 @@
-"""Exact sums for an oracle, from the engine: one number for a query, one integer per cell for a marginal.
+"""Compute exact sums for an oracle in the engine: one number for a query, one integer per cell for a marginal.
 
 A sealed row has a weight w ≥ 0, and one person's weights add up to at most K·UNIT. A query gives each row an
-integer g from 0 to GRAIN, and adds up w·g: never less when a person joins, and never more than K·UNIT·GRAIN more.
-A marginal adds up w by cell: its entries never fall, and together rise by K·UNIT at most. Statements are written
-before anything is set aside for them, so what no engine can carry out is refused while that is free. What comes
-back is exact and private: it goes into an `Exact` and nowhere else.
+integer g from 0 to GRAIN and adds up w·g. When a person joins, the sum never falls, and rises by at most
+K·UNIT·GRAIN. A marginal adds up w by cell: its entries never fall, and together rise by at most K·UNIT.
+Statements are written before any budget is set aside for them, so a question that no engine can run is refused
+for free. The results are exact and private: they go into an `Exact` and nowhere else.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sums:
-    """What an engine adds up for an oracle, where one person weighs `moves` at most."""
+    """Sums from an engine. `sensitivity` is the most that the rows of one person weigh, in units of weight."""
 
     engine: Engine
-    moves: int
+    sensitivity: int
 
     def prepare(self, query: Query) -> Statement:
-        """Write the statement of a query."""
+        """Write the statement that computes a query."""
         from discreet.query import ir
 
         keys = [] if query.target is None else [ir.sealed(query.target)]
@@ -44,27 +44,27 @@ class Sums:
         """Return the sum of a query, sealed."""
         return Exact(self._sum(query, statement), self._each("up"))
 
-    def distances(self, query: Query, statement: Statement, believed: int) -> dict[Side, Exact]:
-        """Return how far the sum is above what is believed, and how far below, each sealed."""
+    def distances(self, query: Query, statement: Statement, predicted: int) -> dict[Side, Exact]:
+        """Return how far the sum is above the prediction, and how far below, each sealed."""
         found = self._sum(query, statement)
         return {
-            "up": Exact(found - believed, self._each("up")),
-            "down": Exact(believed - found, self._each("down")),
+            "up": Exact(found - predicted, self._each("up")),
+            "down": Exact(predicted - found, self._each("down")),
         }
 
     def prepare_marginal(self, axes: Sequence[Axis]) -> tuple[Cells, Statement]:
-        """Write the statement of a marginal."""
+        """Write the statement that computes a marginal."""
         from discreet.query import ir
 
         cells = Cells(tuple(axis.key() for axis in axes))
         return cells, self.engine.rows.sums(where=None, keys=cells.trees(), sums=[ir.sealed("w")])
 
     def marginal(self, cells: Cells, statement: Statement) -> Exact:
-        """Return how much the rows of every cell weigh, sealed."""
+        """Return the total weight of the rows in every cell, sealed."""
         found = self.engine.run(statement)
         places = cells.places(found.keys, None)
-        moved = Sensitivity(l1=self.moves, each=self.moves, monotonic="up")
-        return Exact(dense(found.sums[:, 0], places, cells.declared), moved)
+        sensitivity = Sensitivity(l1=self.sensitivity, each=self.sensitivity, monotonic="up")
+        return Exact(dense(found.sums[:, 0], places, cells.declared), sensitivity)
 
     def _sum(self, query: Query, statement: Statement) -> int:
         found = self.engine.run(statement)
@@ -77,5 +77,5 @@ class Sums:
         )
 
     def _each(self, side: Side) -> Sensitivity:
-        moved = self.moves * GRAIN
-        return Sensitivity(entries=1, each=moved, monotonic=side)
+        each = self.sensitivity * GRAIN
+        return Sensitivity(entries=1, each=each, monotonic=side)

@@ -1,4 +1,4 @@
-"""Fitting a dense table to noisy sums over its cells.
+"""Fit a dense table to noisy sums over its cells.
 
 Among all non-negative tables p, near the prior p₀, take the one that minimises
 
@@ -6,14 +6,14 @@ Among all non-negative tables p, near the prior p₀, take the one that minimise
 
 over the measurements yᵢ with noise of variance vᵢ. One measurement at a time has a closed step (an exact
 I-projection, softened by its variance): multiply the cells of part j by e^θ, where m·e^θ + κv·(λ + θ) = y, m is
-what the table says, and λ is what this part was multiplied by before. Done round by round, this is coordinate
-ascent on the dual, needs no learning rate, and at v = 0 it is iterative proportional fitting. κ = 0.3/σ, so that
-cells about as large as the noise may move by a factor of a few, smaller ones trust the prior and larger ones the
-data.
+the present sum of the part, and λ is the logarithm of what the part was multiplied by before. Done round by round,
+this is coordinate ascent on the dual. It needs no learning rate, and at v = 0 it is iterative proportional
+fitting. κ = 0.3/σ, so that cells about as large as the noise may change by a factor of a few, smaller ones stay
+near the prior, and larger ones near the data.
 
-**Noise that is never negative.** Cells cannot be, so in a table with many empty cells noise piles up, and totals
+**Cells are never negative.** So in a table with many empty cells only positive noise would remain, and totals
 would drift upwards. Therefore the total and the one-way marginals are estimated first, without bias, as means of
-all that was measured about them weighted by their variances, and are kept as they are.
+all their measurements weighted by the inverse variances, and are then kept fixed.
 
 **Passes.** Steps are taken on projections: measurements whose columns together have few cells share one pass over
 the table. All of this is post-processing of released numbers.
@@ -33,10 +33,10 @@ from discreet.oracle.dense_table import Floats, project, scale, scale_box
 
 Columns: TypeAlias = tuple[int, ...]
 Prior: TypeAlias = Callable[[Columns], Floats]
-"""The shares that a public table gives to the cells of some columns."""
+"""Maps columns to the shares of their cells in a public table."""
 
 _STRENGTH = 0.3  # of the prior, in units of 1/σ
-_NARROW = 1e-6  # the variance of what is kept, in rows²: next to nothing
+_NARROW = 1e-6  # the variance of sums that are kept fixed, in rows²: almost 0
 _PASSES = 4  # rounds on a projection, for each pass over the whole table
 _SHARED = 2**16  # cells of a projection that measurements share
 _TINY = 1e-12
@@ -46,8 +46,8 @@ _TINY = 1e-12
 class Measurement:
     """Noisy sums over the cells of some columns, in rows, each with noise of this variance.
 
-    Without `weights` there is one for each cell, or for each part where `starts` says for a column at which cells
-    its parts begin. With `weights` there is a single one, of the cells so weighted.
+    Without `weights` there is one sum for each cell, or for each part: `starts` has for a column the cells at
+    which its parts begin. With `weights` there is a single sum, of the weighted cells.
     """
 
     columns: Columns
@@ -58,18 +58,18 @@ class Measurement:
 
     @property
     def fine(self) -> bool:
-        """Whether there is a number for every cell."""
+        """Whether there is a sum for every cell."""
         return self.weights is None and not any(self.starts)
 
     def gathered(self, cells: Floats) -> Floats:
-        """Return the sums by part of a table of its columns."""
+        """Return the sums by part of a table over its columns."""
         for axis, starts in enumerate(self.starts):
             if starts:
                 cells = np.add.reduceat(cells, starts, axis=axis)
         return cells
 
     def spread(self, parts: Floats, sizes: Sequence[int]) -> Floats:
-        """Return for every cell the number of its part."""
+        """Return the number of its part for every cell."""
         for axis, starts in enumerate(self.starts):
             if starts:
                 parts = np.repeat(parts, np.diff([*starts, sizes[axis]]), axis=axis)
@@ -78,7 +78,7 @@ class Measurement:
 
 @dataclass
 class Held:
-    """A measurement and what its parts were multiplied by so far, as logarithms."""
+    """A measurement, and the logarithms of what its parts were multiplied by so far."""
 
     measured: Measurement
     log: Floats = field(init=False)
@@ -88,7 +88,7 @@ class Held:
 
 
 def step(mass: Floats, log: Floats, target: Floats, weight: float) -> Floats:
-    """Return θ with mass·e^θ + weight·(log + θ) = target, by Newton's method: the left side rises.
+    """Return θ with mass·e^θ + weight·(log + θ) = target, by Newton's method: the left side is increasing in θ.
 
     >>> float(np.exp(step(np.array(2.0), np.array(0.0), np.array(6.0), 1e-12)).round(6))
     3.0
@@ -104,17 +104,18 @@ def step(mass: Floats, log: Floats, target: Floats, weight: float) -> Floats:
 
 
 def total_of(measured: Sequence[Measurement], known: Measurement) -> float:
-    """Return the best estimate of how many rows there are: all totals, weighted by their variances."""
+    """Return the best estimate of the number of rows: all totals, weighted by their inverse variances."""
     parts = [known, *(m for m in measured if m.weights is None)]
     weights = [1 / (m.variance * m.values.size) for m in parts]
     return sum(w * float(m.values.sum()) for w, m in zip(weights, parts, strict=True)) / sum(weights)
 
 
 def singles_of(measured: Sequence[Measurement], total: float) -> dict[int, Floats]:
-    """Return an estimate of every one-way marginal that is known cell by cell, without negative cells.
+    """Return an estimate of every one-way marginal that was measured cell by cell, without negative cells.
 
-    Several estimates of the same cells are one, weighted by their variances. Where parts were measured as well,
-    the cells of a part are moved alike, to the weighted mean of both sums: least squares for two levels.
+    Several estimates of the same cells are averaged by their inverse variances. Where parts were measured as well,
+    all cells of a part change by the same amount, so that their sum is the weighted mean of both sums: least
+    squares for two levels.
     """
     fine: dict[int, Pool] = {}
     parts: dict[tuple[int, tuple[int, ...]], Pool] = {}
@@ -138,7 +139,7 @@ def singles_of(measured: Sequence[Measurement], total: float) -> dict[int, Float
 
 
 class Pool:
-    """A mean weighted by variances."""
+    """A mean weighted by inverse variances."""
 
     def __init__(self) -> None:
         self._sum, self._weight = np.zeros(()), 0.0
@@ -151,7 +152,7 @@ class Pool:
         return pool
 
     def add(self, values: Floats, variance: float) -> None:
-        """Take in one more estimate of the same numbers."""
+        """Add one more estimate of the same numbers."""
         self._sum, self._weight = self._sum + values / variance, self._weight + 1 / variance
 
     @property
@@ -179,7 +180,7 @@ def on_simplex(values: Floats, total: float) -> Floats:
 
 
 def centred(m: Measurement, singles: dict[int, Floats], total: float) -> Measurement:
-    """Return a two-way measurement with the margins that are known better."""
+    """Return a two-way measurement corrected to the one-way marginals, which are known better."""
     if m.weights is not None or len(m.columns) != 2 or any(column not in singles for column in m.columns):
         return m
     margins = [singles[column] for column in m.columns]
@@ -194,12 +195,12 @@ def centred(m: Measurement, singles: dict[int, Floats], total: float) -> Measure
 
 
 def gathered(measured: Sequence[Measurement], singles: dict[int, Floats], total: float) -> list[Measurement]:
-    """Return measurements with what all the others say of the same columns.
+    """Return measurements improved by what all the others say about the same columns.
 
-    A marginal of A is the sum over B ⊆ A of parts that say what the columns of B do together and fewer do not: the
-    sums over B with their means along each of its columns taken off, spread evenly. Marginals that share B each
-    have an estimate of its part, which are averaged by their variances: the best linear estimate. Two columns have
-    the margins that are known better; three and more have all their parts.
+    A marginal of A is a sum over B ⊆ A of interactions: the sums over B, minus their means along each column of B,
+    spread evenly over A. All marginals that contain B have an estimate of its interaction. These are averaged by
+    their inverse variances: the best linear estimate. Two columns are corrected to their one-way marginals; three
+    and more get all their interactions.
     """
     pools: dict[Columns, Pool] = {}
     for m in measured:
@@ -239,7 +240,7 @@ def _subsets(columns: Columns) -> list[Columns]:
 
 
 class Table:
-    """A dense table over some columns, and its fit to measurements about them.
+    """A dense table over some columns, and its fit to their measurements.
 
     >>> table = Table((0, 1), (2, 2), 100.0)
     >>> half = Measurement((0,), np.array([90.0, 10.0]), 1.0)
@@ -252,12 +253,12 @@ class Table:
         self.columns = columns
         shares = np.full(sizes, 1.0 / prod(sizes)) if prior is None else np.array(prior(columns), np.float64)
         self.cells: Floats = shares * total
-        self._scale = 1.0  # what all cells are still to be multiplied by
+        self._scale = 1.0  # the factor that all cells are still to be multiplied by
         self._held: list[Held] = []
         self._kept: list[Held] = []
 
     def fit(self, measured: Sequence[Measurement], *, total: float, rounds: int) -> None:
-        """Fit to measurements about these columns, from where the last fit ended."""
+        """Fit to measurements of these columns, from where the last fit ended."""
         if self._scale != 1.0:
             np.multiply(self.cells, self._scale, out=self.cells)
             self._scale = 1.0
@@ -281,13 +282,13 @@ class Table:
         return sums if self._scale == 1.0 else sums * self._scale
 
     def learn(self, measured: Measurement) -> None:
-        """Move one weighted sum to what was measured, by an I-projection, and keep the total.
+        """Set one weighted sum to its measured value, by an I-projection, and keep the total.
 
-        Cells inside are multiplied by y/m and those outside by (n − y)/(n − m), softened by the variance. What is
-        outside is left to the scale of the whole, so that a box touches its own cells alone.
+        Cells inside are multiplied by y/m and those outside by (n − y)/(n − m), softened by the variance. The
+        factor outside goes into the scale of the whole table, so that a box changes its own cells alone.
         """
         if measured.weights is None:
-            raise ValueError("a whole marginal is fitted, not learned")
+            raise ValueError("A whole marginal is fitted, not learned.")
         mass = self.marginal(measured.columns)
         total, inside = float(mass.sum()), float((mass * measured.weights).sum())
         weight = _STRENGTH * sqrt(measured.variance)
@@ -313,7 +314,7 @@ class Table:
         targets: dict[int, Measurement],
         strength: float,
     ) -> None:
-        """Some rounds on a projection, and one pass over the table for all that they did."""
+        """Do some rounds on a projection, and apply them to the table in one pass."""
         small = self.marginal(columns)
         log = np.zeros_like(small)
         for _ in range(_PASSES):
@@ -342,7 +343,7 @@ class Table:
         np.add(log, moved, out=log)
 
     def _shared(self) -> list[tuple[Columns, list[Held], list[Held]]]:
-        """Gather measurements whose columns together have few cells: they share one pass."""
+        """Group measurements whose columns together have few cells: they share one pass."""
         sizes = dict(zip(self.columns, self.cells.shape, strict=True))
         left = sorted(self._held, key=lambda held: -held.measured.values.size)
         blocks = []
@@ -361,7 +362,7 @@ class Table:
 
 
 def box_of(weights: Floats) -> list[slice] | None:
-    """Return the box that weights of 0 and 1 select, None if they select no box.
+    """Return the box that weights of 0 and 1 select, None if it is not a box.
 
     >>> box_of(np.array([[0.0, 1.0, 1.0], [0.0, 1.0, 1.0]]))
     [slice(0, 2, None), slice(1, 3, None)]

@@ -1,10 +1,10 @@
-"""What the oracle believes: a public table fitted to everything that was measured so far.
+"""Predict answers from a public table that is fitted to everything measured so far.
 
-All of this is post-processing of noisy numbers, so floats are welcome and nothing here can leak. It decides how
+All of this is post-processing of noisy numbers, so it may use floats and nothing here can leak. It decides how
 many answers are free, never whether they are private.
 
-Up to MOST_DENSE cells one table is kept (`Dense`). Beyond, every set of columns that is asked about has a table of
-its own, fitted to whatever was measured about them (`Factored`): a graphical model for each question, over the
+Up to MOST_DENSE cells there is one table (`Dense`). Beyond, every set of columns in a question has a table of its
+own, fitted to the measurements of these columns (`Factored`): a graphical model for each question, over the
 columns that it touches.
 """
 
@@ -18,9 +18,9 @@ from discreet.oracle.dense_table import Floats, project
 from discreet.oracle.fit import Columns, Measurement, Pool, Prior, Table, total_of
 
 MOST_DENSE = 10**7
-"""Cells up to which the hypothesis is one table."""
+"""The most cells of a hypothesis that is one table."""
 
-_QUICK = 2**17  # cells of a table whose fit may take more rounds
+_QUICK = 2**17  # a table of at most so many cells is fitted fast, so it gets more rounds
 
 
 class Dense:
@@ -41,22 +41,22 @@ class Dense:
         self._marginals.clear()
 
     def learn(self, measured: Measurement) -> None:
-        """Add one measurement by one step."""
+        """Add one measurement with one step of the fit."""
         self.measured.append(measured)
         self._table.learn(measured)
         self._marginals.clear()
 
     def marginal(self, columns: Columns) -> Floats:
-        """Return what is believed of some columns, in rows."""
+        """Return the predicted counts over some columns, in rows."""
         if columns not in self._marginals:
             self._marginals[columns] = self._table.marginal(columns)
         return self._marginals[columns]
 
 
 class Factored:
-    """A table for every set of columns that is asked about, fitted to what was measured of them.
+    """A table for every set of columns in a question, fitted to the measurements of these columns.
 
-    A measurement of more columns is added up over those that are not asked about, and its variance with it.
+    A measurement of more columns is summed over the other columns, and so is its variance.
     """
 
     def __init__(self, sizes: Sequence[int], known: Measurement, prior: Prior | None = None):
@@ -66,7 +66,7 @@ class Factored:
         self._marginals: dict[Columns, Floats] = {}
 
     def fit(self, measured: Sequence[Measurement]) -> None:
-        """Add measurements; tables about their columns are fitted anew when they are asked about."""
+        """Add measurements. Tables that share a column with them are fitted again at their next use."""
         self.measured += measured
         self.total = max(total_of(self.measured, self._known), 1.0)
         touched = {column for m in measured for column in m.columns}
@@ -77,7 +77,7 @@ class Factored:
         self.fit([measured])
 
     def marginal(self, columns: Columns) -> Floats:
-        """Return what is believed of some columns, in rows."""
+        """Return the predicted counts over some columns, in rows."""
         if columns not in self._marginals:
             table = Table(columns, [self._sizes[i] for i in columns], self.total, self._prior)
             about = [part for m in self.measured if (part := _about(m, columns)) is not None]
@@ -90,7 +90,7 @@ Hypothesis: TypeAlias = Dense | Factored
 
 
 def hypothesis(sizes: Sequence[int], known: Measurement, prior: Prior | None = None) -> Hypothesis:
-    """Return the hypothesis before anything but the number of rows is known.
+    """Return the hypothesis when only the number of rows is known.
 
     >>> import numpy as np
     >>> type(hypothesis([10] * 9, Measurement((), np.array(5.0), 1.0))).__name__
@@ -101,7 +101,7 @@ def hypothesis(sizes: Sequence[int], known: Measurement, prior: Prior | None = N
 
 
 def _about(m: Measurement, columns: Columns) -> Measurement | None:
-    """What a measurement says of these columns alone."""
+    """Return what a measurement says about these columns alone, None if it says nothing."""
     shared = tuple(column for column in m.columns if column in columns)
     if not shared:
         return None
@@ -116,7 +116,7 @@ def _about(m: Measurement, columns: Columns) -> Measurement | None:
 
 
 def _pooled(measured: Sequence[Measurement]) -> list[Measurement]:
-    """Take several measurements of the same cells for one."""
+    """Merge measurements of the same cells into one."""
     apart = [m for m in measured if m.weights is not None]
     pools: dict[tuple[Columns, Any], Pool] = {}
     for m in measured:

@@ -1,14 +1,15 @@
-"""The durable state of an oracle: what it is about to spend is on the disk before it is spent.
+"""Keep the durable state of an oracle: each cost is on the disk before it is spent.
 
-A journal is a file of lines, each a JSON record with its checksum, for its owner's eyes only (it holds the secret
-lines of the sentry). Every step that touches data is two lines:
+A journal is a file of lines, each a JSON record with its checksum. Only its owner can read it, because it holds
+the secret thresholds. Every step that touches data is two lines:
 
     begin   what is about to be done, and the ρ that it costs        written and synced, then the noise is drawn
-    end     what came of it                                          written and synced, then it may be seen
+    end     the result                                               written and synced, then it may be seen
 
-Whatever has begun is spent, ended or not: killed anywhere, an oracle may lose what it paid for, and can never
-spend it twice. A last line that was torn is a line that was not written: nothing had been drawn for a torn
-`begin`, and a torn `end` was seen by nobody. One process holds the file at a time; the lock goes with the process.
+A step that has begun is spent, ended or not. If the process is killed at any point, the oracle may lose an answer
+that it was charged for, but it can never spend the same budget twice. A torn last line counts as not written: no
+noise was drawn for a torn `begin`, and the analyst did not see the result of a torn `end`. One process holds the
+file at a time; the lock ends with the process.
 """
 
 from __future__ import annotations
@@ -23,17 +24,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import BudgetExceeded, DiscreetError, NotForRelease, ParameterError
+from discreet.errors import BudgetExceeded, DiscreetError, Fix, NotForRelease, ParameterError
 from discreet.noise.testing import test_bits as bits_in_use
 from discreet.schema.metadata import persist
 
 FORMAT = "discreet oracle 1"
 
-_UNWRITTEN = "The journal of the oracle could not be written ({}). Make room, then open the oracle again."
-
 
 class Journal:
-    """The records of one oracle, and the file they are in, made by `create` and found again by `open`.
+    """The records of one oracle and their file. `create` makes it, `open` opens it again.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -58,16 +57,17 @@ class Journal:
     @classmethod
     @contextmanager
     def place(cls, path: Path) -> Iterator[Callable[..., Journal]]:
-        """Take a new file, before anything is charged for what it is to hold, and give what makes it a journal.
+        """Create the file before the charge, and yield the function that makes it a journal after the charge.
 
-        If it becomes none, because the charge is refused, the file is gone again.
+        If that function is not called, because the charge was refused, the file is removed again.
         """
         try:
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
         except OSError as error:
             raise ParameterError(
-                f"the state of the oracle cannot be kept in {path}: {error.strerror}. Name a new file in a "
-                'directory that can be written: path="people.oracle".'
+                f"The state of the oracle cannot be kept in this file: {error.strerror}.",
+                found=path,
+                fix=Fix("path", "people.oracle", note="a new file, in a directory that can be written"),
             ) from None
         made: list[Journal] = []
 
@@ -88,7 +88,7 @@ class Journal:
 
     @classmethod
     def create(cls, path: Path, *, rho: Fraction, facts: Mapping[str, Any]) -> Journal:
-        """Make a new journal. Whatever is at that place already is refused."""
+        """Make a new journal. A path that exists already is refused."""
         with cls.place(path) as make:
             return make(rho, facts)
 
@@ -99,8 +99,12 @@ class Journal:
             handle = os.open(path, os.O_RDWR | os.O_APPEND)
         except FileNotFoundError:
             raise ParameterError(
-                f"the state of this oracle, {path}, is gone, and whatever it had left counts as spent. "
-                'Restore the file from a copy, or make another oracle, at its own cost: oracle(…, name="second").'
+                "The state of this oracle is gone, and its whole budget counts as spent.",
+                found=path,
+                fix=[
+                    Fix("name", "second", note="another oracle, at its own cost"),
+                    "Or restore the file from a backup.",
+                ],
             ) from None
         try:
             _lock(handle, path)
@@ -111,26 +115,27 @@ class Journal:
 
     @property
     def left(self) -> Fraction:
-        """What may still be spent."""
+        """The ρ that may still be spent."""
         return self.rho - self.spent
 
     def begin(self, kind: str, rho: Fraction, **facts: Any) -> int:
-        """Set aside what a step costs, on the disk, before it is taken. Refuse what is more than is left."""
+        """Set aside the cost of a step, on the disk, before it is taken. Refuse a cost above what is left."""
         if rho > self.left:
             raise BudgetExceeded(
-                f"This step costs ρ = {float(rho):.3g}, and {float(self.left):.3g} of {float(self.rho):.3g} is "
-                "left of the oracle."
+                f"This step costs ρ = {float(rho):.3g}; the oracle has {float(self.left):.3g} of "
+                f"{float(self.rho):.3g} left.",
+                fix="Make another oracle, at its own cost.",
             )
         record = {"n": len(self.begun), "begin": kind, "rho": str(rho), **facts}
         self._append(record)
         return int(record["n"])
 
     def end(self, number: int, sync: bool = True, /, **facts: Any) -> None:
-        """Write down what came of a step, before anyone sees it."""
+        """Write the result of a step, before the analyst sees it."""
         self._append({"n": number, "end": True, **facts}, sync=sync)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file and release its lock."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
@@ -138,15 +143,15 @@ class Journal:
     def _append(self, record: dict[str, Any], *, sync: bool = True) -> None:
         if bits_in_use() is not None and not self.header.get("test_bits"):
             raise NotForRelease(
-                "What test bits decide may not become part of a real oracle. Make one for tests, inside of "
-                "noise.deterministic(…)."
+                "A real oracle takes no noise from test bits.",
+                fix="Make an oracle for tests, from test bits, inside of noise.deterministic(…).",
             )
         if self._handle < 0:
-            raise DiscreetError("This oracle is closed. Open it again: vault.oracle(…) with the same parameters.")
+            raise DiscreetError("This oracle is closed.", fix="Open it again, with the same parameters.")
         try:
             _write(self._handle, record, sync=sync)
         except BaseException:
-            self.close()  # what is on the disk now is known only to whoever opens it again
+            self.close()  # only a process that opens the file again knows what is on the disk now
             raise
         self._take(record)
 
@@ -163,8 +168,9 @@ def _lock(handle: int, path: Path) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         raise DiscreetError(
-            f"The oracle {path} is in use by another process, or was not closed by this one. Close it there "
-            "first: oracle.close()."
+            "The oracle is in use by another process, or was not closed by this one.",
+            found=path,
+            fix="Close it there first.",
         ) from None
 
 
@@ -176,9 +182,17 @@ def _write(handle: int, record: Mapping[str, Any], *, sync: bool = True) -> None
         if sync:
             os.fsync(handle)
     except OSError as error:
-        raise DiscreetError(_UNWRITTEN.format(error.strerror)) from error
+        raise _unwritten(error.strerror) from error
     if written != len(line):
-        raise DiscreetError(_UNWRITTEN.format("the disk may be full"))
+        raise _unwritten("the disk may be full")
+
+
+def _unwritten(reason: str | None) -> DiscreetError:
+    return DiscreetError(
+        "The journal of the oracle could not be written.",
+        found=reason,
+        fix="Make room on the disk, then open the oracle again.",
+    )
 
 
 def _read(handle: int, path: Path) -> list[dict[str, Any]]:
@@ -188,16 +202,20 @@ def _read(handle: int, path: Path) -> list[dict[str, Any]]:
     while part := os.read(handle, 1 << 20):
         content += part
     lines, sound, records = content.split(b"\n"), 0, []
-    for place, line in enumerate(lines[:-1]):
+    for number, line in enumerate(lines[:-1], 1):
         text = line[17:].decode("utf-8", "replace")
         if line[:16].decode("ascii", "replace") != _sum(text):
-            if place == len(lines) - 2:
+            if number == len(lines) - 1:
                 break
-            raise DiscreetError(f"The journal {path} was changed in line {place + 1}. Restore it from a copy.")
+            raise DiscreetError(
+                f"The journal was changed in line {number}.", found=path, fix="Restore it from a backup."
+            )
         records.append(json.loads(text))
         sound += len(line) + 1
     if not records or records[0].get("format") != FORMAT:
-        raise ParameterError(f"{path} is no journal of an oracle.")
+        raise ParameterError(
+            "This file is not the journal of an oracle.", found=path, fix="Restore it from a backup."
+        )
     if sound < len(content):
         os.ftruncate(handle, sound)
     return records

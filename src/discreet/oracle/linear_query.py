@@ -1,13 +1,13 @@
-"""From a question to a linear query: which cells it adds up, and with which weight.
+"""Turn a question into linear queries: the cells that it adds up, and their weights.
 
-A query gives every row a weight in [0, 1] and adds them up: 1 on the rows that a condition selects for a count,
-and (value − least)/(most − least) for the sum of a column. The condition is a tree over codes
-(discreet.query.ir), so it is simply evaluated on all combinations of the levels of the columns it reads:
-three-valued, as SQL is. Conditions joined by AND that share no column are evaluated apart, and their product is
-taken. For the hypothesis a bin has the mean of its levels. For the data nothing is averaged: the engine filters by
+A linear query gives every row a weight in [0, 1] and adds them up: 1 on the rows that a condition selects for a
+count, and (value − least)/(most − least) for the sum of a column. The condition is a tree over codes
+(discreet.query.ir), so it is evaluated on all combinations of the levels of the columns it reads, in the
+three-valued logic of SQL. Conditions joined by AND that share no column are evaluated separately, and multiplied.
+For the hypothesis a bin has the mean weight of its levels. For the data nothing is averaged: the engine filters by
 the tree itself, and a column's weights are the integers nearest to GRAIN·weight.
 
-Everything here follows from the text and the description: no row is read.
+Everything here follows from the text and the metadata: no row is read.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ GRAIN = 4096
 """The integer weight of a row that counts in full."""
 
 MOST_LEVELS = 2**22
-"""Combinations of levels on which one condition is evaluated, at most."""
+"""The most combinations of levels on which one condition is evaluated."""
 
 MOST_CELLS = 2**20
-"""Combinations of bins that one query may touch."""
+"""The most combinations of bins that one query may touch."""
 
 
 @dataclass(frozen=True, eq=False)
 class Query:
     """A linear query with weights in [0, 1]: over bins for the hypothesis, and as a filter for the engine.
 
-    `columns` are the places of the axes it touches, ascending. `target` is the sealed column that is added up, of
-    which the code `top` weighs GRAIN, and a smaller one its share, as an integer; None for a count. `slack` is how
-    far rounding to these integers moves the weight of one row, at most.
+    `columns` are the places of the axes it touches, ascending. `target` is the sealed column that is added up;
+    None for a count. The code `top` of the target weighs GRAIN, and a smaller code its share of that, as an
+    integer. `slack` is the largest change of one row's weight by rounding to these integers.
     """
 
     columns: tuple[int, ...]
@@ -58,7 +58,7 @@ class Query:
     slack: Fraction = Fraction(0)
 
     def grain(self, code: int) -> int:
-        """Return what a row of the target's code weighs, from 0 to GRAIN.
+        """Return the weight of a row with this code of the target, from 0 to GRAIN.
 
         >>> Query((), np.ones(()), None, "sum", "c0", top=2).grain(1)
         2048
@@ -72,8 +72,8 @@ class Query:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is asked: a count, or a sum or an average of a column, made of one or two queries."""
+class Decomposition:
+    """A question as linear queries: one for a count, two for the sum or the average of a column."""
 
     kind: str
     count: Query
@@ -81,42 +81,60 @@ class Asked:
     term: Term | None
 
 
-def selected(question: Question, axes: Sequence[Axis]) -> Asked:
-    """Return the queries that a question is made of, or refuse it by its text."""
+def decompose(question: Question, axes: Sequence[Axis], product: str = "An oracle") -> Decomposition:
+    """Return the linear queries of a question, or refuse it by its text.
+
+    Args:
+        question: The parsed question.
+        axes: The columns that may be asked about, with their bins.
+        product: What answers the question, as the subject of a message.
+    """
     if question.keys:
         raise QuestionRefused(
-            "an oracle answers one number at a time. Ask for each group with where, or ask the vault for all: "
-            "vault.ask(…)."
+            f"{product} answers one number at a time, without groups.",
+            fix="Ask for each group with a condition, or ask the vault for all groups.",
         )
     if len(question.aggregates) != 1:
-        raise QuestionRefused("an oracle answers one number at a time. Ask for each on its own.")
+        raise QuestionRefused(
+            f"{product} answers one number at a time.",
+            found=f"{len(question.aggregates)} numbers",
+            fix="Ask for each in its own question.",
+        )
     aggregate = question.aggregates[0]
     if aggregate.kind not in ("count", "count_of", "sum", "avg"):
         raise QuestionRefused(
-            f"an oracle adds up rows: count(*), count(column), sum(column) and avg(column), not {aggregate.name}. "
-            "Ask the vault: vault.ask(…)."
+            f"{product} answers count(*), count(column), sum(column) and avg(column).",
+            found=aggregate.name,
+            fix="Ask the vault instead.",
         )
     where, term = question.where, aggregate.term
     if term is None:
-        return Asked("count", _query(where, None, axes, question.text), None, None)
-    axis = _axis_of(term, axes)
+        return Decomposition("count", _query(where, None, axes, question.text, product), None, None)
+    axis = _axis_of(term, axes, product)
     valued = _and(where, _present(term)) if term.nullable else where
-    count = _query(valued, None, axes, f"count: {question.text}")
+    count = _query(valued, None, axes, f"count: {question.text}", product)
     if aggregate.kind == "count_of":
-        return Asked("count", count, None, None)
+        return Decomposition("count", count, None, None)
     if term.kind != "number":
-        raise QuestionRefused(f"an oracle adds up numbers, and {axis.name} holds none. Count its rows instead.")
-    return Asked(aggregate.kind, count, _query(valued, axis, axes, f"sum: {question.text}"), term)
+        raise QuestionRefused(f"Column {axis.name} has no numbers to add up.", fix="Count its rows instead.")
+    total = _query(valued, axis, axes, f"sum: {question.text}", product)
+    return Decomposition(aggregate.kind, count, total, term)
 
 
-def _axis_of(term: Term, axes: Sequence[Axis]) -> Axis:
+def _axis_of(term: Term, axes: Sequence[Axis], product: str) -> Axis:
     from sqlglot import exp
 
     for axis in axes:
         if isinstance(term.code, exp.Column) and term.code.name == axis.sealed:
             return axis
-    listed = ", ".join(axis.name for axis in axes)
-    raise QuestionRefused(f"an oracle adds up one of its own columns: {listed}. Ask the vault for anything else.")
+    raise QuestionRefused(
+        f"{product} adds up one of its own columns.",
+        fix=f"Its columns are {_names(axes)}. Ask the vault for other columns and expressions.",
+    )
+
+
+def _names(axes: Sequence[Axis]) -> str:
+    return ", ".join(axis.name for axis in axes)
 
 
 def _present(term: Term) -> Expression:
@@ -131,7 +149,7 @@ def _and(where: Expression | None, more: Expression) -> Expression:
     return more if where is None else trees.both(where, more)
 
 
-def _query(where: Expression | None, target: Axis | None, axes: Sequence[Axis], text: str) -> Query:
+def _query(where: Expression | None, target: Axis | None, axes: Sequence[Axis], text: str, product: str) -> Query:
     from discreet.query import ir as trees
 
     places = {axis.sealed: i for i, axis in enumerate(axes)}
@@ -139,8 +157,8 @@ def _query(where: Expression | None, target: Axis | None, axes: Sequence[Axis], 
     for name in sorted({name for tree in conditions for name in trees.columns_of(tree)}):
         if name not in places:
             raise QuestionRefused(
-                "the question reads a column that this oracle is not about. "
-                f"It knows {', '.join(axis.name for axis in axes)}."
+                f"{product} answers questions about its own columns, and this one reads another.",
+                fix=f"Its columns are {_names(axes)}.",
             )
     groups = _grouped([(tree, {places[name] for name in trees.columns_of(tree)}) for tree in conditions])
     factors = [_weights(trees_, sorted(columns), axes) for trees_, columns in groups]
@@ -161,7 +179,7 @@ Factor = tuple[list[int], NDArray[np.float64]]
 
 
 def _grouped(conditions: Sequence[tuple[Expression, set[int]]]) -> list[tuple[list[Expression], set[int]]]:
-    """Put conditions that share a column together."""
+    """Group conditions that share a column."""
     groups: list[tuple[list[Expression], set[int]]] = []
     for tree, columns in conditions:
         apart = [group for group in groups if not group[1] & columns]
@@ -176,14 +194,16 @@ def _weights(conditions: Sequence[Expression], columns: list[int], axes: Sequenc
     levels = prod(axes[i].places for i in columns)
     if levels > MOST_LEVELS and len(columns) == 1:
         raise QuestionRefused(
-            f"{axes[columns[0]].name} has {levels:,} levels, and an oracle compares columns of at most "
-            f"{MOST_LEVELS:,}. Seal it with a coarser step, or ask the vault: vault.ask(…)."
+            f"Column {axes[columns[0]].name} has too many levels for a condition; the limit is {MOST_LEVELS:,}.",
+            found=f"{levels:,}",
+            fix="Seal it with a coarser step, or ask the vault instead.",
         )
     if levels > MOST_LEVELS:
         sizes = " × ".join(f"{axes[i].places:,} {axes[i].name}" for i in columns)
         raise QuestionRefused(
-            f"one condition compares columns of {sizes} levels, and {MOST_LEVELS:,} combinations are the most. "
-            "Compare each column with constants, or seal coarser columns."
+            f"One condition compares too many combinations of levels; the limit is {MOST_LEVELS:,}.",
+            found=sizes,
+            fix="Compare each column with constants, or seal coarser columns.",
         )
     codes = {}
     for place, i in enumerate(columns):
@@ -206,13 +226,14 @@ def _product(factors: Sequence[Factor], axes: Sequence[Axis]) -> tuple[tuple[int
     if prod(sizes) > MOST_CELLS:
         named = " × ".join(f"{axes[i].size:,} {axes[i].name}" for i in columns)
         raise QuestionRefused(
-            f"the question touches {prod(sizes):,} cells ({named}), and {MOST_CELLS:,} are the most. "
-            "Use fewer columns, or make the oracle with fewer bins: bins={…}."
+            f"The question touches too many cells; the limit is {MOST_CELLS:,}.",
+            found=f"{prod(sizes):,}: {named}",
+            fix="Use fewer columns here, or fewer bins.",
         )
     weights = np.ones(sizes)
     for touched, factor in factors:
         shape = [axes[i].size if i in touched else 1 for i in columns]
-        weights = weights * factor.reshape(shape)  # both ascending
+        weights = weights * factor.reshape(shape)  # both have their columns in ascending order
     return columns, weights
 
 
@@ -220,7 +241,7 @@ def _product(factors: Sequence[Factor], axes: Sequence[Axis]) -> tuple[tuple[int
 
 
 class Value(NamedTuple):
-    """What a tree is on every combination of codes, and where it is NULL."""
+    """The value of a tree on every combination of codes, and where it is NULL."""
 
     value: NDArray[Any]
     null: NDArray[Any]
@@ -263,7 +284,7 @@ def evaluate(tree: Expression, codes: Mapping[str, Value]) -> Value:
 
 
 def _joined(conjunction: bool, left: Value, right: Value) -> Value:
-    """AND is false if one side is, OR is true if one side is; else NULL if one side is."""
+    """Join by AND or OR: AND is false if one side is, OR is true if one side is; else NULL if one side is."""
     deciding = not conjunction
     first, second = (part.value.astype(bool) == deciding for part in (left, right))
     decided = (first & ~left.null) | (second & ~right.null)
@@ -291,9 +312,9 @@ def _operation(node: type, left: NDArray[Any], right: NDArray[Any]) -> NDArray[A
         exp.IntDiv: operator.floordiv,
     }
     if node in arithmetic:
-        reach = [float(np.abs(side.astype(np.float64)).max(initial=0)) for side in (left, right)]
-        if max(reach[0] * reach[1], sum(reach)) >= 2.0**62:
-            raise QuestionRefused("the question leads to an integer beyond 2^62. Multiply fewer columns.")
+        largest = [float(np.abs(side.astype(np.float64)).max(initial=0)) for side in (left, right)]
+        if max(largest[0] * largest[1], sum(largest)) >= 2.0**62:
+            raise QuestionRefused("The question leads to an integer above 2^62.", fix="Multiply fewer columns.")
         return np.asarray(arithmetic[node](left, right))
     comparisons: dict[type, Callable[[Any, Any], Any]] = {
         exp.EQ: operator.eq,
@@ -304,5 +325,5 @@ def _operation(node: type, left: NDArray[Any], right: NDArray[Any]) -> NDArray[A
         exp.GTE: operator.ge,
     }
     if node not in comparisons:
-        raise QuestionRefused("an oracle does not understand this condition. Ask the vault: vault.ask(…).")
+        raise QuestionRefused("This condition is not supported here.", fix="Ask the vault instead.")
     return np.asarray(comparisons[node](left, right))

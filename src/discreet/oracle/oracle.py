@@ -1,19 +1,20 @@
-"""The oracle: thousands of adaptive questions on one charge, of which most are free.
+"""Answer thousands of adaptive questions on one charge, most of them for free.
 
-    cache ─▶ hypothesis ─▶ sentry: good enough? ─▶ yes: free
-                                  └▶ no: pay, and measure the columns together
-    while the hypothesis is not to be trusted: pay for the answer, and learn
+    cache ─▶ hypothesis ─▶ threshold test: good enough? ─▶ yes: free
+                                          └▶ no: pay, and measure the columns together
+    while the hypothesis is unlikely to pass: pay for the answer, and learn
 
 **What is private.** Gaussian noise on the number of rows, on marginals at the start, on whole marginals and on
-single answers later; and the runs of the sentry. Each has a ρ, fixed by public facts and released numbers, and is
-set aside in the journal before it is drawn; together they never exceed the ρ that was charged when the oracle was
-made. By adaptive (and, since runs and payments take turns, concurrent) composition of zCDP the whole is ρ-zCDP.
-Everything else (the hypothesis, whom to trust, what to measure next) is computed from these releases.
+single answers later; and the runs of the threshold test. Each has a ρ, fixed by public facts and released numbers,
+which is set aside in the journal before the noise is drawn; together they never exceed the ρ that was charged when
+the oracle was made. By adaptive (and, since runs and payments take turns, concurrent) composition of zCDP the
+whole is ρ-zCDP. Everything else (the hypothesis, when to test it, what to measure next) is computed from these
+releases.
 
 **What an answer promises.** Whatever the analyst does, each answer is outside its interval with probability at
-most 1 − confidence: the chances that it is free and wrong, that the payment after an alarm misses, or that the gap
-does, add up to no more (`discreet.oracle.pricing`). This is said of each answer before it is given: of the answers
-that were free, or of those that were alarms, more may miss. Theory: docs/theory/oracle.md.
+most 1 − confidence: the probabilities that it is free and wrong, that the payment after an alarm misses, or that
+the gap misses, add up to no more (`discreet.oracle.pricing`). The promise is about each answer before it is given:
+among the answers that were free, or among those after alarms, more may miss. Theory: docs/theory/oracle.md.
 """
 
 from __future__ import annotations
@@ -22,25 +23,26 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from fractions import Fraction
+from statistics import NormalDist
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from discreet.errors import BudgetExceeded, DiscreetError, NotForRelease, ParameterError
+from discreet.errors import BudgetExceeded, DiscreetError, Fix, NotForRelease, ParameterError
 from discreet.noise.random_bits import generation
 from discreet.noise.testing import test_bits as bits_in_use
 from discreet.oracle import answer as answers
+from discreet.oracle import render
 from discreet.oracle.answer import OracleAnswer, Part
 from discreet.oracle.dense_table import Floats
 from discreet.oracle.exact_sums import Sums
 from discreet.oracle.fit import Columns, Measurement, Prior
-from discreet.oracle.guard import Guard
 from discreet.oracle.hypothesis import hypothesis
 from discreet.oracle.journal import Journal
-from discreet.oracle.linear_query import Query, selected
+from discreet.oracle.linear_query import Query, decompose
 from discreet.oracle.marginals import Marginals
-from discreet.oracle.pricing import FINE, PAID, Terms, narrowest, prices
+from discreet.oracle.pricing import FINE, PAID, Terms, guard, narrowest, prices
 from discreet.oracle.threshold_test import Run, Side
 from discreet.query import cache_key
 from discreet.query.bins import Axis
@@ -50,10 +52,10 @@ if TYPE_CHECKING:
 
 
 class Oracle:
-    """Made by `vault.oracle`; see there.
+    """Answers many questions on one charge. `vault.oracle` makes it; see there.
 
-    It belongs to one process at a time, and its state is in its journal: closed, or killed, it is opened again by
-    the call that made it.
+    It belongs to one process at a time, and its state is in its journal. After it was closed or killed, the call
+    that made it opens it again.
     """
 
     def __init__(
@@ -67,7 +69,7 @@ class Oracle:
         prior: Prior | None,
     ):
         self._journal, self._sums, self._axes = journal, sums, tuple(axes)
-        self._terms, self._description, self._prior = terms, metadata, prior
+        self._terms, self._metadata, self._prior = terms, metadata, prior
         self._lock, self._generation = Lock(), generation()
         self._cache: dict[str, Part] = {}
         self._seen, self._bad = 0, 0
@@ -75,22 +77,22 @@ class Oracle:
         self._test = bits_in_use() is not None
         known = self._total()
         self._prices = prices(terms, float(known.values))
-        self._guard = Guard(journal, terms, self._prices)
-        self._believed = hypothesis([axis.size for axis in self._axes], known, prior)
-        self._believed.fit(self._marginals.start(self._prices))
+        self._guard = guard(journal, terms, self._prices)
+        self._hypothesis = hypothesis([axis.size for axis in self._axes], known, prior)
+        self._hypothesis.fit(self._marginals.start(self._prices))
         self._replay()
 
-    # -- what anyone may ask ----------------------------------------------------------------------------------
+    # -- for the analyst ---------------------------------------------------------------------------------------
 
     def ask(self, question: Any, *, unchecked: bool = False) -> OracleAnswer:
         """Answer a count, a sum or an average over a condition, in SQL or made with `dp.where` or `dp.select`.
 
-        Where the budget of the oracle is used up, `unchecked=True` asks for what the hypothesis says, without an
-        interval.
+        When the budget of the oracle is used up, `unchecked=True` returns the prediction of the hypothesis,
+        without an interval.
         """
         self._refuse_elsewhere()  # before the lock, which a thread may have held when this process was forked
-        query = cache_key.parsed(question, self._description)
-        wanted = selected(query, self._axes)
+        query = cache_key.parsed(question, self._metadata)
+        wanted = decompose(query, self._axes)
         with self._lock:
             before = self._journal.spent
             count = self._part(wanted.count, unchecked)
@@ -107,7 +109,7 @@ class Oracle:
                 value=value,
                 low=low,
                 high=high,
-                confidence=self._sure(parts),
+                confidence=self._confidence(parts),
                 how=tuple(part.how for part in parts),
                 cost=self._journal.spent - before,
                 spent=self._journal.spent,
@@ -117,60 +119,61 @@ class Oracle:
 
     @property
     def spent(self) -> Fraction:
-        """What was spent of ρ so far."""
+        """The ρ spent so far."""
         return self._journal.spent
 
     @property
     def total(self) -> Fraction:
-        """What may be spent of ρ: the charge."""
+        """The ρ that was charged for the oracle: the most that it spends."""
         return self._journal.rho
 
     @property
     def width(self) -> float:
-        """How far off an answer may be, in rows."""
-        return self._prices.width / FINE
+        """The margin of error of an answer, in rows."""
+        return self._prices.margin / FINE
 
     @property
     def rows(self) -> float:
-        """How many rows there are, as far as is known."""
-        return self._believed.total
+        """The number of rows, estimated from what was measured."""
+        return self._hypothesis.total
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        """The columns it is about, with their bins."""
+        """The columns of the oracle, with their bins."""
         return self._axes
 
     @property
     def measured(self) -> tuple[Measurement, ...]:
-        """All that was measured so far: released, and so public."""
-        return tuple(self._believed.measured)
+        """Everything measured so far. It is released, and so public."""
+        return tuple(self._hypothesis.measured)
 
     @property
     def path(self) -> str:
-        """Where its state is."""
+        """The file of its state."""
         return str(self._journal.path)
 
     @property
     def identity(self) -> str:
-        """What tells it from every other oracle."""
+        """A text that no other oracle has."""
         return str(self._journal.header["identity"])
 
     @property
     def test_bits(self) -> bool:
-        """Whether it was made from test bits: then nothing of it may be shown."""
+        """Whether the oracle was made from test bits. Then nothing of it may be shown."""
         return bool(self._journal.header.get("test_bits"))
 
     def marginal(self, *columns: str) -> Floats:
-        """Return what the hypothesis says of some columns, in rows by bin. It is public, and nobody checked it."""
+        """Return the prediction for some columns, in rows by bin. It is public, and not checked."""
         names = [axis.name for axis in self._axes]
         if strange := [name for name in columns if name not in names] or (not columns and ["nothing"]):
-            raise ParameterError(f"this oracle knows {', '.join(names)}, and not {strange[0]}.")
+            fix = f"Its columns are {', '.join(names)}."
+            raise ParameterError("A marginal is over columns of this oracle.", found=strange[0], fix=fix)
         places = [names.index(name) for name in columns]
-        table = self._believed.marginal(tuple(sorted(places)))
+        table = self._hypothesis.marginal(tuple(sorted(places)))
         return table.transpose(np.argsort(np.argsort(places)))
 
     def close(self) -> None:
-        """Let go of the journal. Nothing is lost."""
+        """Close the journal. Nothing is lost."""
         self._journal.close()
 
     def __enter__(self) -> Oracle:
@@ -184,17 +187,13 @@ class Oracle:
         return f"<oracle over {names}: ρ = {float(self.spent):.3g} of {float(self.total):.3g} is spent>"
 
     def __str__(self) -> str:
-        from discreet.oracle import render
-
         return "\n".join(render.lines(self))
 
     def _repr_html_(self) -> str:
-        from discreet.oracle import render
-
         return render.page(self)
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise TypeError("An oracle is not copied or pickled: open it where it is needed, vault.oracle(…).")
+        raise TypeError("An oracle is not copied or pickled. Open it where it is needed: vault.oracle(…).")
 
     # -- one query --------------------------------------------------------------------------------------------
 
@@ -202,96 +201,96 @@ class Oracle:
         if query.text in self._cache:
             found = self._cache[query.text]
             return Part(found.value, found.low, found.high, found.how)
-        statement = self._sums.prepare(query)  # what cannot be asked is refused here, and is free
-        believed = self._says(query)
-        runs = self._trusted(query)
+        statement = self._sums.prepare(query)  # a question that no engine can run is refused here, for free
+        predicted = self._predicted(query)
+        runs = self._runs_if_trusted(query)
         try:
             if runs is not None:
-                found = self._checked(query, statement, believed, runs)
+                found = self._checked(query, statement, predicted, runs)
             else:
-                found = self._measured_whole(query) or self._paid(query, statement, believed, self._terms.alpha)
+                found = self._measured_whole(query) or self._paid(query, statement, predicted, self._terms.alpha)
         except BudgetExceeded:
             if not unchecked:
-                raise BudgetExceeded(self._used_up()) from None
-            return Part(believed, 0, 0, "unchecked")
+                raise self._used_up() from None
+            return Part(predicted, 0, 0, "unchecked")
         self._cache[query.text] = found
         return found
 
-    def _says(self, query: Query) -> int:
-        """What the hypothesis gives for a query: a public integer."""
-        mass = float((self._believed.marginal(query.columns) * query.weights).sum())
+    def _predicted(self, query: Query) -> int:
+        """Return what the hypothesis gives for a query: a public integer."""
+        mass = float((self._hypothesis.marginal(query.columns) * query.weights).sum())
         return round(min(max(mass, 0.0), 2.0**37) * FINE)
 
-    def _trusted(self, query: Query) -> dict[Side, Run] | None:
-        """Both runs of the sentry, if the hypothesis is likely enough to pass; None if it is cheaper to pay.
+    def _runs_if_trusted(self, query: Query) -> dict[Side, Run] | None:
+        """Return a run for either side, if the hypothesis is likely enough to pass; None if it is cheaper to pay.
 
-        An alarm uses up a run. Its chance is taken to be what it was so far: none, until there is one.
+        An alarm uses up a run. Its probability is estimated by its frequency so far.
         """
         known = self._prices
         chance = Fraction(self._bad, self._seen + 1)
         cheaper = chance * known.run > known.single or self._untrained(query.columns)
-        return None if cheaper and self._purse() >= known.single else self._guard.ready()
+        return None if cheaper and self._left_for_payments() >= known.single else self._guard.ready()
 
     def _untrained(self, columns: Columns) -> bool:
-        """Whether nothing was ever measured about two of these columns together, and no prior speaks of them."""
+        """Return whether two of these columns were never measured together, and there is no prior."""
         if self._prior is not None:
             return False
-        together = [set(m.columns) for m in self._believed.measured if m.fine]
+        together = [set(m.columns) for m in self._hypothesis.measured if m.fine]
         pairs = [{a, b} for a in columns for b in columns if a < b]
         return any(not any(pair <= known for known in together) for pair in pairs)
 
-    def _purse(self) -> Fraction:
-        """What payments may use: what is left, but for the runs that the sentry has still to come."""
+    def _left_for_payments(self) -> Fraction:
+        """Return the ρ for payments: what is left, without the runs that are still to come."""
         return self._journal.left - self._guard.to_come * self._prices.run
 
-    def _checked(self, query: Query, statement: Any, believed: int, runs: dict[Side, Run]) -> Part:
+    def _checked(self, query: Query, statement: Any, predicted: int, runs: dict[Side, Run]) -> Part:
         known = self._prices
         numbers = [run.number for run in runs.values()]
         step = self._journal.begin("check", Fraction(0), question=query.text, runs=numbers)
-        for side, distance in self._sums.distances(query, statement, believed).items():
+        for side, distance in self._sums.distances(query, statement, predicted).items():
             gap = runs[side].gap(distance)
             if gap is not None:
-                return self._alarm(query, statement, step, believed, runs[side], int(gap))
-        found = _within(believed, known.width, "checked")
-        self._journal.end(step, False, part=found.as_json())  # lost, it costs the runs and nothing more
+                return self._alarm(query, statement, step, predicted, runs[side], int(gap))
+        found = Part.around(predicted, known.margin, "checked")
+        self._journal.end(step, False, part=found.as_json())  # if it is lost, the runs are over and nothing leaks
         self._seen += 1
         return found
 
-    def _alarm(self, query: Query, statement: Any, step: int, believed: int, run: Run, gap: int) -> Part:
+    def _alarm(self, query: Query, statement: Any, step: int, predicted: int, run: Run, gap: int) -> Part:
         """Answer a query that the hypothesis is wrong about, and measure its columns together.
 
-        The gap says by how much, within its radius, and costs nothing. But of many comparisons those that raise an
-        alarm by their own noise are among the alarms, and their gaps are the wrong ones: the answer is paid for
-        where there is enough left, and the gap is the answer where there is not.
+        The gap measures by how much, within its margin, for free. But some of the alarms are false, raised by the
+        noise of the comparison alone, and their gaps are wrong. So the answer is paid for if enough is left, and
+        the gap is the answer if not.
         """
         distance = run.mechanism.threshold + gap
-        value = believed + (distance if run.side == "up" else -distance)
-        found = _within(value, self._prices.reach, "alarm")
+        value = predicted + (distance if run.side == "up" else -distance)
+        found = Part.around(value, self._prices.gap_margin, "alarm")
         self._journal.end(step, part=found.as_json(), over=run.number)
         self._seen, self._bad = self._seen + 1, self._bad + 1
         with suppress(BudgetExceeded):
-            found = self._paid(query, statement, believed, PAID * self._terms.alpha)
+            found = self._paid(query, statement, predicted, PAID * self._terms.alpha)
         self._measure(query.columns)
         return found
 
-    def _paid(self, query: Query, statement: Any, believed: int, alpha: Fraction) -> Part:
+    def _paid(self, query: Query, statement: Any, predicted: int, alpha: Fraction) -> Part:
         known = self._prices
-        if known.payment is None or known.single > self._purse():
-            raise BudgetExceeded(self._used_up())
+        if known.payment is None or known.single > self._left_for_payments():
+            raise self._used_up()
         step = self._journal.begin("payment", known.single, question=query.text)
         noisy = int(known.payment.release(self._sums.value(query, statement)))
-        found = _within(noisy, known.payment.error(1 - alpha), "paid", known.single)
-        # Learning from noise does harm: a payment teaches only what its own noise, within one width, cannot be.
-        surprised = abs(noisy - believed) > 3 * known.width
+        found = Part.around(noisy, known.payment.error(1 - alpha), "paid", known.single)
+        # To learn from noise does harm: only a difference that the noise of the payment cannot explain is learned.
+        surprised = abs(noisy - predicted) > 3 * known.margin
         lesson = {"value": noisy} if surprised else {}
         self._journal.end(step, part=found.as_json(), **lesson)
         self._seen, self._bad = self._seen + 1, self._bad + surprised
         if surprised and (taught := self._lesson(query, noisy)) is not None:
-            self._believed.learn(taught)
+            self._hypothesis.learn(taught)
         return found
 
     def _lesson(self, query: Query, value: int) -> Measurement | None:
-        """What one payment teaches. A query that cuts bins, or weighs them, teaches nothing."""
+        """Return what one payment teaches: nothing, if its query cuts or weighs bins."""
         payment = self._prices.payment
         if payment is None or not query.crisp or not query.columns:
             return None
@@ -301,39 +300,41 @@ class Oracle:
     # -- whole marginals --------------------------------------------------------------------------------------
 
     def _measured_whole(self, query: Query) -> Part | None:
-        """Measure columns together where nothing is known of them, and answer the query if that is enough."""
+        """Measure columns that were never measured together, and answer the query if that is precise enough."""
         if not self._untrained(query.columns) or not self._measure(query.columns) or not query.crisp:
             return None
         known = self._prices
-        newest = self._believed.measured[-1]
+        newest = self._hypothesis.measured[-1]
         marked = int(np.count_nonzero(query.weights))
         variance = Fraction(newest.variance) * marked * FINE**2
-        radius = math.ceil(FINE + math.sqrt(variance) * _quantile(self._terms.alpha))
-        if radius > known.width:
+        margin = math.ceil(FINE + math.sqrt(variance) * _quantile(self._terms.alpha))
+        if margin > known.margin:
             return None
         value = round(float((newest.values * query.weights).sum()) * FINE)
-        found = _within(value, radius, "measured", known.marginal)
+        found = Part.around(value, margin, "measured", known.marginal)
         self._journal.end(self._journal.begin("answer", Fraction(0), question=query.text), part=found.as_json())
         return found
 
     def _measure(self, columns: Columns) -> bool:
-        """Measure a whole marginal, if that says more than what was measured of it, and there is enough left."""
+        """Measure a whole marginal, if it is more precise than before and enough budget is left."""
         known = self._prices
-        if known.marginal > self._purse() or not self._marginals.worth(columns, known.marginal):
+        if known.marginal > self._left_for_payments() or not self._marginals.worth(columns, known.marginal):
             return False
-        self._believed.fit([self._marginals.take("whole", columns, known.marginal)])
+        self._hypothesis.fit([self._marginals.take("whole", columns, known.marginal)])
         return True
 
-    # -- starting, and starting again -------------------------------------------------------------------------
+    # -- start and restart -------------------------------------------------------------------------------------
 
     def _total(self) -> Measurement:
-        """The number of rows, measured now if it was not before."""
+        """Return the noisy number of rows, measured now if it was not before."""
         if self._journal.header.get("test_bits") and not self._test:
-            raise NotForRelease("This oracle was made from test bits. Make another one.")
+            raise NotForRelease(
+                "This oracle was made from test bits.", fix=Fix("name", "second", note="another oracle")
+            )
         return self._marginals.total()
 
     def _replay(self) -> None:
-        """Take up what was asked before: answers, runs, and lessons. A check without an end is an alarm."""
+        """Restore answers, runs and lessons from the journal. A check without a result counts as an alarm."""
         learned: list[Measurement] = []
         for number, record in self._journal.begun.items():
             ended, kind = self._journal.ended.get(number), record["begin"]
@@ -347,10 +348,10 @@ class Oracle:
             elif "question" in record and ended is not None:
                 learned += self._remembered(record, ended)
         if learned:
-            self._believed.fit(learned)
+            self._hypothesis.fit(learned)
 
     def _remembered(self, record: dict[str, Any], ended: dict[str, Any]) -> list[Measurement]:
-        """Take up one answer, and return what it taught."""
+        """Restore one answer, and return what it taught."""
         self._cache[record["question"]] = Part.from_json(ended["part"])
         if record["begin"] == "answer":
             return []
@@ -362,40 +363,35 @@ class Oracle:
         return [] if taught is None else [taught]
 
     def _reread(self, text: str) -> Query:
-        """A query from its own text."""
+        """Return a query from its own text."""
         _, _, question = text.partition(": ") if text.startswith(("count: ", "sum: ")) else ("", "", text)
-        wanted = selected(cache_key.parsed(question, self._description), self._axes)
+        wanted = decompose(cache_key.parsed(question, self._metadata), self._axes)
         return wanted.total if text.startswith("sum: ") and wanted.total is not None else wanted.count
 
-    # -- small things -----------------------------------------------------------------------------------------
+    # -- confidence and errors ---------------------------------------------------------------------------------
 
-    def _sure(self, parts: Sequence[Part]) -> Fraction:
-        """How sure an answer of these parts is: not at all, if nobody checked one of them."""
+    def _confidence(self, parts: Sequence[Part]) -> Fraction:
+        """Return the confidence of an answer of these parts: 0 if one of them was not checked."""
         checked = all(part.how != "unchecked" for part in parts)
         return max(1 - len(parts) * self._terms.alpha, Fraction(0)) if checked else Fraction(0)
 
-    def _used_up(self) -> str:
-        left, price = float(self._journal.left), float(self._prices.single)
-        width = f"{self.width:,.0f}" if self.width >= 1 else f"{self.width:.2g}"
-        another = "make another oracle"
+    def _used_up(self) -> BudgetExceeded:
+        left, cost = float(self._journal.left), float(self._prices.single)
+        margin = f"{self.width:,.0f}" if self.width >= 1 else f"{self.width:.2g}"
+        unchecked = Fix("unchecked", True, note="the prediction of the hypothesis, without an interval")
+        another: Fix | str = "Or make another oracle."
         if not self._prices.answers(self._terms) and (least := narrowest(self._terms)) is not None:
-            another += f", which for as much answers within {least} rows: vault.oracle(…, within={least})"
-        return (
-            f"An answer within {width} rows costs ρ = {price:.3g}, and {left:.3g} of {float(self.total):.3g} is "
-            f"left of this oracle. Ask with unchecked=True for what its hypothesis says, or {another}."
+            another = Fix("within", least, call="vault.oracle", note="another oracle, at the same cost")
+        return BudgetExceeded(
+            f"An answer within {margin} rows costs ρ = {cost:.3g}; this oracle has {left:.3g} of "
+            f"{float(self.total):.3g} left.",
+            fix=[unchecked, another],
         )
 
     def _refuse_elsewhere(self) -> None:
         if generation() != self._generation:
-            raise DiscreetError("This oracle was opened by another process. Open it here: vault.oracle(…).")
-
-
-def _within(value: int, radius: int, how: str, cost: Fraction = Fraction(0)) -> Part:
-    """Nothing is below zero: weights are not."""
-    return Part(max(value, 0), max(value - radius, 0), max(value + radius, 0), how, cost)
+            raise DiscreetError("This oracle was opened by another process.", fix="Open it again in this process.")
 
 
 def _quantile(alpha: Fraction) -> float:
-    from statistics import NormalDist
-
     return -NormalDist().inv_cdf(float(alpha) / 2)

@@ -1,30 +1,30 @@
-"""What an oracle's budget is divided into, and what its steps cost: fixed by public facts and the noisy total.
+"""Divide an oracle's budget and fix the cost of its steps, from public facts and the noisy number of rows.
 
-Sums are integers in units of 1/(UNIT·GRAIN) rows, and one person moves each by at most Δ = K·UNIT·GRAIN. Of ρ
+Sums are integers in units of 1/(UNIT·GRAIN) rows, each of sensitivity Δ = K·UNIT·GRAIN. Of ρ
 
     a little    is for the number of rows, which `within` is a share of,
     some        for one-way marginals, and for all two-way marginals at once: they make most answers free,
-    two fifths  for runs of the sentry, of which each alarm uses up one,
+    two fifths  for runs of the threshold test, of which each alarm uses up one,
     the rest    for payments: single answers, and whole marginals where the hypothesis failed.
 
-**Doubt.** An answer that goes by the sentry can be wrong in three ways, which share the doubt β: it is free and
-wrong (FREE·β), there was an alarm and the payment misses (PAID·β), or the gap that answers instead does (GAP·β).
-Lines outlive the questions that they pass: whoever asks where the hypothesis is just too far off ends the runs of
-low lines and keeps those of high ones. So what a comparison may miss is divided by the number of runs: whichever
-of R lines is in use, the chance that it lets a wrong answer pass is at most R times that of one
-(docs/theory/oracle.md).
+**Alpha.** An answer that goes through the threshold test can be wrong in three ways, which share α = 1 −
+confidence: it is free and wrong (FREE·α), there was an alarm and the payment misses (PAID·α), or the gap that
+answers instead misses (GAP·α). A noisy threshold is used for many questions. An attacker who asks where the
+hypothesis is just too far off ends the runs of low thresholds and keeps those of high ones. So what a comparison
+may miss is divided by the number of runs: whichever of R thresholds is in use, the probability that it lets a
+wrong answer pass is at most R times that of one (docs/theory/oracle.md).
 
-**Sentry.** A free answer is right within `width` if the comparison was not wrong by more than the slack s, which
-has a chance of at most FREE·β/R: T = width − s. The noise b of a comparison has P(ν ≥ x) = e^{−x/b}, so of Q
-answers fewer than one raises a false alarm if it is off by less than T − b·(ln Q + 1/2). Hypotheses are off by
-some part of the width, so this is to be ROOM·width, with as many runs as allow it: few strong ones rather than
-many that give alarms at what is good enough.
-**Payment.** Gaussian noise that is within `width` but for PAID·β. A run costs as much as some hundred payments,
-so whoever trusts the hypothesis must have reason to: see discreet.oracle.oracle.
+**Threshold test.** A free answer is right within the margin if the comparison was not wrong by more than the slack
+s, which has probability at most FREE·α/R: T = margin − s. The noise b of a comparison has P(ν ≥ x) = e^{−x/b}, so
+of Q answers fewer than one raises a false alarm if it is off by less than T − b·(ln Q + 1/2). Hypotheses are off
+by some part of the margin, so this distance is to be ROOM·margin, with as many runs as allow it: few precise runs
+are better than many that give alarms at predictions that are good enough.
+**Payment.** Gaussian noise that is within the margin except with probability PAID·α. A run costs as much as about
+a hundred payments, so the test is used only where the hypothesis is likely to pass: see discreet.oracle.oracle.
 
-**Never of use.** Prices fall as the width grows, and a share of the rows is at most that of MOST_ROWS. So what
-could answer nothing about that many rows never can, which is known before anything is charged. Whether the rows
-that there are suffice is not: their number is private until it is measured.
+**Never of use.** Costs fall as the margin grows, and a share of the rows is at most that share of MOST_ROWS. So
+terms that could answer nothing about that many rows never can, which is known before the charge. Whether the rows
+that there are suffice is not known: their number is private until it is measured.
 """
 
 from __future__ import annotations
@@ -35,47 +35,48 @@ from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
 
-from discreet.errors import LawTooWide, ParameterError
+from discreet.errors import Fix, LawTooWide, ParameterError
 from discreet.ledger.costs import cost
 from discreet.mechanisms import Gaussian, Sensitivity, tails
+from discreet.oracle.journal import Journal
 from discreet.oracle.linear_query import GRAIN
-from discreet.oracle.threshold_test import Watch, gap_radius, slack
+from discreet.oracle.threshold_test import Guard, Watch, gap_margin, slack
 from discreet.query.plan.plan import LEAST_DOUBT
 from discreet.rational import Rational, positive, rational, whole
 from discreet.schema.metadata import UNIT
 
 FINE = UNIT * GRAIN
-"""One row, in the units that sums are counted in."""
+"""One row, in the units of sums."""
 
 MOST_ROWS = 2**37
-"""Rows that an oracle is for: sums of twice as many would leave the ±2⁶² of exact values."""
+"""The most rows of an oracle: sums of twice as many would leave the ±2⁶² of exact values."""
 
 WHOLE = 8
-"""A whole marginal costs as much as so many payments."""
+"""The cost of a whole marginal, in payments."""
 
 SHARES = {
     "pairs": {"total": Fraction(1, 100), "singles": Fraction(3, 100), "pairs": Fraction(48, 100)},
     "singles": {"total": Fraction(1, 100), "singles": Fraction(9, 100), "pairs": Fraction(0)},
     "nothing": {"total": Fraction(2, 100), "singles": Fraction(0), "pairs": Fraction(0)},
 }
-"""What is measured at the start, and with which part of ρ."""
+"""What is measured at the start, and the part of ρ for it."""
 
 MOST_RUNS = 1000
-"""Runs of the sentry: whoever has more alarms than that needs another hypothesis."""
+"""The most runs of the threshold test: after more alarms than that, another hypothesis is needed."""
 
-SENTRY = Fraction(40, 100)
-"""The part of ρ that is for runs of the sentry."""
+THRESHOLD_TEST = Fraction(40, 100)
+"""The part of ρ for runs of the threshold test."""
 
 ROOM = 0.1
-"""The part of the width that a hypothesis may be off by."""
+"""The part of the margin that a hypothesis may be off by."""
 
 FREE, PAID, GAP = Fraction(80, 100), Fraction(17, 100), Fraction(3, 100)
-"""How the doubt is divided among the ways to be wrong."""
+"""The parts of alpha for the three ways to be wrong."""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What was agreed when an oracle was made. `within` below 1 is a share of the rows, else so many rows."""
+    """The terms of an oracle. `within` below 1 is a share of the rows, else a number of rows."""
 
     rho: Fraction
     within: Fraction
@@ -86,25 +87,32 @@ class Terms:
 
     def __post_init__(self) -> None:
         if self.start not in SHARES:
-            raise ParameterError(f"an oracle starts with one of {', '.join(SHARES)}, not {self.start!r}.")
+            raise ParameterError(
+                f"An oracle starts with one of {', '.join(SHARES)}.", found=self.start, fix=Fix("start", "pairs")
+            )
 
     @property
     def alpha(self) -> Fraction:
-        """The chance that an answer is outside its interval."""
+        """The probability that an answer is outside its interval, at most."""
         return tails.alpha(self.confidence)
 
     @property
-    def moves(self) -> int:
-        """How far one person moves a marginal, in units of weight."""
+    def sensitivity(self) -> int:
+        """The sensitivity of a marginal, in units of weight."""
         return self.rows_per_person * UNIT
 
+    @property
+    def moves(self) -> int:
+        """The sensitivity, under the name that oracle/open.py still uses."""
+        return self.sensitivity
+
     def part(self, of: str, among: int = 1) -> Fraction:
-        """Return the ρ of one measurement of the start, of which there are `among`."""
+        """Return the ρ of one measurement of the start. `among` is how many of its kind there are."""
         return self.rho * SHARES[self.start][of] / among
 
     def marginal(self, rho: Fraction) -> Gaussian:
-        """Return the noise of a whole marginal: one person moves it by K·UNIT, in l1 and so in l2."""
-        return Gaussian.for_rho(rho, Sensitivity(l1=self.moves, each=self.moves))
+        """Return the noise of a whole marginal, whose sensitivity is K·UNIT, in l1 and so in l2."""
+        return Gaussian.for_rho(rho, Sensitivity(l1=self.sensitivity, each=self.sensitivity))
 
 
 def terms(
@@ -116,148 +124,170 @@ def terms(
     start: str,
     rows_per_person: int,
 ) -> Terms:
-    """Return the terms of an oracle, from what was written.
+    """Return the terms of an oracle, checked and exact.
 
-    >>> said = {"within": "1%", "confidence": "0.95", "queries": 100, "start": "pairs"}
-    >>> terms(rho=Fraction(1), rows_per_person=1, **said).within
+    Args:
+        rho: The charge.
+        within: The margin of error: a share of the rows ("1%" or "0.01"), or from 1 on a number of rows.
+        confidence: The probability that an answer is inside its interval.
+        queries: About how many questions can be asked before good predictions raise false alarms.
+        start: What is measured at the start: a key of SHARES.
+        rows_per_person: The most rows of one person.
+
+    >>> given = {"within": "1%", "confidence": "0.95", "queries": 100, "start": "pairs"}
+    >>> terms(rho=Fraction(1), rows_per_person=1, **given).within
     Fraction(1, 100)
     """
-    share = isinstance(within, str) and within.strip().endswith("%")
-    width = rational(within.strip()[:-1], "within") / 100 if share and isinstance(within, str) else None
-    exact = positive(within if width is None else width, "within", floats="exact")
+    percent = isinstance(within, str) and within.strip().endswith("%")
+    share = rational(within.strip()[:-1], "within") / 100 if percent and isinstance(within, str) else None
+    exact = positive(within if share is None else share, "within", floats="exact")
     if exact > MOST_ROWS:
         raise ParameterError(
-            f'within is a share of the rows, such as "0.01", or so many, {MOST_ROWS} at most, not {within!r}.'
+            f"The margin is a share of the rows, or a number of rows up to {MOST_ROWS}.",
+            found=within,
+            fix=Fix("within", "0.01"),
         )
     alpha = tails.alpha(confidence)
-    if alpha < LEAST_DOUBT:  # it is divided among runs, and each part must still be one that tails can tell
-        raise ParameterError(f'confidence leaves a doubt of 1e-20 at least: "0.95", not {confidence!r}.')
+    if alpha < LEAST_DOUBT:  # alpha is divided among runs, and the tails must still resolve each part
+        raise ParameterError(
+            "1 − confidence must be at least 1e-20.", found=confidence, fix=Fix("confidence", "0.95")
+        )
     return Terms(rho, exact, 1 - alpha, whole(queries, "queries"), start, rows_per_person)
 
 
 @dataclass(frozen=True)
 class Prices:
-    """What the steps of an oracle cost and how wide their answers are, once the number of rows is known."""
+    """The costs of an oracle's steps and the margins of their answers, once the number of rows is known.
 
-    width: int
+    `run` is the ρ of one run of the threshold test, and `single` that of one payment. `gap_margin` is the margin
+    of an answer that comes from a gap. Margins are in units of 1/FINE rows.
+    """
+
+    margin: int
     watch: Watch | None
     runs: int
     run: Fraction
-    reach: int
+    gap_margin: int
     payment: Gaussian | None
     single: Fraction
 
     @property
     def marginal(self) -> Fraction:
-        """What a whole marginal costs."""
+        """The ρ of a whole marginal."""
         return WHOLE * self.single
 
     def answers(self, agreed: Terms) -> bool:
-        """Whether anything could be answered with what the start leaves: by the sentry, or by a payment."""
+        """Return whether any question could be answered with what the start leaves: by a test, or by a payment."""
         left = agreed.rho * (1 - sum(SHARES[agreed.start].values()))
         return self.watch is not None or (self.payment is not None and self.single <= left)
 
 
 def prices(agreed: Terms, rows: float) -> Prices:
-    """Return what steps cost for a table of about so many rows.
+    """Return the costs of the steps for a table of about so many rows.
 
     >>> agreed = terms(rho=Fraction(1, 70), within="0.01", confidence="0.95", queries=10_000, start="pairs",
     ...                rows_per_person=1)
     >>> found = prices(agreed, 50_000)
-    >>> found.runs, round(found.width / FINE), round(float(agreed.rho / found.single))
+    >>> found.runs, round(found.margin / FINE), round(float(agreed.rho / found.single))
     (3, 500, 1029)
     """
     share = agreed.within if agreed.within >= 1 else agreed.within * Fraction(min(max(rows, 1.0), MOST_ROWS))
-    width = max(1, math.floor(share * FINE))
-    runs = _runs(agreed, width)
-    watch = _watch(agreed, width, runs) if runs >= 2 else None  # one for either side at least
-    payment, single = _payment(agreed, width)
+    margin = max(1, math.floor(share * FINE))
+    runs = _runs(agreed, margin)
+    watch = _watch(agreed, margin, runs) if runs >= 2 else None  # each side needs a run
+    payment, single = _payment(agreed, margin)
     if watch is None:
-        return Prices(width, None, 0, Fraction(0), 0, payment, single)
-    reach = gap_radius(watch, GAP * agreed.alpha / runs)
-    return Prices(width, watch, runs, cost(watch.loss).rho, reach, payment, single)
+        return Prices(margin, None, 0, Fraction(0), 0, payment, single)
+    gap = gap_margin(watch, GAP * agreed.alpha / runs)
+    return Prices(margin, watch, runs, cost(watch.loss).rho, gap, payment, single)
+
+
+def guard(journal: Journal, agreed: Terms, known: Prices) -> Guard:
+    """Return the threshold test of an oracle, before its first run."""
+    sensitivity = agreed.sensitivity * GRAIN
+    return Guard(journal, known.watch, runs=known.runs, cost=known.run, sensitivity=sensitivity)
 
 
 @lru_cache(maxsize=64)
 def narrowest(agreed: Terms) -> int | None:
-    """Return about how many rows wide an answer must be for this ρ to pay for one; None if none is wide enough.
+    """Return the least margin, in rows, that this ρ can pay for, up to a factor of 2; None if there is none.
 
     >>> narrowest(terms(rho=Fraction(1, 200), within="0.01", confidence="0.95", queries=100, start="pairs",
     ...                 rows_per_person=1))
     64
     """
-    widths = (2**i for i in range(MOST_ROWS.bit_length()))
-    return next((w for w in widths if prices(replace(agreed, within=Fraction(w)), 0.0).answers(agreed)), None)
+    margins = (2**i for i in range(MOST_ROWS.bit_length()))
+    return next((m for m in margins if prices(replace(agreed, within=Fraction(m)), 0.0).answers(agreed)), None)
 
 
-def _runs(agreed: Terms, width: int) -> int:
-    """How many runs of the sentry there are: as many as leave room for the errors of a hypothesis, or else two."""
+def _runs(agreed: Terms, margin: int) -> int:
+    """Return the number of runs: as many as leave room for the errors of a hypothesis, or else two."""
     low, high = 0, 1
-    while high <= MOST_RUNS and _room(agreed, width, high) >= ROOM * width:
+    while high <= MOST_RUNS and _room(agreed, margin, high) >= ROOM * margin:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if _room(agreed, width, middle) >= ROOM * width else (low, middle)
+        low, high = (middle, high) if _room(agreed, margin, middle) >= ROOM * margin else (low, middle)
     if low < 2:
-        return 2 if _room(agreed, width, 2) >= 0 else 0
+        return 2 if _room(agreed, margin, 2) >= 0 else 0
     return min(low, MOST_RUNS)
 
 
-def _room(agreed: Terms, width: int, runs: int) -> float:
-    """How wrong a hypothesis may be without an alarm, in most of all comparisons, if there are so many runs.
+def _room(agreed: Terms, margin: int, runs: int) -> float:
+    """Return how wrong a hypothesis may be without an alarm, in most comparisons, if there are so many runs.
 
-    More of them have less ε each, and have to be surer. There is none where noise would leave int64.
+    With more runs each has less ε and a smaller part of alpha. It is −∞ where noise would leave int64.
     """
     trial = _unset(agreed, runs)
     if trial is None:
         return -math.inf
     comparisons = float(trial.query_scale) * (math.log(agreed.queries) + 0.5)
-    return width - comparisons - slack(trial, FREE * agreed.alpha / runs)
+    return margin - comparisons - slack(trial, FREE * agreed.alpha / runs)
 
 
 def _epsilon(agreed: Terms, runs: int) -> Fraction:
-    """The ε of each of so many runs: together they are within their part of ρ, for a run of ε is ε²/2-zCDP."""
-    return _short(Fraction(math.sqrt(2 * float(agreed.rho * SENTRY) / runs)) * Fraction(9999, 10_000))
+    """Return the ε of each of so many runs. A run of ε is ε²/2-zCDP: together they are within their part of ρ."""
+    return _short(Fraction(math.sqrt(2 * float(agreed.rho * THRESHOLD_TEST) / runs)) * Fraction(9999, 10_000))
 
 
 def _unset(agreed: Terms, runs: int) -> Watch | None:
-    """The sentry of so many runs before its line is drawn; None if its noise would leave int64."""
+    """Return the test of so many runs before its threshold is set; None if its noise would leave int64."""
     try:
-        return Watch(_epsilon(agreed, runs), threshold=0, sensitivity=agreed.moves * GRAIN, monotonic=True)
+        return Watch(_epsilon(agreed, runs), threshold=0, sensitivity=agreed.sensitivity * GRAIN, monotonic=True)
     except LawTooWide:
         return None
 
 
-def _watch(agreed: Terms, width: int, runs: int) -> Watch | None:
-    """The sentry of so many runs; None if its line would be at nothing."""
+def _watch(agreed: Terms, margin: int, runs: int) -> Watch | None:
+    """Return the test of so many runs; None if its threshold would not be above 0."""
     trial = _unset(agreed, runs)
     if trial is None:
         return None
-    threshold = width - slack(trial, FREE * agreed.alpha / runs)
+    threshold = margin - slack(trial, FREE * agreed.alpha / runs)
     return replace(trial, threshold=threshold) if threshold > 0 else None
 
 
-def _payment(agreed: Terms, width: int) -> tuple[Gaussian | None, Fraction]:
-    """Noise that is within `width`, None if all of ρ could not pay for it; and what it costs."""
-    moves = agreed.moves * GRAIN
+def _payment(agreed: Terms, margin: int) -> tuple[Gaussian | None, Fraction]:
+    """Return noise that is within the margin, None if all of ρ does not suffice for it; and its ρ."""
+    sensitivity = agreed.sensitivity * GRAIN
     alpha = PAID * agreed.alpha
-    quantile = -NormalDist().inv_cdf(float(alpha) / 2)  # 1 − doubt/2 would be 1 where the doubt is tiny
-    deviation = Fraction(width) / Fraction(quantile)
+    quantile = -NormalDist().inv_cdf(float(alpha) / 2)  # 1 − alpha/2 would be 1 where alpha is tiny
+    deviation = Fraction(margin) / Fraction(quantile)
     rho = Fraction(0)
     for shrink in (Fraction(999, 1000), Fraction(9, 10), Fraction(1, 2)):
         variance = max(_short((deviation * shrink) ** 2), Fraction(1, 10**6))
-        variance = min(variance, Fraction(tails.WIDEST**2))  # wider is cheaper, and is not drawn
-        rho = Fraction(moves**2) / (2 * variance)
+        variance = min(variance, Fraction(tails.WIDEST**2))  # wider noise would be cheaper, but cannot be drawn
+        rho = Fraction(sensitivity**2) / (2 * variance)
         if rho > agreed.rho:
             break
-        payment = Gaussian(variance, moves)
-        if payment.error(1 - alpha) <= width:
+        payment = Gaussian(variance, sensitivity)
+        if payment.error(1 - alpha) <= margin:
             return payment, rho
     return None, rho
 
 
 def _short(x: Fraction) -> Fraction:
-    """Four digits or more of a positive number, as a fraction with few."""
+    """Return a positive number rounded up to six digits, as a short fraction."""
     if x <= 0:
         return Fraction(0)
     step = Fraction(10) ** (math.floor(math.log10(x)) - 5)

@@ -1,8 +1,8 @@
-"""Public knowledge that an oracle starts from: a public table, or the oracle of the time before.
+"""Read public knowledge for an oracle to start from: a public table, or an earlier oracle.
 
-A prior decides how many answers are free, and nothing else: it may be wrong, and the sentry finds out. It is mixed
-with the uniform table, so that no cell is impossible. What an oracle learned is made of released numbers, so it is
-public for the next one; it is taken as it is at that moment, and kept in the new oracle's own state.
+A prior decides how many answers are free, and nothing else. It may be wrong: the threshold test detects that. It
+is mixed with the uniform table, so that no cell is impossible. What an oracle learned is made of released numbers,
+so it is public for the next oracle. The new oracle copies it when it is made, and keeps it in its own state.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ UNIFORM = 0.02
 
 
 def of_rows(rows: Any, axes: Sequence[Axis], metadata: TableMetadata) -> list[dict[str, Any]]:
-    """Return a public table as counted cells, which `restored` reads. Its columns are those of the oracle."""
+    """Return a public table as counted cells, in the form that `restored` reads."""
     codes = np.stack([_codes(rows, axis, metadata) for axis in axes])
     places, counts = np.unique(codes, axis=1, return_counts=True)
     return [{"places": places.tolist(), "counts": counts.tolist()}]
 
 
 def of_measurements(measured: Sequence[Measurement], total: float) -> list[dict[str, Any]]:
-    """Return what an oracle learned, as `restored` reads it."""
+    """Return what an oracle learned, in the form that `restored` reads."""
     listed = [
         {
             "columns": list(m.columns),
@@ -48,7 +48,7 @@ def of_measurements(measured: Sequence[Measurement], total: float) -> list[dict[
 
 
 def restored(records: Sequence[dict[str, Any]], axes: Sequence[Axis]) -> Prior | None:
-    """Return the prior that was kept, None if there was none."""
+    """Return the prior from its records, None if there are none."""
     if not records:
         return None
     record, sizes = records[0], [axis.size for axis in axes]
@@ -89,13 +89,17 @@ def _smoothed(prior: Prior, sizes: Sequence[int]) -> Prior:
 
 
 def _codes(rows: Any, axis: Axis, metadata: TableMetadata) -> NDArray[np.int64]:
-    """The bins of a public column, value by value; what is no value is missing, or in the first bin."""
+    """Return the bin of each value of a public column.
+
+    A value outside of the schema counts as missing, or is in the first bin if nothing may be missing.
+    """
     column: Any = metadata.columns[axis.name]
     try:
         values = rows[axis.name]
     except (KeyError, TypeError, IndexError):
         raise ParameterError(
-            f"the public table has no column {axis.name}. Give it one, or leave it out."
+            f"The public table has no column {axis.name}.",
+            fix="Add it to the public table, or leave the column out.",
         ) from None
     listed = values.to_pylist() if hasattr(values, "to_pylist") else list(values)
     starts, missing = np.array(axis.starts), len(axis.starts) if axis.nullable else 0

@@ -1,10 +1,21 @@
-"""Synthetic tables: rows that nobody lived, with the marginals of those who did.
+"""Make synthetic tables: rows of no real person, with the marginals of the sealed rows.
 
-    accounting ─▶ choosing ─▶ fitting ─▶ synthesize ─▶ synthetic ─▶ rows, answers, comparing
-    what noise     which       the         one charge,    the table    post-processing
-    costs          marginals   algorithm   one record
+`synthesize(vault, epsilon=…)` is the way in. Theory: docs/theory/synthesis.md. Its modules, in the order of use:
 
-`synthesize(vault, epsilon=…)` is the way in. Theory: docs/theory/synthesis.md.
+    synthesize         one charge, the measurements, one record
+    budget             the cost of noise, and the division of ρ
+    adaptive_bins      columns of many values in few bins
+    workload           the sets of columns that matter
+    select             the marginals to measure, and how precisely
+    measure            the private algorithm
+    person_ids         ids for the persons of a synthetic table
+    structural_zeros   cells that the curator declares impossible
+    marginals          a model from noisy marginals
+    synthetic          the synthetic table
+    sample, decode     its rows: codes from the model, values from codes
+    answer             its answers with intervals
+    evaluate           how wrong it is
+    label, serialize   its label, and its files
 """
 
 from discreet.synth.answer import SyntheticAnswer

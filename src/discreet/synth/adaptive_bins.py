@@ -1,10 +1,10 @@
-"""Columns of many values in few bins, found with the one-way marginals that are measured anyway.
+"""Cut columns of many values into few bins, from the one-way marginals that are measured anyway.
 
 A column of more than FEW numbers, or MANY labels, is cut into at most FINE cells of equal width, and its one-way
-marginal is measured over these: one person moves it no further than a coarser one, so fineness costs nothing. From
-the noisy marginal, shrunk, come bins of about equal mass, at most 32: a value that many share has a bin of its
-own. Everything after the measurement is post-processing. Pairs are measured over bins. Inside of a bin a row
-takes one of its cells by their noisy mass, and inside of a cell any value.
+marginal is measured over these. Its sensitivity is that of a coarser one, so fineness costs nothing. The noisy
+marginal is shrunk and then divided into at most 32 bins of about equal mass: a frequent value has a bin of its
+own. Everything after the measurement is post-processing. Pairs are measured over bins. Inside a bin a row takes
+one of its cells by their noisy mass, and inside a cell any value.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.query.bins import Axis, Bins, axes_of
 from discreet.query.plan import group_index as cells
 from discreet.schema.metadata import TableMetadata
@@ -32,17 +32,17 @@ FINE = 512
 BINS = 32
 
 MOST_CELLS = min(cells.MOST, model.MOST_CELLS)
-"""Cells that a marginal has which is measured, at most."""
+"""The most cells of a marginal that is measured."""
 
 ALL_CELLS = 20_000_000
-"""Cells that all pairs have together, at most: a model holds each a few times over."""
+"""The most cells of all pairs together: a model holds each of them a few times."""
 
 MOST_COLUMNS = 500
 
 
 @dataclass(frozen=True)
 class Cut(Axis):
-    """A column in bins, with the cells that it was measured in: where each starts, and what it holds."""
+    """A column in bins, with the cells that it was measured in: the start and the mass of each."""
 
     cells: tuple[int, ...] = ()
     masses: tuple[float, ...] = ()
@@ -53,7 +53,7 @@ class Cut(Axis):
         return np.asarray(np.searchsorted(self.starts, self.cells, "right") - 1, np.int64)
 
     def averaged(self, values: Floats, axis: int) -> Floats:
-        """Return values by level as means by bin, each cell by its mass."""
+        """Return values by level as means by bin, weighted by the masses of the cells."""
         if not self.cells:
             return super().averaged(values, axis)
         inner = Axis(self.name, self.sealed, self.levels, self.nullable, self.cells)
@@ -69,19 +69,27 @@ class Cut(Axis):
 def fine_axes(
     metadata: TableMetadata, columns: Sequence[str], bins: Mapping[str, Bins] | None
 ) -> tuple[Axis, ...]:
-    """Return the axes that one-way marginals are measured over."""
+    """Return the axes over which one-way marginals are measured."""
     if isinstance(columns, str) or not columns:
-        raise ParameterError(f'a table has a list of columns, such as ["age", "city"], not {columns!r}.')
+        raise ParameterError(
+            "A synthetic table takes a list of columns.",
+            found=repr(columns),
+            fix=Fix("columns", list(metadata.columns)[:2]),
+        )
     given = {str(name).casefold(): cut for name, cut in (bins or {}).items()}
     found: dict[str, Axis] = {}
     for written in columns:
         cut = {key: given[key] for key in (str(written).casefold(),) if key in given}
         (axis,) = axes_of(metadata, [written], cut)
         if axis.name in found:
-            raise ParameterError(f"{axis.name} is named twice. Once is enough.")
+            raise ParameterError(f"Column {axis.name} is named twice.", found=list(columns), fix="Name it once.")
         found[axis.name] = axis if cut else _fine(axis, metadata)
     if strange := set(given) - {name.casefold() for name in found}:
-        raise ParameterError(f"bins are for columns of the table, and {sorted(strange)[0]!r} is none of them.")
+        raise ParameterError(
+            "Bins are for columns of the synthetic table.",
+            found=sorted(strange)[0],
+            fix=f"Its columns are {', '.join(found)}.",
+        )
     return tuple(found.values())
 
 
@@ -97,7 +105,7 @@ def _few(axis: Axis, metadata: TableMetadata) -> int:
 
 
 def coarse(fine: Axis, measured: Measurement, metadata: TableMetadata, *, keep: bool) -> tuple[Axis, Measurement]:
-    """Return the axis in bins, and its measurement added up by them."""
+    """Return the axis in bins, and its measurement summed by bin."""
     if keep or len(fine.starts) <= _few(fine, metadata):
         return fine, measured
     mass = _smooth(measured, len(fine.starts))
@@ -119,7 +127,7 @@ def coarse(fine: Axis, measured: Measurement, metadata: TableMetadata, *, keep: 
 
 
 def _smooth(measured: Measurement, cells: int) -> Floats:
-    """The noisy cells, shrunk towards all being alike."""
+    """Return the noisy cells, shrunk towards their mean."""
     noisy = measured.values[:cells]
     level = max(float(noisy.sum()), 1.0) / cells
     mean, _ = shrink(noisy, float(np.sqrt(measured.variance)), np.full(cells, level))
@@ -127,7 +135,7 @@ def _smooth(measured: Measurement, cells: int) -> Floats:
 
 
 def _equal(mass: Floats, count: int) -> list[int]:
-    """The first cells of bins of about equal mass.
+    """Return the first cells of bins of about equal mass.
 
     >>> _equal(np.array([8.0, 1.0, 1.0, 1.0, 1.0, 8.0]), 3)
     [0, 1, 5]
@@ -155,7 +163,7 @@ def placed(public: Mapping[str, Any], fine: Sequence[Axis], axes: Sequence[Axis]
 
 
 def _bin_of(fine: Axis, axis: Axis) -> NDArray[np.int64]:
-    """The bin of every fine cell; what is missing stays last."""
+    """Return the bin of every fine cell. Missing values stay last."""
     inside = np.searchsorted(axis.starts, fine.starts, "right") - 1
     return np.append(inside, len(axis.starts)).astype(np.int64)
 
@@ -164,8 +172,9 @@ def check(axes: Sequence[Axis], kept: Collection[str], metadata: TableMetadata) 
     """Refuse more columns or cells than pairs can be measured over, before anything is charged."""
     if len(axes) > MOST_COLUMNS:
         raise ParameterError(
-            f"{len(axes):,} columns have {math.comb(len(axes), 2):,} pairs, each of which is looked at, and "
-            f"{MOST_COLUMNS} columns are the most. Name those that matter: columns=[…]."
+            f"A synthetic table has at most {MOST_COLUMNS} columns, because every pair of them is scored.",
+            found=f"{len(axes):,} columns, {math.comb(len(axes), 2):,} pairs",
+            fix=Fix("columns", [axis.name for axis in axes[:2]], note="those that matter"),
         )
     sizes = [_most(axis, metadata, keep=axis.name in kept) for axis in axes]
     largest = sorted(range(len(axes)), key=sizes.__getitem__)[-2:]
@@ -173,8 +182,9 @@ def check(axes: Sequence[Axis], kept: Collection[str], metadata: TableMetadata) 
     every = (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
     if every > ALL_CELLS:
         raise ParameterError(
-            f"all pairs of {len(axes)} columns have {every:,} cells together, and {ALL_CELLS:,} are the most. "
-            "Take fewer columns, columns=[…], or fewer bins, bins={…}."
+            f"All pairs of columns have at most {ALL_CELLS:,} cells together.",
+            found=f"{every:,} cells of {len(axes)} columns",
+            fix="Take fewer columns, or fewer bins.",
         )
 
 
@@ -183,12 +193,13 @@ def check_cells(names: Sequence[str], sizes: Sequence[int]) -> None:
     if math.prod(sizes) > MOST_CELLS:
         listed = " × ".join(f"{size:,} {name}" for name, size in zip(names, sizes, strict=True))
         raise ParameterError(
-            f"{', '.join(names)} have {math.prod(sizes):,} cells together ({listed}), and {MOST_CELLS:,} are the "
-            f"most that are measured. Take fewer columns, or fewer bins: bins={{{names[0]!r}: {BINS}}}."
+            f"A marginal has too many cells: {math.prod(sizes):,} cells together ({listed}), and at most "
+            f"{MOST_CELLS:,} are measured.",
+            fix=[Fix("bins", {names[0]: BINS}), "Or take fewer columns."],
         )
 
 
 def _most(axis: Axis, metadata: TableMetadata, *, keep: bool) -> int:
-    """How many bins there will be, at most."""
+    """Return the most bins that there can be."""
     few = keep or len(axis.starts) <= _few(axis, metadata)
     return axis.size if few else BINS + axis.nullable

@@ -1,24 +1,24 @@
-"""Answers from a synthetic table, with intervals from its measurements.
+"""Answer questions from a synthetic table, with intervals from its measurements.
 
 A question is a linear query: weights in [0, 1] on the bins of its columns. The value is the model's. The interval
-holds the true value (that of the sealed rows) with the stated confidence, by what was measured and nothing else:
+holds the true value (that of the sealed rows) with the stated confidence, and rests on measurements only:
 
 * if the columns were measured together, the noisy sum itself, ± the noise on it;
-* if three columns that hold them were scored, |q(D) − q(E)| ≤ (‖D − E‖₁ + ||D| − |E||)/2, where E is the very
-  table of these three that the model of that moment had, whose noisy distance is known: this covers what the
-  model gets wrong, as well as noise;
-* both, where there are both. If there is neither, it is from 0 to all rows, and says so.
+* if three columns that contain them were scored, |q(D) − q(E)| ≤ (‖D − E‖₁ + ||D| − |E||)/2, where E is the table
+  of these three columns in the model at that time, whose noisy distance is known: this covers the error of the
+  model as well as noise;
+* both, where there are both. If there is neither, it is from 0 to all rows, and `how` is "unknown".
 
-**For questions chosen beforehand.** Noise is drawn once, so an interval holds as often as it says for a question
-that does not depend on it. A choice made after looking, such as the bin that came out densest, picks the noise
-along with it, and its interval holds less often. An oracle promises its intervals for such choices too
+**For questions chosen beforehand.** Noise is drawn once, so an interval holds with its confidence for a question
+that does not depend on the noise. A question chosen after looking, such as one about the densest bin, selects the
+noise too, and its interval holds less often. An oracle promises its intervals for such questions too
 (docs/theory/oracle.md).
 
-Three things can be further off than allowed for, the number of rows, the noisy sum and the distance: each has a
-third of the doubt.
+Three numbers can be further off than allowed for: the number of rows, the noisy sum and the distance. Each has a
+third of alpha.
 
-A bin that the question cuts through may hold anything from none of it to all; the interval allows for both.
-`typical` is how far off the value is if the columns behave as shrinkage believes: it is no bound.
+Of a bin that the question cuts, any part may meet the condition, from none to all; the interval allows for both.
+`typical` is the expected error if the assumptions of the shrinkage hold: it is not a bound.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ if TYPE_CHECKING:
     from discreet.synth.synthetic import Synthetic
 
 HOW = {
-    "measured": "the columns were measured together: it is about noise",
-    "scored": "the distance of the model was measured: it is about noise and what the model gets wrong",
-    "unknown": "the columns were not measured together: it says nothing but how many rows there are",
+    "measured": "the columns were measured together: it covers noise",
+    "scored": "the distance of the model was measured: it covers noise and the error of the model",
+    "unknown": "the columns were not measured together: it is from 0 to the number of rows",
 }
-"""What an interval rests on."""
+"""The basis of an interval."""
 
 
 @dataclass(frozen=True)
 class SyntheticAnswer:
-    """A number from a synthetic table: value, the ends of its interval, and what the interval rests on.
+    """A number from a synthetic table, with its interval and the basis of the interval (a key of HOW).
 
-    The interval is for a question that was chosen before looking at the table.
+    The interval holds for a question that was chosen before looking at the table.
     """
 
     question: str
@@ -68,7 +68,7 @@ class SyntheticAnswer:
 
     @property
     def error(self) -> float:
-        """Half of the width of the interval."""
+        """The margin of error: half of the interval's length."""
         return (self.high - self.low) / 2
 
     @property
@@ -111,18 +111,22 @@ def answer(table: Synthetic, question: Any, confidence: Rational) -> SyntheticAn
 
 
 def _cut(weights: Floats) -> tuple[Floats, Floats]:
-    """Of bins that are cut through, none and all."""
+    """Return the least and the largest weights: of a bin that is cut, nothing and all."""
     return np.floor(weights), np.ceil(weights)
 
 
 def _rounded(
     table: Synthetic, columns: Columns, inside: Columns, weights: Floats, target: str
 ) -> tuple[Floats, Floats]:
-    """The least and the most that a bin can add to the sum of a column, as a share of its range."""
+    """Return the least and the most that a bin can add to the sum of a column, as a share of its range."""
     place = next(i for i, axis in enumerate(table.axes) if axis.sealed == target)
     axis = table.axes[place]
     if axis.levels > MOST_LEVELS:
-        raise QuestionRefused(f"{axis.name} has too many levels to be added up here. Sum the synthetic rows.")
+        raise QuestionRefused(
+            f"Column {axis.name} has too many levels to be added up here; the limit is {MOST_LEVELS:,}.",
+            found=f"{axis.levels:,}",
+            fix="Add up the synthetic rows instead.",
+        )
     ends = [_laid(end, (place,), columns) for end in _shares(axis)]
     selected = [_laid(end, inside, columns) for end in _cut(weights)]
     shape = table.domain.shape(columns)
@@ -131,7 +135,7 @@ def _rounded(
 
 
 def _shares(axis: Axis) -> tuple[Floats, Floats]:
-    """Where every bin begins and ends, as a share of the range; what is missing adds nothing."""
+    """Return where every bin begins and ends, as a share of the range. Missing values add nothing."""
     top = max(1, axis.levels - 1)
     ends = np.array([*axis.starts[1:], axis.levels]) - 1
     none = np.zeros(int(axis.nullable))
@@ -146,7 +150,7 @@ def _laid(values: Floats, columns: Columns, wanted: Columns) -> Floats:
 def _linear(
     table: Synthetic, columns: Columns, weights: Floats, least: Floats, most: Floats, alpha: Fraction
 ) -> _Ends:
-    """A linear query: its value, and the ends of its interval between the least and the most of its weights."""
+    """Return the value of a linear query, and its interval for weights between the least and the most."""
     model = table.model
     value = float((weights * model.marginal(columns)).sum())
     typical = math.sqrt(float(np.square(weights * model.deviation(columns)).sum()))
@@ -165,7 +169,7 @@ def _linear(
 def _measured(
     table: Synthetic, columns: Columns, least: Floats, most: Floats, alpha: Fraction
 ) -> tuple[float, float] | None:
-    """From the most precise measurement that holds the columns."""
+    """Return the interval from the most precise measurement that contains the columns; None if there is none."""
     best: tuple[float, float, float] | None = None
     for m in table.measurements:
         if not set(columns) <= set(m.columns):
@@ -174,29 +178,29 @@ def _measured(
         sums = [float((end * m.values).sum()) for end in ends]
         deviations = [math.sqrt(float((np.square(end) * m.variances).sum())) for end in ends]
         if best is None or sum(deviations) < best[0]:
-            radius = _quantile(alpha)
-            best = (sum(deviations), sums[0] - radius * deviations[0], sums[1] + radius * deviations[1])
+            quantile = _quantile(alpha)
+            best = (sum(deviations), sums[0] - quantile * deviations[0], sums[1] + quantile * deviations[1])
     return None if best is None else best[1:]
 
 
 def _scored(
     table: Synthetic, columns: Columns, least: Floats, most: Floats, alpha: Fraction, rows: tuple[float, float]
 ) -> tuple[float, float] | None:
-    """From the smallest distance of the model that was scored over columns that hold these.
+    """Return the interval from the smallest scored distance of the model over columns that contain these.
 
-    `rows` are the ends of how many rows there are.
+    `rows` is the interval of the number of rows.
     """
     found = [s for s in table.scores.get("triples", ()) if set(columns) <= set(s.columns)]
     if not found:
         return None
     nearest = min(found, key=lambda s: s.value)
-    # The smallest of several noisy distances: the doubt is shared among all of them.
+    # It is the smallest of several noisy distances, so alpha is shared among all of them.
     distance = max(nearest.value, 0.0) + _quantile(alpha / len(found)) * nearest.deviation
-    believed = table.scored(nearest.columns)
-    size = float(believed.sum())
-    radius = (distance + max(abs(end - size) for end in rows)) / 2
-    inside = onto(believed, nearest.columns, columns)
-    return float((least * inside).sum()) - radius, float((most * inside).sum()) + radius
+    predicted = table.scored(nearest.columns)
+    size = float(predicted.sum())
+    margin = (distance + max(abs(end - size) for end in rows)) / 2
+    inside = onto(predicted, nearest.columns, columns)
+    return float((least * inside).sum()) - margin, float((most * inside).sum()) + margin
 
 
 def _numbers(ends: _Ends) -> tuple[float, float, float, float]:
@@ -223,7 +227,7 @@ def _mean(counted: _Ends, summed: _Ends, term: Term) -> tuple[float, float, floa
 
 
 def _quantile(alpha: Fraction) -> float:
-    return -NormalDist().inv_cdf(float(alpha) / 2)  # 1 − doubt/2 would be 1 where the doubt is tiny
+    return -NormalDist().inv_cdf(float(alpha) / 2)  # 1 − alpha/2 would be 1 where alpha is tiny
 
 
 def _short(number: float) -> str:

@@ -1,13 +1,13 @@
-"""What a synthesis costs, and how its budget becomes the variances of its noise.
+"""Compute the cost of a synthesis, and the variances of the noise that a budget buys.
 
 Neighbours differ by one person, whose rows weigh at most Δ = K·UNIT together. A marginal, as a vector over its
-declared cells, then moves by at most Δ in l1, hence in l2; a score ‖M − E‖₁ against public E moves by at most Δ,
-and a vector of m scores by at most Δ·√m in l2.
+declared cells, then has sensitivity at most Δ in l1, hence in l2; a score ‖M − E‖₁ against public E has
+sensitivity at most Δ, and a vector of m scores at most Δ·√m in l2.
 
-**Adding up.** All noise is discrete Gaussian. With variance v on a vector of l2 sensitivity Δ it is Δ²/2v-zCDP,
-and what is chosen next may depend on what was released: ρ adds up. For one release by itself more can be said. A
-discrete Gaussian of variance v is, but for a factor within 1 ± 10⁻⁷⁰, what becomes of a real one of variance v −
-9 when it is rounded at random (docs/theory/synthesis.md), so the whole is μ-Gaussian DP with μ² = Σ Δᵢ²/(vᵢ −
+**Composition.** All noise is discrete Gaussian. With variance v on a vector of l2 sensitivity Δ it is Δ²/2v-zCDP,
+and the choice of the next step may depend on earlier releases: ρ adds up. For one release by itself there is a
+sharper bound. A discrete Gaussian of variance v is, up to a factor within 1 ± 10⁻⁷⁰, a real one of variance v −
+9 that is rounded at random (docs/theory/synthesis.md), so the whole is μ-Gaussian DP with μ² = Σ Δᵢ²/(vᵢ −
 9), chosen adaptively or not (Dong, Roth, Su 2022, Smith and Thakurta 2022). A part ρᵢ buys the variance Δᵢ²/2ρᵢ
 + 9, rounded up, so that both sums hold exactly: Σ Δᵢ²/2vᵢ ≤ ρ and μ² ≤ 2ρ.
 """
@@ -20,15 +20,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.kernel import amount_of, vault_budget
 from discreet.ledger.balance import Balance
+from discreet.ledger.costs import cost
 from discreet.mechanisms import Gaussian, Sensitivity, tails
 from discreet.privacy.pld.normal import gaussian_delta
 from discreet.rational import Rational, positive
 
 SMOOTHED = 9
-"""What rounding at random takes of a variance."""
+"""The part of a variance that random rounding takes."""
 
 _GRID = 2**40  # parts of a budget are multiples of 2⁻⁴⁰ of it
 _SLACK = 1 - 1e-9  # of δ, for the factor 1 ± 10⁻⁷⁰ and for rounding here
@@ -37,7 +38,7 @@ Name = TypeVar("Name")
 
 
 def rho_of(epsilon: Rational, delta: Rational | None = None) -> Fraction:
-    """Return what is charged: ε²/2 for a share of a budget, or the μ²/2 of a release that is (ε, δ)-DP by itself.
+    """Return the ρ to charge: ε²/2 for a share of a budget, or the μ²/2 of a release that is (ε, δ)-DP by itself.
 
     >>> rho_of(1)
     Fraction(1, 2)
@@ -49,17 +50,21 @@ def rho_of(epsilon: Rational, delta: Rational | None = None) -> Fraction:
         return exact**2 / 2
     small = positive(delta, "delta")
     if not Fraction(1, 10**200) <= small < 1:
-        raise ParameterError(f'delta must be below 1 and not below 1e-200, such as "1e-9", not {delta!r}.')
+        raise ParameterError("delta must be below 1, and at least 1e-200.", found=delta, fix=Fix("delta", "1e-9"))
     if exact > 1000:
-        raise ParameterError("An epsilon above 1,000 protects nobody: write one such as epsilon=1.")
+        raise ParameterError("An epsilon above 1,000 gives no protection.", found=epsilon, fix=Fix("epsilon", 1))
     wanted, low, high = float(small) * _SLACK, 0.0, 100.0
     shown = math.nextafter(float(exact), 0.0)
     for _ in range(200):
         middle = (low + high) / 2
         low, high = (middle, high) if gaussian_delta(middle, shown)[1] <= wanted else (low, middle)
     if low <= 0:
-        raise ParameterError(f"nothing can be said with epsilon={epsilon}, delta={delta}. Spend more.")
-    digits = 10 ** (10 - math.floor(math.log10(low)))  # a short fraction, rounded down
+        raise ParameterError(
+            "This epsilon and delta are too small for any release.",
+            found=f"ε = {epsilon}, δ = {delta}",
+            fix=Fix("epsilon", 1),
+        )
+    digits = 10 ** (10 - math.floor(math.log10(low)))  # a short fraction is rounded down, so it never costs more
     return Fraction(math.floor(low * digits), digits) ** 2 / 2
 
 
@@ -77,13 +82,13 @@ def parts(total: Fraction, shares: Mapping[Name, float]) -> dict[Name, Fraction]
 
 @dataclass(frozen=True)
 class Unit:
-    """How far one person moves what is measured: Δ, in units of weight.
+    """The noise for queries where the rows of one person weigh at most `contribution` (Δ), in units of weight.
 
     >>> Unit(4096).marginal(Fraction(1, 2)).variance
     Fraction(16777225, 1)
     """
 
-    moves: int
+    contribution: int
 
     def marginal(self, rho: Fraction) -> Gaussian:
         """Return the noise for a marginal."""
@@ -94,7 +99,7 @@ class Unit:
         return Gaussian(self._variance(rho, count), self.score_sensitivity(count))
 
     def affords(self, rho: Fraction, entries: int = 1) -> bool:
-        """Return whether the noise that ρ buys for a marginal, or for so many scores, can be drawn at all.
+        """Return whether the noise that ρ buys for a marginal, or for so many scores, can be drawn.
 
         >>> Unit(4096).affords(Fraction(1, 10**9)), Unit(4096).affords(Fraction(1, 10**30))
         (True, False)
@@ -103,30 +108,28 @@ class Unit:
 
     @property
     def sensitivity(self) -> Sensitivity:
-        """That of a marginal."""
-        return Sensitivity(l1=self.moves, each=self.moves, l2_squared=self.moves**2)
+        """The sensitivity of a marginal."""
+        return Sensitivity(l1=self.contribution, each=self.contribution, l2_squared=self.contribution**2)
 
     def score_sensitivity(self, count: int) -> Sensitivity:
-        """That of so many scores."""
-        return Sensitivity(entries=count, each=self.moves)
+        """Return the sensitivity of so many scores."""
+        return Sensitivity(entries=count, each=self.contribution)
 
     def _variance(self, rho: Fraction, entries: int) -> int:
-        return math.ceil(entries * self.moves**2 / (2 * rho)) + SMOOTHED
+        return math.ceil(entries * self.contribution**2 / (2 * rho)) + SMOOTHED
 
 
 def spent(noises: Sequence[Gaussian]) -> Fraction:
-    """Return the ρ of noises that were used.
+    """Return the ρ of all noises together.
 
     >>> spent([Unit(4096).marginal(Fraction(1, 2))]) < Fraction(1, 2)
     True
     """
-    from discreet.ledger.costs import cost
-
     return sum((cost(noise.loss).rho for noise in noises), Fraction(0))
 
 
 def mu(noises: Sequence[Gaussian]) -> float:
-    """Return the μ of the Gaussian DP that noises have together."""
+    """Return the μ of the Gaussian DP of all noises together."""
     squares = [Fraction(_l2_squared(noise)) / (noise.variance - SMOOTHED) for noise in noises]
     return math.sqrt(sum(squares, Fraction(0)))
 

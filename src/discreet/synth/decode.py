@@ -1,8 +1,8 @@
-"""From codes of bins to values of the vault's schema: an Arrow table like the one that was sealed.
+"""Decode bins into values of the vault's schema: an Arrow table like the one that was sealed.
 
-Numbers are on their grid, dates within their range, categories by name, and what was missing is null. A bin of
-many values gives each row one of its cells by their noisy mass, and one of the cell's values by chance. All of
-it is post-processing.
+Numbers are on their grid, dates within their range, categories by name, and missing values are null. In a bin of
+many values each row draws one of its cells by their noisy mass, and one of the cell's values at random. All of it
+is post-processing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.oracle.linear_query import Asked, Value, evaluate
+from discreet.oracle.linear_query import Decomposition, Value, evaluate
 from discreet.query.bins import Axis
 from discreet.schema.metadata import TableMetadata
 from discreet.synth.adaptive_bins import Cut
@@ -25,13 +25,21 @@ if TYPE_CHECKING:
     from sqlglot.expressions import Expression
 
 _TRIES = 30
-_TABLE = 1 << 16  # levels that are written out once and looked up
+_TABLE = 1 << 16  # up to so many levels are decoded once and looked up
 
 
 def table(
     rows: Codes, axes: Sequence[Axis], metadata: TableMetadata, *, seed: int, impossible: Sequence[str] = ()
 ) -> pyarrow.Table:
-    """Return rows of codes as values."""
+    """Return rows of codes as values.
+
+    Args:
+        rows: The bins of every row, one column for each axis.
+        axes: The columns with their bins.
+        metadata: The schema of the vault.
+        seed: Chooses the values inside the bins.
+        impossible: Conditions that no row may meet.
+    """
     import pyarrow
 
     stream = Stream(seed + 1)
@@ -46,14 +54,14 @@ def table(
 
 
 def _avoid(
-    condition: Asked,
+    condition: Decomposition,
     levels: list[NDArray[np.int64]],
     missing: Sequence[NDArray[np.bool_]],
     bins: Sequence[NDArray[np.int64]],
     axes: Sequence[Axis],
     stream: Stream,
 ) -> None:
-    """Draw levels anew, within their bins, where a row is what nobody can be: a bin may be cut through."""
+    """Draw levels again, inside their bins, for rows that meet an impossible condition: it may cut a bin."""
     columns, where = condition.count.columns, condition.count.where
     for _ in range(_TRIES if where is not None else 0):
         codes = {axes[i].sealed: Value(levels[i], missing[i]) for i in columns}
@@ -80,7 +88,7 @@ def _column(
 
 
 def _levels(bins: NDArray[np.int64], axis: Axis, stream: Stream) -> NDArray[np.int64]:
-    """A level for every row: a cell of its bin, and a value of that."""
+    """Return a level for every row: a cell of its bin, and a value of the cell."""
     starts, ends = np.array(axis.starts), np.array([*axis.starts[1:], axis.levels])
     if isinstance(axis, Cut):
         place = _cells(bins, axis, stream)

@@ -1,4 +1,4 @@
-"""The label of a synthetic table, from what is public about it: nothing here looks at data."""
+"""Make the label of a synthetic table from public facts: nothing here reads data."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from discreet.release.receipt import Receipt
 from discreet.schema.metadata import UNIT, TableMetadata
 
 NOTE = (
-    "Rows are drawn from a model of noisy marginals: no row is a person's. What several columns have in common "
-    "beyond the marginals that were measured is filled in by the law of largest entropy, and may differ from the "
-    "table."
+    "Rows are drawn from a model of noisy marginals: no row is a person's. Relations between columns beyond the "
+    "measured marginals follow from the principle of maximum entropy, and may differ from the sealed rows."
 )
 
 
@@ -23,24 +22,34 @@ def label(
     metadata: TableMetadata,
     axes: Sequence[Axis],
     noises: Sequence[Gaussian],
-    bill: Receipt,
+    receipt: Receipt,
     impossible: Sequence[str],
     promise: str = "",
     sizes: Sequence[Gaussian] = (),
 ) -> Label:
-    """Return the label of a synthetic table."""
+    """Return the label of a synthetic table.
+
+    Args:
+        metadata: The metadata of the vault.
+        axes: The columns of the synthetic table.
+        noises: The noise of all measurements.
+        receipt: What was charged.
+        impossible: Conditions that the curator declared impossible.
+        promise: The (ε, δ) of this release by itself, if they were given.
+        sizes: The noise of the number of rows per person, if it was measured.
+    """
     marginals = [noise for noise in noises if _entries(noise) == 1]
     scores = [noise for noise in noises if _entries(noise) > 1]
     left_out = [name for name in metadata.columns if name not in {axis.name for axis in axes}]
     notes = [NOTE]
     if promise:
-        notes.append(f"By itself this release is differentially private with {promise}, as Gaussian DP has it.")
+        notes.append(f"By itself this release is differentially private with {promise}, accounted as Gaussian DP.")
     if left_out:
         notes.append(f"Columns that are not part of it: {', '.join(left_out)}.")
     if sizes:
-        notes.append("Rows of one id are drawn like rows of several: only how many a person has was measured.")
+        notes.append("Rows of one id are drawn independently: only the number of rows per person was measured.")
     if impossible:
-        notes.append(f"Taken for impossible, and not checked: {'; '.join(impossible)}.")
+        notes.append(f"Declared impossible, and not checked: {'; '.join(impossible)}.")
     return Label(
         table=metadata.name,
         person=metadata.person,
@@ -49,9 +58,9 @@ def label(
         noise=[
             *_noise(marginals, f"{len(marginals)} marginals, the noisiest"),
             *_noise(scores, f"{len(scores)} lists of distances, the noisiest"),
-            *_noise(sizes, "how many persons have how many rows", unit=1),
+            *_noise(sizes, "the number of persons by their number of rows", unit=1),
         ],
-        cost=bill,
+        cost=receipt,
         version=metadata.version,
         sealed_at=metadata.sealed_at,
         engine=metadata.engine,
@@ -61,22 +70,22 @@ def label(
 
 
 def _entries(noise: Gaussian) -> int:
-    moved = noise.sensitivity
-    return 1 if not isinstance(moved, Sensitivity) or moved.l1 == moved.each else 2
+    sensitivity = noise.sensitivity
+    return 1 if not isinstance(sensitivity, Sensitivity) or sensitivity.l1 == sensitivity.each else 2
 
 
 def _noise(noises: Sequence[Gaussian], on: str, unit: int = UNIT) -> list[Noise]:
     if not noises:
         return []
     widest = max(noises, key=lambda noise: noise.variance)
-    moved = widest.sensitivity
-    moves = moved.each if isinstance(moved, Sensitivity) and moved.each is not None else 0
+    declared = widest.sensitivity
+    each = declared.each if isinstance(declared, Sensitivity) and declared.each is not None else 0
     return [
         Noise(
             on=on,
             law="discrete Gaussian noise",
             spread=math.sqrt(widest.variance) / unit,
-            moves=moves / unit,
+            moves=each / unit,
             loss="; ".join(described(widest.loss)),
         )
     ]

@@ -1,12 +1,12 @@
-"""The private algorithm: noisy marginals chosen by noisy scores, in two rounds.
+"""Measure noisy marginals, chosen by noisy scores, in two rounds: the private algorithm.
 
     one-way marginals ─▶ scores of all pairs ─▶ the pairs worth it ─▶ scores of what is left ─▶ pairs and triples
           10 %                  3 %                    60 %                     3 %                    24 %
 
-A score is ‖M − E‖₁, the distance of the exact marginal from what the model believes so far, in integers.
+A score is ‖M − E‖₁, the distance of the exact marginal from the prediction of the model so far, in integers.
 Everything that touches data is here and goes through three calls of a Gaussian mechanism, whose budgets are
-fixed in advance; which marginals they are about, and how a round divides its budget among them, follows from
-what was released before. Nothing else of the data is seen: the estimates between the rounds are post-processing.
+fixed in advance. The choice of the marginals, and the division of a round's budget among them, follow from earlier
+releases. Nothing else reads the data: the estimates between the rounds are post-processing.
 Theory: docs/theory/synthesis.md.
 """
 
@@ -33,30 +33,30 @@ from discreet.synth.select import C, Candidate, chosen, filled
 from discreet.synth.workload import MOST_TRIPLES, Matter, listable, matter_of, most_tied, promising, triples_of
 
 Source: TypeAlias = Callable[[Columns], Integers]
-"""The exact sums of weights over the cells of a marginal, flat: private."""
+"""Returns the exact sums of weights over the cells of a marginal, as a flat array: private."""
 
 Progress: TypeAlias = Callable[[str, float], None]
-"""Told what is being done, and how much of all of it is, from 0 to 1."""
+"""Called with the present step and the share of the work that is done, from 0 to 1."""
 
 ONES = 0.1
-"""The share of one-way marginals."""
+"""The share of ρ for one-way marginals."""
 
 ONES_AGAIN = 0.15
-"""What they get on top, of what is left then, where noise is too large to look at triples."""
+"""The share of the rest for one-way marginals again, where noise is too large for triples."""
 
 SCORES = 0.03
-"""Of what is left then, the share of either kind of scores."""
+"""The share of the rest for either kind of scores."""
 
 FIRST = 0.7
-"""Of what is left for marginals, the share of the first round."""
+"""The share of the first round, of what is left for marginals."""
 
-_BLURRED = 0.08  # of the rows: scores with more noise than that say nothing about triples
-_SURE = 1.5  # deviations that a score is lowered by: what is measured next should be off for certain
+_BLURRED = 0.08  # scores of triples with a deviation above this share of the rows carry no information
+_SURE = 1.5  # a score is lowered by so many deviations, so that a chosen marginal is off almost surely
 
 
 @dataclass(frozen=True)
 class Score:
-    """How far a marginal is from what was believed of it when it was scored, in rows, with noise."""
+    """The noisy distance of a marginal from its prediction when it was scored, in rows."""
 
     columns: Columns
     value: float
@@ -65,10 +65,9 @@ class Score:
 
 @dataclass
 class Released:
-    """What was released so far, in rows, and by which noise.
+    """Everything released so far, in rows, with its noise.
 
-    `stages` says how many measurements there were when scores were taken: they are distances from the model of
-    those.
+    `stages` has the number of measurements when scores were taken: scores are distances from the model of those.
     """
 
     domain: Domain
@@ -87,14 +86,15 @@ class Released:
 
     @property
     def ties(self) -> dict[Columns, float]:
-        """How far pairs were from independent when they were scored."""
+        """The distances of pairs from independence when they were scored."""
         return {score.columns: max(score.value, 0.0) for score in self.scores.get("pairs", [])}
 
 
 def drawable(rho: Fraction, unit: Unit, columns: int) -> bool:
     """Return whether noise can be drawn for every step whose ρ is fixed in advance: one-way marginals and scores.
 
-    It is public before the charge. Half of their shares covers what rounding, and sizes of persons, take of them.
+    It is public before the charge. Only half of their shares is assumed, because rounding and the numbers of rows
+    per person take some of them.
     """
     scored = max(comb(columns, 2), MOST_TRIPLES)
     return unit.affords(rho * Fraction(ONES) / 2 / columns) and unit.affords(rho * Fraction(SCORES) / 2, scored)
@@ -116,13 +116,22 @@ def score(
     released: Released,
     source: Source,
     sets: Sequence[Columns],
-    believed: Callable[[Columns], Floats],
+    predicted: Callable[[Columns], Floats],
     rho: Fraction,
     name: str,
 ) -> None:
-    """Measure how far marginals are from what is believed of them, all together with ρ."""
+    """Measure the distances of marginals from their predictions, all together with ρ.
+
+    Args:
+        released: Where the scores are added.
+        source: The exact marginals.
+        sets: The sets of columns to score.
+        predicted: Returns the predicted marginal of a set.
+        rho: The budget of all scores together.
+        name: "pairs" or "triples": the key of the scores in `released`.
+    """
     mechanism = released.unit.scores(rho, len(sets))
-    distances = [_distance(source(columns), believed(columns) * released.scale) for columns in sets]
+    distances = [_distance(source(columns), predicted(columns) * released.scale) for columns in sets]
     exact = Exact(np.array(distances, np.int64), released.unit.score_sensitivity(len(sets)))
     noisy = cast(Integers, mechanism.release(exact))
     released.test_bits |= noise.is_test_noise(noisy)
@@ -133,10 +142,10 @@ def score(
     released.noises.append(mechanism)
 
 
-def _distance(exact: Integers, believed: Floats) -> int:
-    """‖M − E‖₁ in integers. Both are clamped to what cannot overflow, which moves no two marginals apart."""
+def _distance(exact: Integers, predicted: Floats) -> int:
+    """Return ‖M − E‖₁ in integers. Both are clamped so that sums cannot overflow, which raises no distance."""
     most = LIMIT // (4 * exact.size)
-    public = np.clip(np.rint(believed.ravel()), 0, most).astype(np.int64)
+    public = np.clip(np.rint(predicted.ravel()), 0, most).astype(np.int64)
     return int(np.abs(np.minimum(exact, most) - public).sum())
 
 
@@ -145,7 +154,7 @@ def fit(
     domain: Domain,
     *,
     rho: Fraction,
-    moves: int,
+    contribution: int,
     scale: float,
     workload: Mapping[Columns, float] | None = None,
     prior: Mapping[Columns, Floats] | None = None,
@@ -154,15 +163,24 @@ def fit(
 ) -> tuple[Model, Released]:
     """Return a model of the table behind a source, and everything that was released to make it.
 
-    One person moves a marginal by at most `moves` in l1, and `scale` is the weight of a row.
+    Args:
+        source: The exact marginals.
+        domain: The columns and their sizes.
+        rho: The budget.
+        contribution: The most that the rows of one person weigh: the l1 sensitivity of a marginal.
+        scale: The weight of a row.
+        workload: The sets of columns that matter, with weights; all sets of three by default.
+        prior: Public two-way marginals to start from.
+        impossible: Cells of pairs that stay empty.
+        progress: Called with the present step and the share that is done.
 
     >>> codes = np.tile([[0, 0], [1, 1]], (500, 1))
     >>> two = Domain(("a", "b"), (2, 2))
-    >>> model, _ = fit(lambda c: two.count(codes, c).ravel(), two, rho=Fraction(1), moves=1, scale=1)
+    >>> model, _ = fit(lambda c: two.count(codes, c).ravel(), two, rho=Fraction(1), contribution=1, scale=1)
     >>> bool(abs(model.marginal((0, 1)) - [[500, 0], [0, 500]]).max() < 40)
     True
     """
-    released = Released(domain, Unit(moves), scale)
+    released = Released(domain, Unit(contribution), scale)
     share = ONES if len(domain) > 1 else 1.0
     first = parts(rho, {"ones": share, "rest": 1 - share})
     measure(released, source, parts(first["ones"], {(c,): 1.0 for c in range(len(domain))}))
@@ -190,33 +208,36 @@ def rounds(
     impossible: Masks | None = None,
     progress: Progress | None = None,
 ) -> Model:
-    """Spend ρ on pairs and triples, once the one-way marginals are there, and return the model."""
+    """Spend ρ on pairs and triples, after the one-way marginals were measured, and return the model.
+
+    The parameters are those of `fit`; `released` holds the one-way marginals, and takes all that follows.
+    """
     say = progress or (lambda _what, _done: None)
     domain = released.domain
     matter = matter_of(workload, domain)
     pairs = [pair for pair, weight in matter(domain.sets(2)).items() if weight > 0]
     triples = triples_of(workload, domain, range(len(domain))) if listable(workload, domain) else None
 
-    def believed() -> Model:
+    def estimated() -> Model:
         return estimate(released.evidence, released.ties, prior=prior, impossible=impossible)
 
-    if not pairs:  # single columns are all that is wanted
+    if not pairs:  # the workload has single columns only
         measure(released, source, parts(rho, {(c,): 1.0 for c in range(len(domain))}))
-        return believed()
-    model = believed()
+        return estimated()
+    model = estimated()
     count = MOST_TRIPLES if triples is None else min(max(len(triples), 1), MOST_TRIPLES)
     if _blurred(rho, count, released) > _BLURRED * model.total:
-        triples = []  # decided by the noisy total
+        triples = []  # this depends on the noisy total only, so it is post-processing
     budget = divided(rho, triples=triples != [])
     if "ones" in budget:
         measure(released, source, parts(budget["ones"], {(c,): 1.0 for c in range(len(domain))}))
-        model = believed()
+        model = estimated()
     say("scores of pairs", 0.1)
     score(released, source, pairs, model.marginal, budget["scores"], "pairs")
     shares = chosen(_candidates(released, "pairs", matter, sure=0.0), _precision(budget["first"], released))
     say(f"{len(shares)} of {len(pairs)} pairs", 0.3)
     measure(released, source, _affordable(released, parts(budget["first"], shares)))
-    model = believed()
+    model = estimated()
     if triples == []:
         return model
     if triples is None:
@@ -232,7 +253,7 @@ def rounds(
     say(f"{sum(len(c) == 3 for c in shares)} of {len(triples)} triples", 0.7)
     measure(released, source, _affordable(released, parts(second, shares)))
     say("estimates", 0.9)
-    return believed()
+    return estimated()
 
 
 def divided(rho: Fraction, *, triples: bool) -> dict[str, Fraction]:
@@ -248,18 +269,18 @@ def divided(rho: Fraction, *, triples: bool) -> dict[str, Fraction]:
 
 
 def _affordable(released: Released, budgets: dict[Columns, Fraction]) -> dict[Columns, Fraction]:
-    """Those whose noise can be drawn: so little as the others have says nothing, and is not spent."""
+    """Return the budgets whose noise can be drawn. The others are too small to measure anything, and not spent."""
     return {columns: rho for columns, rho in budgets.items() if released.unit.affords(rho)}
 
 
 def _blurred(rho: Fraction, count: int, released: Released) -> float:
-    """The deviation, in rows, that the scores of so many triples would have."""
+    """Return the deviation, in rows, that the scores of so many triples would have."""
     return sqrt(count / (SCORES * _precision(rho, released)))
 
 
 def _precision(rho: Fraction, released: Released) -> float:
-    """What a budget buys: 1/variance, in rows."""
-    return 2 * float(rho) * (released.scale / released.unit.moves) ** 2
+    """Return the precision that a budget buys: 1/variance, in rows."""
+    return 2 * float(rho) * (released.scale / released.unit.contribution) ** 2
 
 
 def _candidates(released: Released, name: str, matter: Matter, *, sure: float) -> list[Candidate]:
@@ -277,14 +298,14 @@ def _candidates(released: Released, name: str, matter: Matter, *, sure: float) -
 
 
 def _measured(released: Released, matter: Matter) -> list[Candidate]:
-    """What was measured in the first round, with the precision that it has."""
+    """Return the marginals of the first round, with their precision."""
     precisions = {c: p for c, p in released.evidence.precisions().items() if len(c) > 1}
     weight = matter(list(precisions))
     return [Candidate(c, released.domain.cells(c), weight[c], 0.0, p) for c, p in precisions.items()]
 
 
 def _excess(candidates: Sequence[Candidate], released: Released) -> list[Candidate]:
-    """Triples with what of their score is not just the error of their pairs."""
+    """Return triples with their scores minus the expected error of their pairs."""
     precisions = released.evidence.precisions()
     errors = {c: C * released.domain.cells(c) / sqrt(p) for c, p in precisions.items() if len(c) == 2}
     return [

@@ -1,10 +1,10 @@
-"""Whose rows they are: how many rows a person has, and ids for the persons of a synthetic table.
+"""Measure how many rows persons have, and give ids to the persons of a synthetic table.
 
-Measured is the number of persons with 1, 2 … K rows, those with more among the last (what they weigh in a vault is
-K rows as well). A person is in exactly one of these cells, so adding or removing one moves the vector by 1, in l1
-and l2, whoever it is; rows without a person are one person together. The ids are post-processing: rows are given
-out at random until the sizes are as measured. **What the rows of one person have in common is not kept**: two rows
-of one id are drawn like rows of two.
+Measured is the number of persons with 1, 2 … K rows; persons with more count among the last (in a vault they weigh
+K rows as well). A person is in exactly one of these cells, so the vector has sensitivity 1, in l1 and l2. Rows
+without a person are one person together. The ids are post-processing: rows are assigned at random until the sizes
+are as measured. **What the rows of one person have in common is not kept**: two rows of one id are drawn like rows
+of two persons.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import noise
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.mechanisms import Exact, Gaussian
 from discreet.query.plan.group_index import dense
 from discreet.synth.budget import Unit
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from discreet.schema.metadata import TableMetadata
 
 SHARE = 0.02
-"""The share of ρ that sizes are measured with."""
+"""The share of ρ for the numbers of rows per person."""
 
 MOST = 1024
-"""Rows that a person may have, where sizes are measured."""
+"""The most rows per person, where these numbers are measured."""
 
 _PERSON = Unit(1)
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many persons have 1, 2 … rows, with noise."""
+    """The noisy numbers of persons with 1, 2 … rows."""
 
     counts: tuple[int, ...]
     noise: Gaussian
@@ -47,18 +47,21 @@ class Sizes:
 
 
 def check(metadata: TableMetadata) -> None:
-    """Refuse ids where they mean nothing, before anything is charged."""
+    """Refuse ids where they have no meaning, before the charge."""
     if metadata.person is None:
-        raise ParameterError("every row of this vault is a person of its own: leave out persons=True.")
+        raise ParameterError(
+            "Every row of this vault is a person of its own: there are no ids.", fix=Fix("persons", False)
+        )
     if metadata.rows_per_person > MOST:
         raise ParameterError(
-            f"persons=True counts persons by how many rows they have, {MOST:,} at most, and this vault takes "
-            f"{metadata.rows_per_person:,} rows of each. Seal it with fewer: rows_per_person={MOST}."
+            f"Persons with ids have at most {MOST:,} rows each.",
+            found=f"{metadata.rows_per_person:,} rows per person",
+            fix=Fix("rows_per_person", MOST, call="Vault.seal"),
         )
 
 
 def measured(engine: Engine, metadata: TableMetadata, rho: Fraction) -> Sizes:
-    """Measure how many persons have how many rows."""
+    """Measure the number of persons by their number of rows."""
     most = metadata.rows_per_person
     found = engine.run(engine.rows.sizes(most))
     places = np.array([int(size or 0) - 1 for (size,) in found.keys], np.int64)
@@ -79,11 +82,11 @@ def ids(counts: Sequence[int], rows: int, *, seed: int) -> NDArray[np.int64]:
     persons = likely * rows / float(likely @ sizes)
     whole = np.floor(persons + stream.uniform(len(persons))).astype(
         np.int64
-    )  # right on average, whatever the size
+    )  # so the expected number of each size is right
     each = np.repeat(sizes, whole)
     each = each[np.argsort(stream.uniform(len(each)), kind="stable")]
     given = np.repeat(np.arange(len(each)), each)[:rows]
-    more = np.arange(rows - len(given)) + len(each)  # rounding left some rows to persons of one row
+    more = np.arange(rows - len(given)) + len(each)  # rows that rounding left over are persons of one row
     return np.concatenate([given, more])[np.argsort(stream.uniform(rows), kind="stable")]
 
 

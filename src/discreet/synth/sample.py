@@ -1,16 +1,16 @@
-"""Rows whose marginals are those of a model: Gibbs sampling in a log-linear model that is fitted on the way.
+"""Draw rows with the marginals of a model: Gibbs sampling in a log-linear model that is fitted on the way.
 
 Rows are drawn along a tree first (the pairs with the most mutual information, Chow and Liu 1968). Then every
-column in turn is drawn anew given all others, from P(x_c | rest) ∝ p(x_c)·exp Σ_S θ_S(x_S), where S runs over
+column in turn is drawn again given all others, from P(x_c | rest) ∝ p(x_c)·exp Σ_S θ_S(x_S), where S runs over
 pairs, and over triples that were measured. Before each draw θ_S moves by η·log(wanted count/present count): a
 stochastic form of iterative proportional fitting, in which the rows are their own estimate of the model. Because
-the counts that are corrected are those of these very rows, the rows end nearer to the wanted marginals than
-independent draws would.
+the corrected counts are those of the rows themselves, the rows end nearer to the wanted marginals than independent
+draws would.
 
-Draws are systematic: rows that agree in the columns most tied to this one stand together, and take their quantiles
-from the golden-ratio sequence, so that among each few of them every value occurs as often as it should.
+Draws are systematic: rows that agree in the columns most tied to this one are neighbours, and take their quantiles
+from the golden-ratio sequence, so that among each few of them every value has about its expected frequency.
 
-All of this is post-processing, so its random numbers keep no secret: they come from a counter and a seed
+All of this is post-processing, so its random numbers need not be secret: they come from a counter and a seed
 (SplitMix64: Steele, Lea, Flood 2014), and the same seed gives the same rows.
 """
 
@@ -21,26 +21,26 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.synth.marginals.domain import Columns, Domain, Floats
 from discreet.synth.marginals.model import Model
 
 SWEEPS, MOST_SWEEPS = 15, 60
-_WORK = 6_000_000_000  # numbers touched: some seven seconds of one core
-_EACH = 15  # numbers that a row of a set touches beside its logarithms
+_WORK = 6_000_000_000  # numbers touched in about seven seconds of one core
+_EACH = 15  # numbers touched for a row of a set, beside its logarithms
 LEARNING = 50_000
-"""Rows that the model is fitted on, at most; more rows are then drawn from it in batches."""
+"""The most rows that the model is fitted on; more rows are then drawn from it in batches."""
 
 MOST_CODES = 2**31
-"""Values of all rows and columns together, at most: eight gigabytes of codes."""
+"""The most values of all rows and columns together: eight gigabytes of codes."""
 
 FEWEST = 4096
-_STEP = 0.75  # of a full correction, divided among all that correct one column
+_STEP = 0.75  # the part of a full correction that is made, divided among all sets that correct one column
 _HALF = 0.5  # added to counts, so that an empty cell has a logarithm
-_FAR = 0.7  # the furthest that one correction goes
-_NEAR = 0.01  # a pair that is nearer to independent than that, in l1, needs no θ
-_PAIRS, _TRIPLES = 1500, 60  # that have a θ, at most, beside those of the tree
-_BLOCK, _AT_ONCE = 1 << 18, 1024  # numbers held while a column is drawn, few enough for a cache; rows, at least
+_FAR = 0.7  # the largest correction of one step
+_NEAR = 0.01  # a pair nearer to independence than that, in l1, needs no θ
+_PAIRS, _TRIPLES = 1500, 60  # the most that have a θ, beside the pairs of the tree
+_BLOCK, _AT_ONCE = 1 << 18, 1024  # numbers held while a column is drawn, so that they fit a cache; least rows
 _GOLDEN = 0.6180339887498949
 
 Codes = NDArray[np.int32]
@@ -68,15 +68,16 @@ class Stream:
 
 
 def check(count: int, columns: int) -> int:
-    """Return how many rows are wanted, or refuse more than a machine holds.
+    """Return the number of rows, or refuse more than fit into memory.
 
     >>> check(1000, 15)
     1000
     """
     if count * columns > MOST_CODES:
         raise ParameterError(
-            f"{count:,} rows of {columns} columns are more than the {MOST_CODES // columns:,} that are drawn. "
-            f"Say how many you want, which is free: rows={10**5}."
+            f"At most {MOST_CODES // columns:,} rows of {columns} columns can be drawn.",
+            found=f"{count:,}",
+            fix=Fix("rows", 10**5, note="free"),
         )
     return count
 
@@ -89,7 +90,14 @@ def sample(
     sweeps: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Codes:
-    """Return so many rows of codes, one column for each column of the model.
+    """Return rows of codes, one column for each column of the model.
+
+    Args:
+        model: The marginals that rows should have.
+        count: The number of rows.
+        seed: The same seed gives the same rows.
+        sweeps: The number of Gibbs sweeps; by default more where they are cheap.
+        progress: Called with the share of the sweeps that is done.
 
     >>> from discreet.synth.marginals import Domain, Evidence, Measurement, estimate
     >>> pair = Measurement((0, 1), np.array([[400.0, 100.0], [100.0, 400.0]]), 1.0)
@@ -116,13 +124,13 @@ def sample(
 
 
 def _sweeps(chain: _Chain) -> int:
-    """More sweeps where they are cheap."""
+    """Return the number of sweeps: more where they are cheap."""
     touched = chain.size * sum(chain.domain.sizes[c] + _EACH for columns in chain.wanted for c in columns)
     return min(max(SWEEPS, _WORK // max(touched, 1)), MOST_SWEEPS)
 
 
 class _Chain:
-    """Rows on their way, with the parameters that draw them."""
+    """The state of the sampler: rows, and the parameters of the model."""
 
     def __init__(self, model: Model, size: int, stream: Stream):
         self.domain, self.stream, self.size = model.domain, stream, size
@@ -135,7 +143,7 @@ class _Chain:
         self.step, self.least, self.off = _STEP / max(1, *map(len, self.tied)), np.inf, 0.0
 
     def learn(self) -> None:
-        """One sweep with corrections. If it led away from the wanted counts, the next corrects half as much."""
+        """Do one sweep with corrections. If it led away from the wanted counts, the next corrects half as much."""
         self.off = 0.0
         self.sweep(learning=True)
         if self.off > 1.2 * self.least:
@@ -143,7 +151,7 @@ class _Chain:
         self.least = min(self.least, self.off)
 
     def sweep(self, *, learning: bool) -> None:
-        """Draw every column anew."""
+        """Draw every column again."""
         for column in np.argsort(self.stream.uniform(len(self.domain))).tolist():
             if learning:
                 for columns in self.tied[column]:
@@ -170,7 +178,7 @@ class _Chain:
             logits = np.tile(self.logs[column], (size, 1))
             for place, table in tables:
                 logits += np.take(table, place[part], axis=0, out=taken[:size], mode="clip")
-            weight = np.ascontiguousarray(logits.T)  # level by level: sums over levels run along all rows at once
+            weight = np.ascontiguousarray(logits.T)  # levels first: sums over levels run along all rows
             weight -= weight.max(axis=0)
             np.exp(weight, out=weight)
             for level in range(1, levels):
@@ -179,26 +187,26 @@ class _Chain:
             self.rows[part, column] = np.minimum(below.sum(axis=0), levels - 1)
 
     def _others(self, columns: Columns, column: int) -> NDArray[np.int64]:
-        """Of every row, the place of its other columns in a table that faces one column."""
+        """Return the place of every row's other columns in a table that has one column last."""
         others = [other for other in columns if other != column]
         return _place(self.rows, others, self.domain)
 
     def _facing(self, columns: Columns, column: int) -> NDArray[np.float32]:
-        """θ with one column last, and all others as one before it."""
+        """Return θ with one column last, and all others as one axis before it."""
         turned = np.moveaxis(self.theta[columns], columns.index(column), -1)
         return np.ascontiguousarray(turned).reshape(-1, self.domain.sizes[column])
 
     def _quantiles(self, column: int) -> NDArray[np.float32]:
         nearest = self.closest[column]
         place = _place(self.rows, nearest, self.domain)
-        order = np.argsort(place + self.stream.uniform(self.size))  # at random among those of one place
+        order = np.argsort(place + self.stream.uniform(self.size))  # the order is random among rows of one place
         quantiles = np.empty(self.size, np.float32)
         start = self.stream.uniform(1)[0]
         quantiles[order] = (np.arange(self.size) * _GOLDEN + start) % 1.0
         return quantiles
 
     def _planted(self, model: Model, tree: list[tuple[int, int]]) -> Codes:
-        rows: Codes = np.zeros((self.size, len(self.domain)), np.int32, order="F")  # by columns, as they are read
+        rows: Codes = np.zeros((self.size, len(self.domain)), np.int32, order="F")  # by column, as it is read
         root = tree[0][0] if tree else 0
         share = np.cumsum(model.ones[root]) / model.ones[root].sum()
         even = (np.arange(self.size) + 0.5) / self.size
@@ -213,7 +221,7 @@ class _Chain:
 
 
 def _place(rows: Codes, columns: Sequence[int], domain: Domain) -> NDArray[np.int64]:
-    """Of every row, its cell of a marginal."""
+    """Return the cell of every row in a marginal."""
     place = np.zeros(len(rows), np.int64)
     for column in columns:
         place *= domain.sizes[column]
@@ -226,7 +234,7 @@ def _ascending(edge: tuple[int, int]) -> tuple[int, int]:
 
 
 def _tree(model: Model) -> tuple[list[tuple[int, int]], dict[Columns, float]]:
-    """The spanning tree of largest mutual information, from parent to child, and the information of all pairs."""
+    """Return the tree of largest mutual information, as (parent, child), and the information of all pairs."""
     information = {pair: _information(table) for pair, table in model.pairs.items()}
     width = len(model.domain)
     near, best, parent = np.full((width, width), -np.inf), np.full(width, -np.inf), np.zeros(width, np.int64)
@@ -250,7 +258,7 @@ def _information(table: Floats) -> float:
 
 
 def _closest(width: int, information: dict[Columns, float]) -> list[list[int]]:
-    """For every column the three that say most about it."""
+    """Return for every column the three with the most mutual information."""
     found = []
     for column in range(width):
         others = sorted(
@@ -264,7 +272,7 @@ def _closest(width: int, information: dict[Columns, float]) -> list[list[int]]:
 def _targets(
     model: Model, size: int, tree: set[tuple[int, int]]
 ) -> tuple[dict[Columns, Floats], dict[Columns, NDArray[np.float32]]]:
-    """The counts that rows should have, and θ to start with: that of the tree."""
+    """Return the counts that rows should have, and the first θ: that of the tree."""
     wanted: dict[Columns, Floats] = {}
     theta: dict[Columns, NDArray[np.float32]] = {}
     goals = {pair: table * (size / max(float(table.sum()), 1e-12)) for pair, table in model.pairs.items()}
@@ -287,7 +295,7 @@ def _expected(goal: Floats, size: int) -> Floats:
 
 
 def _tied(goals: Mapping[Columns, Floats], size: int, tree: set[tuple[int, int]]) -> list[Columns]:
-    """The pairs that need a θ: those of the tree, and those that are far from independent."""
+    """Return the pairs that need a θ: those of the tree, and those that are far from independence."""
     off = {pair: float(np.abs(goal - _expected(goal, size)).sum()) for pair, goal in goals.items()}
     far = [pair for pair in goals if pair not in tree and off[pair] > _NEAR * size]
     kept = {*tree, *sorted(far, key=lambda pair: -off[pair])[:_PAIRS]}
@@ -295,7 +303,7 @@ def _tied(goals: Mapping[Columns, Floats], size: int, tree: set[tuple[int, int]]
 
 
 def _strongest(model: Model) -> list[Columns]:
-    """The measured triples that need a θ of their own: those that their pairs explain least."""
+    """Return the measured triples that need a θ of their own: those that their pairs explain least."""
 
     def unexplained(triple: Columns) -> float:
         return float(np.abs(model.triples[triple] - model.from_pairs(triple)).sum())

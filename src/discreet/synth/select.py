@@ -1,16 +1,17 @@
-"""What to measure, and how precisely, from noisy scores.
+"""Choose what to measure, and how precisely, from noisy scores.
 
-A marginal r that matters w_r, is off by about s_r and has n_r cells costs about c·n_r·σ_r when it is measured with
-noise σ_r and not otherwise s_r. Under Σ 1/σ² = B the best σ for a given set is 1/σ_r² ∝ (w_r·n_r)^⅔, and then
+A marginal r has weight w_r, is off by about s_r, and has n_r cells. If it is measured with noise σ_r, its error is
+about c·n_r·σ_r; if not, it stays s_r. Under Σ 1/σ² = B the best σ for a given set is 1/σ_r² ∝ (w_r·n_r)^⅔, and
+then
 
     gain of a set S = Σ_S w_r·s_r − (Σ_S y_r)^{3/2}/√B,   y_r = (c·w_r·n_r)^⅔
 
-(the closed form of google/dpsynth's SWIFT). Candidates are taken in the order of gain per y, as long as the sum
-grows. The plain √(2/π) for c is the noise that a measurement carries; shrinking removes most of it, and what
-remains on average is about 0.35 of that on every table tried (figures in docs/theory/synthesis.md), hence C
-below.
+(the closed form of google/dpsynth's SWIFT). Candidates are taken in the order of gain per y, as long as the total
+gain grows. With c = √(2/π) the error would be that of the noise alone. Shrinkage removes most of it: what remains
+on average is about 0.35 of that on every table tried (figures in docs/theory/synthesis.md), hence C below.
 
-What was measured before counts: precision is filled up to κ·y_r like water. All of this is done to noisy numbers.
+Earlier measurements count: the precision of each candidate is raised to κ·y_r, with one κ for all (water-filling).
+All of this is post-processing of noisy numbers.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ from itertools import combinations
 from discreet.synth.marginals.domain import Columns
 
 C = 0.35 * math.sqrt(2 / math.pi)
-"""Error of a cell after shrinking, for noise of deviation 1."""
+"""The error of a cell after shrinkage, for noise of deviation 1."""
 
 MOST = 400
-"""Sets that are measured in one round, at most."""
+"""The most sets that are measured in one round."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A set of columns: how many cells it has, how much it matters, and how far off it is thought to be.
+    """A set of columns: its number of cells, its weight, and the estimated error of its prediction (`score`).
 
-    `precision` is what it was measured with already, in 1/variance.
+    `precision` is that of earlier measurements, in 1/variance.
     """
 
     columns: Columns
@@ -44,12 +45,12 @@ class Candidate:
 
     @property
     def size(self) -> float:
-        """y: the share of the budget it takes, before scaling."""
+        """y: its share of the budget, before scaling."""
         return float((C * self.weight * self.cells) ** (2 / 3))
 
 
 def chosen(candidates: Sequence[Candidate], precision: float) -> dict[Columns, float]:
-    """Return the sets worth measuring, with their share of a precision that is divided among them.
+    """Return the sets that are worth measuring, with their share of the precision.
 
     >>> close, far = Candidate((0, 1), 100, 1.0, score=5.0), Candidate((0, 2), 100, 1.0, score=500.0)
     >>> list(chosen([close, far], precision=1.0))
@@ -70,9 +71,9 @@ def chosen(candidates: Sequence[Candidate], precision: float) -> dict[Columns, f
 
 
 def filled(candidates: Sequence[Candidate], precision: float) -> dict[Columns, float]:
-    """Return how much precision is added to each, where some have been measured before.
+    """Return the precision to add to each set, where some were measured before.
 
-    Those stay; of the others each is taken if that makes the expected error of all smaller.
+    Those stay. Each of the others is taken if that makes the total expected error smaller.
 
     >>> old, new = Candidate((0, 1), 10, 1.0, 0.0, precision=4.0), Candidate((0, 2), 10, 1.0, 90.0)
     >>> shares = filled([old, new], precision=4.0)
@@ -93,10 +94,10 @@ def filled(candidates: Sequence[Candidate], precision: float) -> dict[Columns, f
 
 
 def _level(taken: Sequence[Candidate], precision: float) -> float:
-    """The κ at which Σ max(κ·y − what there is, 0) is the precision to be added."""
+    """Return the κ at which Σ max(κ·y − present precision, 0) is the precision to add."""
     if not taken:
         return 0.0
-    # Below its own threshold a candidate takes nothing: fill in the order of thresholds.
+    # A candidate takes nothing below its own threshold, so they are filled in the order of thresholds.
     ordered = sorted(taken, key=lambda c: c.precision / c.size)
     sizes = there = level = 0.0
     for place, candidate in enumerate(ordered):
@@ -112,7 +113,7 @@ def _error(taken: Sequence[Candidate], level: float) -> float:
 
 
 def weights(workload: Mapping[Columns, float], sets: Sequence[Columns]) -> dict[Columns, float]:
-    """Return how much each set matters: the weight of all the wanted marginals that it is part of.
+    """Return the weight of each set: the sum over all wanted marginals that contain it.
 
     >>> weights({(0, 1, 2): 1.0, (0, 1): 2.0}, [(0, 1), (0, 2), (0, 1, 2)])
     {(0, 1): 3.0, (0, 2): 1.0, (0, 1, 2): 1.0}
@@ -124,7 +125,7 @@ def weights(workload: Mapping[Columns, float], sets: Sequence[Columns]) -> dict[
     for wanted, weight in workload.items():
         whole = frozenset(wanted)
         for length, listed in lengths.items():
-            # Of a wanted set of many columns the parts would be too many to go through.
+            # A wanted set of many columns has too many subsets to enumerate.
             if math.comb(len(wanted), length) <= len(listed):
                 inside = [part for part in combinations(wanted, length) if part in found]
             else:
@@ -135,7 +136,7 @@ def weights(workload: Mapping[Columns, float], sets: Sequence[Columns]) -> dict[
 
 
 def even_weights(width: int, sets: Sequence[Columns]) -> dict[Columns, float]:
-    """Return the `weights` where all sets of three among so many columns are wanted, without listing them.
+    """Return the `weights` if all sets of three of so many columns are wanted, without listing them.
 
     >>> even_weights(5, [(0, 1), (0, 1, 2)])
     {(0, 1): 3.0, (0, 1, 2): 1.0}

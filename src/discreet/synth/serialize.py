@@ -1,9 +1,9 @@
-"""A synthetic table as JSON: what was released to make it, from which everything else follows.
+"""Write a synthetic table as JSON, and read it: its releases, from which everything else follows.
 
     {"schema": "discreet synthetic table 1", "description": …, "axes": […], "measurements": […], "scores": …, …}
 
-Noisy values are integers, packed as base64 of compressed int64. Reading runs no code, believes no length, and
-either returns a table or raises ParameterError. A saved table is a directory of that JSON and of rows in
+Noisy values are integers, packed as base64 of compressed int64. Reading runs no code, trusts no declared length,
+and either returns a table or raises ParameterError. A saved table is a directory with that JSON and with rows in
 Parquet.
 """
 
@@ -30,10 +30,10 @@ from discreet.synth.measure import Score
 from discreet.synth.synthetic import Synthetic
 
 SCHEMA = "discreet synthetic table 1"
-"""The version of the files that are written, and the only one that is read."""
+"""The version of the format: the only one that is written and read."""
 
 FILE, ROWS = "synthetic.json", "rows.parquet"
-_MOST = 2**27  # bytes that one marginal unpacks to, at most
+_MOST = 2**27  # the most bytes that one marginal unpacks to
 
 
 def written(table: Synthetic) -> dict[str, Any]:
@@ -58,10 +58,14 @@ def written(table: Synthetic) -> dict[str, Any]:
 
 
 def read(record: Any) -> Synthetic:
-    """Return the synthetic table that was written as JSON."""
+    """Return the synthetic table of a JSON record."""
     schema = record.get("schema") if isinstance(record, Mapping) else None
     if schema != SCHEMA:
-        raise ParameterError(f"This is {schema!r:.60}, and this version of discreet reads {SCHEMA!r}.")
+        raise ParameterError(
+            f"This version of discreet reads {SCHEMA!r}.",
+            found=f"{schema!r:.60}",
+            fix="Read it with the version of discreet that wrote it.",
+        )
     try:
         axes = tuple(map(_read_axis, record["axes"]))
         sizes = [axis.size for axis in axes]
@@ -82,9 +86,13 @@ def read(record: Any) -> Synthetic:
             seed=int(record["seed"]),
         )
     except KeyError as missing:
-        raise ParameterError(f"The synthetic table lacks {missing}.") from None
+        raise _damaged(f"no {missing}") from None
     except (TypeError, ValueError, AttributeError, IndexError, zlib.error, DiscreetError) as wrong:
-        raise ParameterError(f"The synthetic table is damaged: {wrong}") from None
+        raise _damaged(str(wrong).rstrip(".")) from None
+
+
+def _damaged(found: str) -> ParameterError:
+    return ParameterError("The synthetic table is damaged.", found=found, fix="Restore it from a backup.")
 
 
 def save(table: Synthetic, path: str | os.PathLike[str]) -> None:
@@ -105,9 +113,15 @@ def load(path: str | os.PathLike[str]) -> Synthetic:
     try:
         record = json.loads(target.read_text(encoding="utf-8"))
     except OSError as wrong:
-        raise ParameterError(f"{target} cannot be read: {wrong.strerror}.") from None
+        raise ParameterError(
+            f"The synthetic table cannot be read: {wrong.strerror}.",
+            found=target,
+            fix="Give the directory of a saved table.",
+        ) from None
     except (ValueError, RecursionError) as wrong:
-        raise ParameterError(f"{target} is no synthetic table: {wrong}.") from None
+        raise ParameterError(
+            f"This file is not a synthetic table: {wrong}.", found=target, fix="Restore it from a backup."
+        ) from None
     return read(record)
 
 
@@ -151,7 +165,7 @@ def _read_measurement(record: Mapping[str, Any], sizes: list[int]) -> Measuremen
     each = None if record["each"] is None else np.array(record["each"], float).reshape(shape)
     variance = float(record["variance"])
     if not 0 < variance < float("inf"):
-        raise ValueError(f"{variance} is no variance")
+        raise ValueError(f"{variance} is not a variance")
     return Measurement(columns, _unpacked(record["values"]).reshape(shape), variance, each)
 
 
@@ -164,5 +178,5 @@ def _unpacked(text: str) -> Floats:
     unzip = zlib.decompressobj()
     raw = unzip.decompress(base64.b64decode(text, validate=True), _MOST)
     if not unzip.eof:
-        raise ValueError("a marginal is too long")
+        raise ValueError("A marginal is too long.")
     return np.frombuffer(raw, "<i8") / UNIT

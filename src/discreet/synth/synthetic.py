@@ -1,4 +1,4 @@
-"""A synthetic table: a model of noisy marginals, with rows, answers and a report of how far to trust them.
+"""Define the synthetic table: a model of noisy marginals, with rows, answers and a report of their errors.
 
     table.to_pandas()                          rows like those of the vault; also to_arrow(), to_polars()
     table.marginal(["age", "city"])            estimated counts, from the model rather than from rows
@@ -6,13 +6,14 @@
     table.compare()                            how wrong marginals of one, two and three columns are
     table.save("people.synthetic"), Synthetic.load(…)
 
-Everything in it was released: whoever has it may do with it as they like, and nothing done to it costs budget.
+Everything in it was released, so every use of it is post-processing and free.
 **Except if it was made from test bits**: then it refuses to become a table or a file.
 """
 
 from __future__ import annotations
 
 import html
+import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -28,11 +29,14 @@ from discreet.rational import Rational, whole
 from discreet.release.label import Label
 from discreet.release.receipt import Receipt
 from discreet.schema.metadata import UNIT, TableMetadata
+from discreet.synth import decode
+from discreet.synth.answer import answer
 from discreet.synth.marginals.domain import Columns, Domain, Floats
 from discreet.synth.marginals.estimate import estimate
 from discreet.synth.marginals.measurements import Evidence, Measurement
 from discreet.synth.marginals.model import Model
 from discreet.synth.measure import Score
+from discreet.synth.person_ids import ids
 from discreet.synth.sample import Codes, check, sample
 from discreet.synth.structural_zeros import masks
 
@@ -47,7 +51,7 @@ if TYPE_CHECKING:
 
 
 class Marginal(NamedTuple):
-    """Estimated counts over some columns, in their order, with how far off each cell typically is."""
+    """Estimated counts over some columns, with the typical error of each cell."""
 
     columns: tuple[str, ...]
     levels: tuple[tuple[Any, ...], ...]
@@ -57,7 +61,7 @@ class Marginal(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Synthetic:
-    """What `vault.synthesize` returns. See the module for what it can do."""
+    """A synthetic table, made by `vault.synthesize`. See the module for its methods."""
 
     metadata: TableMetadata
     axes: tuple[Axis, ...]
@@ -78,12 +82,12 @@ class Synthetic:
 
     @cached_property
     def domain(self) -> Domain:
-        """The columns and how many bins each has."""
+        """The columns and their numbers of bins."""
         return Domain(tuple(axis.name for axis in self.axes), tuple(axis.size for axis in self.axes))
 
     @cached_property
     def model(self) -> Model:
-        """What is believed of the table, from all that was measured."""
+        """The model of all measurements."""
         return self.model_of(len(self.measurements))
 
     def model_of(self, count: int) -> Model:
@@ -97,7 +101,7 @@ class Synthetic:
         )
 
     def scored(self, columns: Columns) -> Floats:
-        """Return the table of three columns whose distance was scored, rounded as it was then."""
+        """Return the predicted table of three columns whose distance was scored, rounded as it was then."""
         return np.rint(self._before.marginal(columns) * UNIT) / UNIT
 
     @cached_property
@@ -106,11 +110,16 @@ class Synthetic:
 
     @property
     def total(self) -> float:
-        """How many rows the table has, as measured."""
+        """The noisy number of rows."""
         return self.model.total
 
     def drawn(self, rows: int | None = None, *, seed: int = 0) -> Synthetic:
-        """Return the same table with other rows: as many as this, or as many as the vault has. It is free."""
+        """Return the same table with other rows. It is free.
+
+        Args:
+            rows: The number of rows; by default about as many as the vault has.
+            seed: Another seed gives other rows.
+        """
         size = None if rows is None else check(whole(rows, "rows"), len(self.domain))
         return replace(self, rows=size, seed=whole(seed, "seed", least=0))
 
@@ -118,34 +127,28 @@ class Synthetic:
 
     @cached_property
     def codes(self) -> Codes:
-        """The rows as bins, one column for each of the table's."""
+        """The rows as bins, one column for each column of the table."""
         count = max(1, round(self.total)) if self.rows is None else self.rows
         return sample(self.model, check(count, len(self.domain)), seed=self.seed)
 
     def to_arrow(self) -> pyarrow.Table:
-        """Return rows as a table of Arrow, in the schema of the vault."""
-        import json
-
-        from discreet.synth import decode
-
+        """Return the rows as a table of Arrow, in the schema of the vault."""
         self.expect_release("to_arrow")
         table = decode.table(self.codes, self.axes, self.metadata, seed=self.seed, impossible=self.impossible)
         if self.sizes is not None:
-            from discreet.synth.person_ids import ids
-
             whose = ids(self.sizes, len(self.codes), seed=self.seed)
             table = table.add_column(0, str(self.metadata.person), [whose])
         about = {"product": self.label.product, "cost": self.cost.spent, "label": self.label.facts}
         return table.replace_schema_metadata({"discreet": json.dumps(about, ensure_ascii=False)})
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return rows as a data frame of pandas."""
+        """Return the rows as a data frame of pandas."""
         frame: pandas.DataFrame = self.to_arrow().replace_schema_metadata(None).to_pandas(date_as_object=False)
         frame.attrs["discreet"] = {"cost": self.cost.spent, "label": self.label.facts}
         return frame
 
     def to_polars(self) -> polars.DataFrame:
-        """Return rows as a data frame of polars."""
+        """Return the rows as a data frame of polars."""
         import polars
 
         frame = polars.from_arrow(self.to_arrow().replace_schema_metadata(None))
@@ -168,11 +171,9 @@ class Synthetic:
     def ask(self, question: Any, *, confidence: Rational = "0.95") -> SyntheticAnswer:
         """Answer a count, a sum or an average, in SQL or made with `dp.select`, from the model. It is free.
 
-        Intervals hold for questions that were chosen before looking at the table. What follows from its answers is
-        for an oracle, whose intervals hold for these too: `vault.oracle(…)`.
+        Intervals hold for questions that were chosen before looking at the table. For questions that follow from
+        earlier answers use an oracle, whose intervals hold for these too: `vault.oracle(…)`.
         """
-        from discreet.synth.answer import answer
-
         self.expect_release("ask")
         return answer(self, question, confidence)
 
@@ -200,29 +201,29 @@ class Synthetic:
 
     @property
     def cost(self) -> Receipt:
-        """What it cost, and what is left."""
+        """The receipt: what was charged, and what is left."""
         return self.label.cost
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What whoever uses the table should know."""
+        """Facts that users of the table should know."""
         spread = float(np.sqrt(self.model.evidence.total().variance))
         found = list(self.label.notes)
         if spread > 0.05 * self.total:
             found.append(
-                f"The table has about {self.total:,.0f} rows, and a noisy count of them is off by {spread:,.0f}: "
-                "there are too few rows for this epsilon to say much about more than one column."
+                f"The table has about {self.total:,.0f} rows, and their noisy count is off by {spread:,.0f}: "
+                "there are too few rows at this epsilon to know more than single columns well."
             )
         elif not self.scores.get("triples") and len(self.domain) > 2:
-            found.append("Noise was too large to look at three columns at a time: they follow from pairs.")
+            found.append("Noise was too large to measure three columns together: they follow from pairs.")
         found.append(
-            "Intervals of its answers hold for questions chosen before looking at it; where one question follows "
-            "from the last answer, ask an oracle: vault.oracle(…)."
+            "Intervals of its answers hold for questions chosen before looking at it. If a question follows from "
+            "the last answer, ask an oracle: vault.oracle(…)."
         )
         return tuple(found)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the table to a directory: synthetic.json, what was released, and rows.parquet."""
+        """Write the table to a directory: its releases in synthetic.json, and its rows in rows.parquet."""
         from discreet.synth import serialize
 
         self.expect_release("save")
@@ -230,17 +231,17 @@ class Synthetic:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Synthetic:
-        """Return the table that was saved. It runs no code that is in the files."""
+        """Return a saved table. No code from the files is run."""
         from discreet.synth import serialize
 
         return serialize.load(path)
 
     def expect_release(self, doing: str) -> None:
-        """Refuse to go on if this was made from test bits."""
+        """Refuse an action if this table was made from test bits. `doing` names the action."""
         if self.test_bits:
             raise NotForRelease(
-                f"This table was made from test bits: its noise is predictable, and {doing} would let it out. "
-                "Synthesize outside of noise.deterministic(…)."
+                f"This table was made from test bits, whose noise is predictable, so {doing} is not allowed.",
+                fix="Synthesize without test bits, outside of noise.deterministic(…).",
             )
 
     def __repr__(self) -> str:
@@ -262,7 +263,7 @@ class Synthetic:
         if self.test_bits:
             return f"<p>{html.escape(repr(self))}: made from test bits.</p>"
         first, *rest = (html.escape(line) for line in str(self).split("\n"))
-        try:  # its own first rows: a table of five rows would be another one, with other rows
+        try:  # these are its own first rows: a table of only five rows would have other rows
             shown = self.to_pandas().head().to_html(index=False)
         except ParameterError as wrong:
             shown = f"<p>{html.escape(str(wrong))}</p>"
@@ -281,7 +282,9 @@ def prior_pairs(record: Mapping[str, Any] | None, domain: Domain) -> dict[Column
         return None
     places, counts = np.array(record["places"], np.int64), np.array(record["counts"], float)
     if places.shape[0] != len(domain):
-        raise ParameterError("the public table has other columns than the synthetic one.")
+        raise ParameterError(
+            "The public table has other columns than the synthetic one.", fix="Give both the same columns."
+        )
     found: dict[Columns, Floats] = {}
     for pair in domain.sets(2):
         flat = np.ravel_multi_index([places[column] for column in pair], domain.shape(pair))

@@ -1,8 +1,8 @@
-"""Which sets of columns matter, without listing all triples of very many columns.
+"""Weigh sets of columns, without listing all triples of very many columns.
 
-Without a workload every set of three columns matters as much as any other: of d columns these are d³/6, which
-nobody writes down for some hundreds. A pair then weighs d − 2, and triples are looked for only among the columns
-of the pairs that were found to be tied most. All of it follows from what is public or was released.
+Without a workload all sets of three columns have the same weight: d columns have d³/6 of them, too many to list
+for some hundreds of columns. A pair then has weight d − 2, and triples are chosen only among the columns of the
+pairs that are tied most. All of it follows from public facts and from releases.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from discreet.synth.marginals.domain import Columns, Domain
 from discreet.synth.select import even_weights, weights
 
 Matter: TypeAlias = Callable[[Sequence[Columns]], dict[Columns, float]]
-"""How much sets of columns matter."""
+"""Returns the weights of sets of columns."""
 
 MOST_TRIPLES = 1000
 MOST_CELLS = 2**17
-"""Triples that are scored, and cells that one of them has, at most."""
+"""The most triples that are scored, and the most cells of one of them."""
 
 MOST_COLUMNS = 100
-"""Columns whose triples are all listed; of more, those of the pairs that are tied most."""
+"""The most columns whose triples are all listed; of more, only the columns of the most tied pairs."""
 
 
 def matter_of(workload: Mapping[Columns, float] | None, domain: Domain) -> Matter:
-    """Return how much sets matter: by the workload, or where there is none by all sets of three columns."""
+    """Return the weights of sets: by the workload, or by all sets of three columns if there is none."""
     if workload is None:
         return lambda sets: even_weights(len(domain), sets)
     return lambda sets: weights(workload, sets)
@@ -38,14 +38,14 @@ def _wanted(workload: Mapping[Columns, float] | None, domain: Domain) -> Collect
 
 
 def listable(workload: Mapping[Columns, float] | None, domain: Domain) -> bool:
-    """Tell whether all triples of the workload can be listed: the default one has as many as columns make."""
+    """Return whether all triples of the workload can be listed. The default workload has all triples."""
     return sum(comb(len(wanted), 3) for wanted in _wanted(workload, domain)) <= comb(MOST_COLUMNS, 3)
 
 
 def triples_of(
     workload: Mapping[Columns, float] | None, domain: Domain, columns: Collection[int]
 ) -> list[Columns]:
-    """Return the triples among some columns that matter, as far as they are small enough.
+    """Return the triples of the workload among some columns, if they are small enough.
 
     >>> triples_of(None, Domain(tuple("abcd"), (2, 2, 2, 90_000)), {0, 1, 2, 3})
     [(0, 1, 2)]
@@ -56,7 +56,7 @@ def triples_of(
 
 
 def most_tied(ties: Mapping[Columns, float]) -> set[int]:
-    """Return the columns of the pairs that are tied most, as many as triples are listed of."""
+    """Return the columns of the pairs that are tied most, MOST_COLUMNS at most."""
     found: set[int] = set()
     for pair in sorted(ties, key=lambda c: -ties[c]):
         if len(found | set(pair)) > MOST_COLUMNS:
@@ -66,7 +66,7 @@ def most_tied(ties: Mapping[Columns, float]) -> set[int]:
 
 
 def promising(triples: Sequence[Columns], ties: Mapping[Columns, float], matter: Matter) -> list[Columns]:
-    """Return the triples that are scored: all, or if they are too many those whose pairs are tied most."""
+    """Return the triples to score: all, or if they are too many those whose pairs are tied most."""
     if len(triples) <= MOST_TRIPLES:
         return list(triples)
     weight = matter(triples)

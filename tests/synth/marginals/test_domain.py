@@ -32,7 +32,7 @@ def test_a_marginal_of_a_marginal_is_the_marginal(sizes: list[int], rows: int, s
         (("a",), (0,), "size"),
     ],
 )
-def test_a_domain_that_is_none_is_refused(names: tuple[str, ...], sizes: tuple[int, ...], words: str) -> None:
+def test_an_invalid_domain_is_refused(names: tuple[str, ...], sizes: tuple[int, ...], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         Domain(names, sizes)
 
@@ -40,5 +40,5 @@ def test_a_domain_that_is_none_is_refused(names: tuple[str, ...], sizes: tuple[i
 def test_columns_are_found_by_name_and_others_refused() -> None:
     domain = Domain(("age", "sex", "city"), (3, 2, 4))
     assert domain.places(["city", "age"]) == (0, 2)
-    with pytest.raises(ParameterError, match=r"no column 'pay'\. There are age, sex, city"):
+    with pytest.raises(ParameterError, match=r"no column 'pay'\. The columns are age, sex, city"):
         domain.places(["pay"])

@@ -1,4 +1,4 @@
-"""Shrinkage: better than what was measured where noise is large, and the measurement itself where it is small."""
+"""Shrinkage: better than the measurement where noise is large, and equal to it where noise is small."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.synth.marginals import shrink
 
 
 def table(seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Cells of very different size, most as the base has them and some far off."""
+    """Return cells of very different size, most near the base and some far off."""
     rng = np.random.default_rng(seed)
     base = rng.pareto(1.0, 2000) * 5 + 0.1
     odd = rng.random(2000) < 0.1
@@ -43,7 +43,7 @@ def test_the_variance_is_about_the_squared_error() -> None:
     assert 0.5 < np.square(mean - truth).mean() / variance.mean() < 2
 
 
-def test_a_base_that_is_plainly_wrong_is_given_up() -> None:
+def test_a_base_that_is_clearly_wrong_is_abandoned() -> None:
     truth = np.r_[np.full(50, 1000.0), np.full(50, 10.0)]
     noisy = truth + np.random.default_rng(6).normal(0, 20.0, 100)
     mean, _ = shrink(noisy, 20.0, np.full(100, truth.mean()))

@@ -1,4 +1,4 @@
-"""From evidence to a model whose marginals fit together."""
+"""Estimates from measurements: the marginals of a model agree."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.synth.marginals.domain import Columns, onto
 
 
 def chain(rows: int = 20_000, seed: int = 0) -> tuple[Domain, NDArray[Any]]:
-    """Rows of a Markov chain a → b → c → d."""
+    """Return rows of a Markov chain a → b → c → d."""
     rng = np.random.default_rng(seed)
     sizes = (4, 5, 6, 3)
     codes = np.zeros((rows, 4), int)
@@ -65,7 +65,7 @@ def test_cells_that_are_impossible_stay_empty() -> None:
     assert model.marginal((0, 1, 2))[0, 0].max() < 1e-6 * model.total
 
 
-def test_a_public_prior_fills_in_what_nobody_measured() -> None:
+def test_a_public_prior_fills_in_what_was_not_measured() -> None:
     domain, codes = chain()
     public = {pair: domain.count(codes[::50], pair).astype(float) for pair in domain.sets(2)}
     ones = measured(domain, codes, [(0,), (1,), (2,), (3,)], 30.0)
@@ -74,9 +74,9 @@ def test_a_public_prior_fills_in_what_nobody_measured() -> None:
     assert distance(domain, codes, without.marginal((0, 1)), (0, 1)) > 0.5
 
 
-def test_a_table_of_nobody_is_a_table_all_the_same() -> None:
+def test_a_table_without_rows_has_a_model() -> None:
     domain = Domain(("a", "b"), (3, 3))
-    nobody = Evidence(domain, (Measurement((0, 1), np.full((3, 3), -5.0), 100.0),))
-    model = estimate(nobody)
+    empty = Evidence(domain, (Measurement((0, 1), np.full((3, 3), -5.0), 100.0),))
+    model = estimate(empty)
     assert model.total == 1.0
     assert np.isfinite(model.marginal((0, 1))).all()

@@ -25,7 +25,7 @@ def test_a_larger_marginal_says_less_about_a_smaller_one() -> None:
     assert Evidence(DOMAIN, (pair,)).about((2,)).variance == float("inf")
 
 
-def test_gathering_is_asking_about_every_set() -> None:
+def test_gathering_gives_the_same_as_asking_for_every_set() -> None:
     rng = np.random.default_rng(0)
     measured = [
         Measurement(c, rng.random(DOMAIN.shape(c)), 1.0 + len(c)) for c in ((0, 1, 2), (0, 1), (1,), (1, 2))
@@ -40,8 +40,8 @@ def test_gathering_is_asking_about_every_set() -> None:
     assert evidence.about((0, 1), exactly=True).variance == 3.0
 
 
-def test_the_joined_estimate_has_the_variance_that_it_says() -> None:
-    """The mean square of 4,000 numbers is within 25 % of the variance but for a chance below 1e-9."""
+def test_the_combined_estimate_has_its_stated_variance() -> None:
+    """The mean square of 4,000 numbers is within 25 % of the variance except with probability below 1e-9."""
     rng = np.random.default_rng(1)
     draws = []
     for _ in range(2000):
@@ -52,8 +52,8 @@ def test_the_joined_estimate_has_the_variance_that_it_says() -> None:
     assert abs(np.square(draws).mean() / joined.variance - 1) < 0.25
 
 
-def test_bins_of_unequal_width_weigh_as_much_as_each_of_them_is_known() -> None:
-    """With their harmonic mean for both bins the sum of these would have a variance of 4 instead of 100."""
+def test_bins_of_unequal_width_are_weighted_by_their_precision() -> None:
+    """With the harmonic mean for both bins their sum would have a variance of 4 instead of 100."""
     wide = Measurement((0,), np.array([10.0, 40.0]), 50.0, np.array([1.0, 99.0]))
     pair = Measurement((0, 1), np.ones((2, 3)), 3.0)
     evidence = Evidence(DOMAIN, (wide, pair))

@@ -1,4 +1,4 @@
-"""Answers of a model: the law of largest entropy, measured triples, and how far off they are thought to be."""
+"""Predictions of a model: maximum entropy, measured triples, and typical errors."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_typical_error_is_of_the_size_of_the_error() -> None:
     assert typical.max() <= 41
 
 
-def test_too_large_an_answer_is_refused_in_words() -> None:
+def test_a_marginal_of_too_many_cells_is_refused() -> None:
     domain = Domain(tuple("abc"), (1000, 1000, 1000))
     nothing = Evidence(domain, tuple(Measurement((c,), np.ones(1000), 1.0) for c in range(3)))
     with pytest.raises(ParameterError, match=r"1,000,000,000 cells.*Take fewer columns"):

@@ -1,11 +1,14 @@
-"""Marginals of a table over a product of columns: projections, and estimates from noisy ones.
+"""Estimate the marginals of a table from noisy ones.
 
-    domain ─▶ evidence ─▶ shrinkage ─▶ estimate ─▶ model
-    columns    noisy sums   towards a    totals,     any marginal, by the law
-    and sizes  by weight    base         ones, pairs of largest entropy
+    domain            columns and their sizes
+    measurements      noisy marginals, and what they say about smaller ones
+    empirical_bayes   shrinkage of a noisy table towards a base
+    ipf               projection onto the simplex, and iterative proportional fitting
+    estimate          from measurements to a model: total, one-way and two-way marginals
+    model             any marginal, by maximum entropy
 
-Nothing here sees data: everything is computed from noisy numbers that were released already, so whatever is done
-is post-processing and costs nothing. Theory: docs/theory/synthesis.md.
+Nothing here reads data: everything is computed from released noisy numbers, so it is post-processing and free.
+Theory: docs/theory/synthesis.md.
 """
 
 from discreet.synth.marginals.domain import Domain

@@ -1,7 +1,7 @@
-"""Columns and how many values each has: the shape of every marginal.
+"""Define a domain: columns and their numbers of values, which give the shape of every marginal.
 
-Columns are known by their place, 0 to d − 1, and a set of them is an ascending tuple of places. Names are for
-people.
+A column is identified by its place, 0 to d − 1, and a set of columns by an ascending tuple of places. Names are
+for messages and output.
 """
 
 from __future__ import annotations
@@ -41,11 +41,14 @@ class Domain:
         object.__setattr__(self, "sizes", tuple(whole(size, "size") for size in self.sizes))
         if len(self.names) != len(self.sizes) or not self.names:
             raise ParameterError(
-                f"a domain has a size for every name, and at least one: {len(self.names)} names, "
-                f"{len(self.sizes)} sizes."
+                "A domain has a size for every name, and at least one name.",
+                found=f"{len(self.names)} names, {len(self.sizes)} sizes",
+                fix="Give as many sizes as names.",
             )
         if len(set(self.names)) < len(self.names):
-            raise ParameterError(f"two columns of a domain have one name: {', '.join(self.names)}.")
+            raise ParameterError(
+                "Two columns of a domain have one name.", found=", ".join(self.names), fix="Rename one of them."
+            )
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -55,15 +58,15 @@ class Domain:
         return tuple(self.sizes[column] for column in columns)
 
     def cells(self, columns: Sequence[int]) -> int:
-        """Return how many cells the marginal over these columns has."""
+        """Return the number of cells of the marginal over these columns."""
         return prod(self.shape(columns))
 
     def sets(self, size: int) -> list[Columns]:
-        """Return every set of so many columns."""
+        """Return every set of `size` columns."""
         return list(combinations(range(len(self)), size))
 
     def spread(self, size: int, most: int) -> list[Columns]:
-        """Return so many sets of `size` columns, spread evenly over all of them, or all if they are no more.
+        """Return at most `most` sets of `size` columns, spread evenly over all of them.
 
         >>> Domain(tuple("abcde"), (2,) * 5).spread(2, 3)
         [(0, 1), (1, 2), (3, 4)]
@@ -81,7 +84,9 @@ class Domain:
         wanted = [names] if isinstance(names, str) else list(names)
         for name in wanted:
             if name not in self.names:
-                raise ParameterError(f"there is no column {name!r}. There are {', '.join(self.names)}.")
+                raise ParameterError(
+                    f"There is no column {name!r}.", fix=f"The columns are {', '.join(self.names)}."
+                )
         return tuple(sorted({self.names.index(name) for name in wanted}))
 
     def count(self, codes: NDArray[np.integer], columns: Sequence[int]) -> NDArray[np.int64]:
@@ -98,7 +103,7 @@ class Domain:
 
 
 def _ranked(rank: int, width: int, size: int) -> Columns:
-    """The set of columns of that rank in the order of `combinations`."""
+    """Return the set of columns of that rank in the order of `combinations`."""
     found: list[int] = []
     for column in range(width):
         after = comb(width - column - 1, size - len(found) - 1) if len(found) < size else 0
@@ -110,7 +115,7 @@ def _ranked(rank: int, width: int, size: int) -> Columns:
 
 
 def onto(table: NDArray[Any], columns: Sequence[int], kept: Sequence[int]) -> NDArray[Any]:
-    """Return the sums of a marginal over all its columns but those kept.
+    """Return the sums of a marginal over all its columns except those kept.
 
     >>> onto(np.array([[1, 2], [3, 4]]), (3, 5), (5,)).tolist()
     [4, 6]

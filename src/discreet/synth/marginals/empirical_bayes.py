@@ -1,14 +1,14 @@
-"""Empirical Bayes for a noisy table: every cell is drawn towards a base by as much as the whole table warrants.
+"""Shrink a noisy table by empirical Bayes: every cell moves towards a base, by as much as the table supports.
 
-A cell is x = e·ρ, where e > 0 is what a base (independence, say) expects, and y = x + N(0, σ²) is what was
-measured. The ratios ρ of all cells of a table are taken for draws from one law, a mixture of components
+A cell is x = e·ρ, where e > 0 is the expectation of a base (independence, for example), and y = x + N(0, σ²) is
+the measurement. The ratios ρ of all cells of a table are modelled as draws from one mixture of components
 
     N(g, (s·g)²) at points g on a logarithmic grid,  one at ρ = 0 and one at ρ = 1 of no width,
 
 whose weights are found by maximum likelihood (EM, with a little weight everywhere: Koenker and Mizera 2014;
-Stephens 2017 for the form). The estimate is the posterior mean, and its variance comes beside. Small cells, of
-which most tables are full, go to the base because noise explains them; large ones stay as measured; and where σ
-is small everywhere so does everything. This decides no privacy: it sees noisy numbers only.
+Stephens 2017 for the form). The estimate is the posterior mean, returned with its variance. Small cells, of which
+most tables have many, move to the base because noise explains them; large cells stay as measured; and where σ is
+small all cells stay. Privacy does not depend on this: it uses noisy numbers only.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _LEAST, _MOST = 0.02, 60.0
 _GRID = np.exp(np.linspace(np.log(_LEAST), np.log(_MOST), _POINTS))
 _CENTRES = np.r_[0.0, 1.0, _GRID]
 _WIDTHS = np.r_[0.0, 0.0, 0.6 * np.log(_MOST / _LEAST) / (_POINTS - 1) * _GRID]
-# Before anything is known, most ratios are near 1: heavy tails on the logarithm, and a spike at 1 itself.
+# A priori most ratios are near 1: the logarithm has heavy tails, and there is a spike at 1 itself.
 _TAILS = np.exp(-np.abs(np.log(_GRID)) / 0.5)
 _START = np.r_[0.02, 0.4, 0.58 * _TAILS / _TAILS.sum()]
-# Cells that the components own beforehand, together: keeps a table of four cells from being over-explained.
+# The components start with so many cells together, which keeps a table of four cells from being overfitted.
 _PRIOR = 5.0
 _ROUNDS = 20
-_SAMPLE = 3000  # cells that the weights are found from
+_SAMPLE = 3000  # the weights are fitted to about so many cells
 _CHUNK = 1 << 15
 
 
@@ -47,15 +47,15 @@ def shrink(noisy: Floats, deviation: float, base: Floats) -> tuple[Floats, Float
     for start in range(0, len(y), _CHUNK):
         part = slice(start, start + _CHUNK)
         mean[part], variance[part] = _posterior(y[part], e[part], deviation, weights)
-    variance = _doubted(y - mean, variance, deviation)
+    variance = _inflated(y - mean, variance, deviation)
     return np.maximum(mean, 0.0).reshape(noisy.shape), variance.reshape(noisy.shape)
 
 
-def _doubted(moved: Floats, variance: Floats, deviation: float) -> Floats:
-    """The variances, raised where the table itself says that they are too small.
+def _inflated(moved: Floats, variance: Floats, deviation: float) -> Floats:
+    """Return the variances, raised if the table shows that they are too small.
 
     The posterior variance is σ²·∂x̂/∂y, so that Σ(x̂ − y)² − N·σ² + 2·Σ variance is an unbiased estimate of the
-    squared error (Stein 1981). What it has on top of Σ variance is spread over all cells.
+    squared error (Stein 1981). Its excess over Σ variance is spread over all cells.
     """
     excess = float(np.square(moved).mean() - deviation**2 + variance.mean())
     raised: Floats = np.minimum(variance + max(excess, 0.0), deviation**2)
@@ -63,7 +63,7 @@ def _doubted(moved: Floats, variance: Floats, deviation: float) -> Floats:
 
 
 def _spread(e: Floats, deviation: float) -> Floats:
-    """The variance of a measurement under each component."""
+    """Return the variance of a measurement under each component."""
     variance: Floats = deviation**2 + np.square(e)[:, None] * np.square(_WIDTHS)
     return variance
 

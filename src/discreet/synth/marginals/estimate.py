@@ -1,11 +1,11 @@
-"""From evidence to a model: totals, one-way and two-way marginals that fit together.
+"""Estimate a model from measurements: a total, one-way and two-way marginals that agree.
 
-1. The total and the one-way marginals are weighted means of all that was measured, put on the simplex.
-2. Each pair that was measured is shrunk (`shrinkage`), towards independence first. A better base is then at hand:
-   for the pair (u, v) what follows through a third column c if u and v were independent given it,
-   Σ_c P(u, c)·P(c, v)/P(c), with the c whose weaker tie is strongest; and it is shrunk again, towards that.
-   A tenth of independence stays in every base, so that no cell is thought impossible.
-3. A pair that was not measured is filled in by the same path.
+1. The total and the one-way marginals are weighted means of all measurements, projected onto the simplex.
+2. Each measured pair is shrunk (`empirical_bayes`), towards independence first. That gives a better base: for the
+   pair (u, v), the table that follows if u and v are independent given a third column c,
+   Σ_c P(u, c)·P(c, v)/P(c), with the c whose weaker tie is strongest. The pair is shrunk again, towards that base.
+   A tenth of independence stays in every base, so that no cell is impossible.
+3. A pair that was not measured is predicted by the same path.
 4. Every pair is raked to the one-way marginals. Cells that are declared impossible are empty throughout.
 
 All of this is post-processing. Theory: docs/theory/synthesis.md.
@@ -24,9 +24,9 @@ from discreet.synth.marginals.ipf import on_simplex, product, rake
 from discreet.synth.marginals.measurements import Evidence
 from discreet.synth.marginals.model import Model
 
-_KEPT = 0.1  # of independence in every base
+_KEPT = 0.1  # the share of independence in every base
 _LEAST = 1e-9
-_FLOOR = 1e-7  # of the total: the least that a base expects of a cell
+_FLOOR = 1e-7  # the least share of the total that a base expects in a cell
 
 Masks = Mapping[Columns, NDArray[np.bool_]]
 
@@ -38,11 +38,14 @@ def estimate(
     prior: Mapping[Columns, Floats] | None = None,
     impossible: Masks | None = None,
 ) -> Model:
-    """Return the model of what was measured.
+    """Return the model of all measurements.
 
-    `ties` say how strongly pairs hang together, and choose the paths; without them, it is how far their measured
-    tables are from independence. `prior` has public two-way marginals to start from, in any scale, and
-    `impossible` marks cells of pairs that nobody can be in.
+    Args:
+        evidence: The measurements.
+        ties: The strength of the relation between the columns of pairs, which chooses the paths; by default the
+            distance of their measured tables from independence.
+        prior: Public two-way marginals to start from, in any scale.
+        impossible: Cells of pairs that stay empty.
 
     >>> from discreet.synth.marginals import Domain, Measurement
     >>> pair = Measurement((0, 1), np.array([[40.0, 10.0], [10.0, 40.0]]), 1.0)
@@ -63,12 +66,12 @@ def estimate(
         ties = {pair: float(np.abs(m.values - plain[pair]).sum()) for pair, m in measured.items()}
     pairs: dict[Columns, Floats] = {}
     variances: dict[Columns, Floats] = {}
-    ties_of = np.zeros((len(ones), len(ones)))  # of pairs that paths may go by: those that have a table
+    ties_of = np.zeros((len(ones), len(ones)))  # only pairs that have a table can be part of a path
     for again in (False, True):
         for pair, found in measured.items():
             floored = np.maximum(bases[pair], _FLOOR * total)
             mean, variances[pair] = shrink(found.values, float(np.sqrt(found.variance)), floored)
-            kept = mean + _LEAST * plain[pair]  # or a row that noise emptied could not be filled again
+            kept = mean + _LEAST * plain[pair]  # otherwise a row that noise emptied could not be filled again
             pairs[pair] = _fitted(_without(kept, masks.get(pair)), pair, ones)
         if not again and not prior:
             for pair in measured:
@@ -112,9 +115,9 @@ def _scaled(table: Floats, total: float) -> Floats:
 
 
 def _path(pair: Columns, pairs: Mapping[Columns, Floats], ties: Floats) -> Floats | None:
-    """The pair as it follows through a third column, or None if no column is tied to both."""
+    """Return the pair as it follows through a third column, or None if no column is tied to both."""
     u, v = pair
-    weakest = np.minimum(ties[u], ties[v])  # of u with itself it is 0, so neither end is taken
+    weakest = np.minimum(ties[u], ties[v])  # the tie of u with itself is 0, so neither end is chosen
     through = int(weakest.argmax())
     if weakest[through] <= 0:
         return None

@@ -1,8 +1,9 @@
-"""Fitting a table to margins: projection onto the simplex, and iterative proportional fitting.
+"""Fit a table to margins: projection onto the simplex, and iterative proportional fitting.
 
 `rake` multiplies a table by one factor after the other until its margins are the wanted ones. Started from a
-product it tends to the table of largest entropy with those margins, started from any table to the one nearest to
-it in relative entropy (Csiszár 1975). Where wanted margins contradict each other it ends between them.
+product it converges to the table of largest entropy with those margins, and started from any table to the one
+nearest to it in relative entropy (Csiszár 1975). If the wanted margins contradict each other, it ends between
+them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _TINY = 1e-12
 
 
 def on_simplex(values: Floats, total: float) -> Floats:
-    """Return the nearest table (in l2) that is nowhere negative and adds up to `total`.
+    """Return the nearest table (in l2) without negative cells that adds up to `total`.
 
     >>> on_simplex(np.array([5.0, -1.0, 2.0]), 6.0).tolist()
     [4.5, 0.0, 1.5]
@@ -45,9 +46,13 @@ def product(ones: Sequence[Floats], total: float) -> Floats:
 def rake(
     table: Floats, margins: Mapping[tuple[int, ...], Floats], rounds: int = 8, tolerance: float = 1e-4
 ) -> Floats:
-    """Return the table fitted to margins, each given by the axes that it keeps.
+    """Return the table fitted to margins.
 
-    It stops early once a round has moved no margin by more than `tolerance`, as a share of the whole.
+    Args:
+        table: The table to start from.
+        margins: The wanted sums, by the axes that they keep.
+        rounds: The most rounds over all margins.
+        tolerance: A round that changes every margin by less than this share of the whole is the last.
 
     >>> fitted = rake(np.ones((2, 2)), {(0,): np.array([1.0, 3.0]), (1,): np.array([2.0, 2.0])})
     >>> fitted.tolist()

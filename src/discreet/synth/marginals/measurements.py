@@ -1,9 +1,9 @@
-"""What was measured: noisy marginals, and all they say about smaller ones.
+"""Combine noisy marginals, and derive what they say about smaller ones.
 
-A marginal over A says, summed, something of each B ⊂ A: a cell of B has the sum of the variances of its cells of
-A, which is v·|A∖B| if all have the same v and |A∖B| of them make one of B. Independent measurements of one
-marginal are joined cell by cell with the weight 1/variance, which is what least squares does. Bins of unequal
-width have unequal variances, and one number in place of these would make sums look better known than they are.
+A marginal over A gives, summed, one over each B ⊂ A: the variance of a cell of B is the sum of the variances of
+its cells of A, which is v·|A∖B| if all have the same v and |A∖B| of them make one of B. Independent measurements
+of one marginal are averaged cell by cell with the weight 1/variance, as least squares does. Bins of unequal width
+have unequal variances, and one mean variance for all would make sums look more precise than they are.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from discreet.synth.marginals.domain import Columns, Domain, Floats, onto
 class Measurement:
     """A noisy marginal: values in the shape of its columns, and the variance of the noise on each.
 
-    Where cells were added up after they were measured, `each` has the variance of every one, and `variance` is
-    their mean.
+    If cells were added up after they were measured, `each` has the variance of every cell, and `variance` is their
+    mean.
 
     >>> Measurement((0,), np.array([3.0, 4.0]), 2.0).precision
     0.5
@@ -44,7 +44,7 @@ class Measurement:
         return 1 / self.variance
 
     def summed(self, kept: Columns) -> tuple[Floats, Floats | float]:
-        """Return the sums over all columns but those kept, and their variances: one number if they are alike.
+        """Return the sums over all columns except those kept, and their variances: one number if they are equal.
 
         >>> bins = Measurement((0,), np.array([3.0, 4.0]), 5.0, np.array([1.0, 9.0]))
         >>> [float(number) for number in bins.summed(())]
@@ -73,25 +73,27 @@ class Evidence:
         object.__setattr__(self, "measurements", tuple(self.measurements))
 
     def with_more(self, more: Iterable[Measurement]) -> Evidence:
-        """Return this and more of it."""
+        """Return these measurements and more."""
         return Evidence(self.domain, (*self.measurements, *more))
 
     def sets(self, size: int) -> list[Columns]:
-        """Return the sets of so many columns that lie within a measured one."""
+        """Return the sets of `size` columns that are part of a measured set."""
         found = {subset for m in self.measurements for subset in combinations(m.columns, size)}
         return sorted(found)
 
     def precisions(self) -> dict[Columns, float]:
-        """Return how precisely each set was measured itself."""
+        """Return the precision of each set that was measured itself."""
         found: dict[Columns, float] = {}
         for m in self.measurements:
             found[m.columns] = found.get(m.columns, 0.0) + m.precision
         return found
 
     def about(self, columns: Sequence[int], *, exactly: bool = False) -> Measurement:
-        """Return everything that was measured about these columns as one; `exactly` takes these sets only.
+        """Return all measurements of these columns combined into one. If there are none, its variance is infinite.
 
-        With nothing measured the variance is infinite.
+        Args:
+            columns: The columns.
+            exactly: Whether to use only measurements of exactly these columns.
         """
         wanted = tuple(columns)
         pool = _Pool(np.zeros(self.domain.shape(wanted)))
@@ -101,7 +103,7 @@ class Evidence:
         return pool.joined(wanted)
 
     def gathered(self, size: int) -> dict[Columns, Measurement]:
-        """Return `about` for every set of so many columns of which something is known, in one pass."""
+        """Return `about` for every measured set of `size` columns, in one pass."""
         pools: dict[Columns, _Pool] = {}
         for m in self.measurements:
             for kept in combinations(m.columns, size):
@@ -109,7 +111,7 @@ class Evidence:
         return {kept: pool.joined(kept) for kept, pool in sorted(pools.items())}
 
     def total(self) -> Measurement:
-        """Return the number of rows as all measurements together see it."""
+        """Return the number of rows, combined from all measurements."""
         return self.about(())
 
 

@@ -1,11 +1,11 @@
-"""A model: one-way and two-way marginals, and the answer to any other by the law of largest entropy.
+"""Predict any marginal from one-way and two-way marginals, by maximum entropy.
 
 The marginal over three columns or more is the table of largest entropy among those with the model's two-way
-marginals, found by raking from independence: what is not known about the columns together is not made up. Where
-three columns were measured together, that table is the base towards which their measurement is shrunk, and the
-result enters larger marginals as a margin of its own. Answers of overlapping sets agree on one-way and two-way
-marginals, and not further: this is no single distribution over all columns, which for many measured pairs nobody
-can compute. Rows are one (discreet.synth.sample).
+marginals, found by raking from independence: it adds no relation that was not measured. Where three columns were
+measured together, that table is the base towards which their measurement is shrunk, and the result is a margin of
+larger marginals. Predictions for overlapping sets agree on one-way and two-way marginals, and not further: the
+model is not a single distribution over all columns, which cannot be computed for many measured pairs. The
+synthetic rows are one (discreet.synth.sample).
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from discreet.synth.marginals.ipf import product, rake
 from discreet.synth.marginals.measurements import Evidence
 
 MOST_CELLS = 2**22
-"""Cells that an answer may have."""
+"""The most cells of a marginal."""
 
 _FLOOR = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What is believed of a table. See `discreet.synth.marginals.estimate` for how it comes about.
+    """The predicted marginals of a table, made by `discreet.synth.marginals.estimate`.
 
-    `variances` are those of the posterior, for pairs that were measured. `ties` say how far pairs are from
-    independent, as far as that is known.
+    `variances` are those of the posterior, for measured pairs. `ties` are the known distances of pairs from
+    independence.
     """
 
     evidence: Evidence
@@ -53,7 +53,7 @@ class Model:
 
     @cached_property
     def triples(self) -> dict[Columns, Floats]:
-        """The three-way marginals that were measured, estimated."""
+        """The estimates of the three-way marginals that were measured."""
         measured = sorted(columns for columns in self.evidence.precisions() if len(columns) == 3)
         return {columns: self._shrunk(columns) for columns in measured}
 
@@ -62,8 +62,9 @@ class Model:
         wanted = tuple(sorted(set(columns)))
         if self.domain.cells(wanted) > MOST_CELLS:
             raise ParameterError(
-                f"a marginal of {self.domain.cells(wanted):,} cells is more than the {MOST_CELLS:,} that are "
-                "computed. Take fewer columns, or count the synthetic rows."
+                f"A marginal has at most {MOST_CELLS:,} cells.",
+                found=f"{self.domain.cells(wanted):,} cells",
+                fix="Take fewer columns, or count the synthetic rows.",
             )
         if not wanted:
             return np.array(self.total)
@@ -77,14 +78,15 @@ class Model:
         return rake(product([self.ones[c] for c in wanted], self.total), self._margins(wanted, inside))
 
     def from_pairs(self, columns: Sequence[int]) -> Floats:
-        """Return the table of largest entropy that these columns' pairs allow, whatever else was measured."""
+        """Return the table of largest entropy with the two-way marginals of these columns."""
         wanted = tuple(sorted(set(columns)))
         return rake(product([self.ones[c] for c in wanted], self.total), self._margins(wanted))
 
     def deviation(self, columns: Sequence[int]) -> Floats:
-        """Return how far off each cell of a marginal typically is, as the posterior of its pairs has it.
+        """Return the typical error of each cell of a marginal, from the posterior of its pairs.
 
-        It is what empirical Bayes believes, not a bound; what nobody measured is not in it.
+        It is an estimate of empirical Bayes, not a bound. The error of pairs that were not measured is not
+        included.
         """
         wanted = tuple(sorted(set(columns)))
         if len(wanted) < 2:
@@ -112,6 +114,6 @@ class Model:
 
 
 def _laid(table: Floats, columns: Columns, wanted: Columns) -> Floats:
-    """A table over some columns, laid along those of a larger one."""
+    """Return a table over some columns, shaped to broadcast along those of a larger one."""
     sizes = dict(zip(columns, table.shape, strict=True))
     return table.reshape([sizes.get(column, 1) for column in wanted])
