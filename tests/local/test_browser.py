@@ -10,7 +10,7 @@ import pytest
 
 from discreet.local.collection import signing
 from discreet.local.collection.collection import Collection
-from discreet.local.device.device import settled
+from discreet.local.device.device import permanent_answer
 from discreet.local.device.wire import unpacked
 from discreet.local.server.aggregator import Aggregator
 from tests.local import vectors
@@ -186,7 +186,7 @@ def test_a_browser_that_is_killed_when_a_report_arrives_knows_that_it_was_sent(
     tab.run(report, day="02", **names)
     assert _payload(server.posted(), survey) == _payload(first, survey)
     state = tab.run("return await new client.WebStorage().transaction((text) => [text, text]);")
-    answer, _ = settled(survey, survey.one(7), bytes.fromhex(json.loads(state)["secret"]))
+    answer, _ = permanent_answer(survey, survey.one(7), bytes.fromhex(json.loads(state)["secret"]))
     assert answer == _payload(first, survey)
     assert Aggregator(survey, identified=True).update(first) == 1
 

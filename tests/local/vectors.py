@@ -20,7 +20,7 @@ from discreet.local.collection.collection import Collection
 from discreet.local.collection.domains import WORDS, Domain, Labels, Texts, Words
 from discreet.local.collection.policy import Policy
 from discreet.local.collection.signing import opened, signed
-from discreet.local.device.device import settled
+from discreet.local.device.device import permanent_answer
 from discreet.local.device.wire import batch, frame
 from discreet.local.primitives.randomness import SCALE, Keyed
 from discreet.local.protocols.frequency.two_step_grr import TwoStepGRR, TwoStepUnary
@@ -180,7 +180,8 @@ def _collection(collection: Collection) -> dict[str, Any]:
         "id": collection.id.hex(),
         "secret": _KEY.hex(),
         "permanent": [
-            [value, settled(collection, collection.one(value), _KEY)[0].hex()] for value in _asked(collection)
+            [value, permanent_answer(collection, collection.one(value), _KEY)[0].hex()]
+            for value in _asked(collection)
         ],
         "frames": [each.hex() for each in frames],
         "batch": batch([frames[0], frames[0]]).hex(),

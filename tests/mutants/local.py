@@ -1,4 +1,4 @@
-"""The local model: chances, losses of protocols, what a device pays and remembers, and what a server refuses."""
+"""Mutants of the local model: probabilities, losses, the charges of a device, and the refusals of a server."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ LOCAL = [
     Mutant(
         "device: drawn first, paid for afterwards",
         "local/device/device.py",
-        "        self._allowance.pay(collection, today)\n"
+        "        self._ledger.charge(collection, today)\n"
         "        return frame(collection, self._answer(collection, held), day=today if dated else None)",
         "        made = frame(collection, self._answer(collection, held), day=today if dated else None)\n"
-        "        self._allowance.pay(collection, today)\n        return made",
+        "        self._ledger.charge(collection, today)\n        return made",
         DEVICE,
     ),
     Mutant(
@@ -106,8 +106,8 @@ LOCAL = [
     Mutant(
         "allowance: a life without an end",
         "local/device/device_ledger.py",
-        "if used + price > most:",
-        "if price > most:",
+        "if used + cost > most:",
+        "if cost > most:",
         DEVICE,
     ),
     Mutant(
@@ -155,16 +155,16 @@ LOCAL = [
     Mutant(
         "aggregator: reports that two parts have met count as two",
         "local/server/aggregator.py",
-        "return self._alike * (1 + float(np.sum(times * (times - 1))) / self.n)",
-        "return self._alike + 0 * times.sum()",
+        "return self._reports_per_device * (1 + float(np.sum(times * (times - 1))) / self.n)",
+        "return self._reports_per_device + 0 * times.sum()",
         AGGREGATOR,
     ),
     Mutant(
-        "promises: a crowd whose reports are the same in every batch",
-        "local/collection/promises.py",
+        "guarantee: a crowd whose reports are the same in every batch",
+        "local/collection/guarantee.py",
         'if policy == "none" or collection.reports_of_a_device == 1:',
         "if True:",
-        "tests/local/collection/test_promises.py",
+        "tests/local/collection/test_guarantee.py",
     ),
     Mutant(
         "shuffler: in the order of arrival",

@@ -1,4 +1,4 @@
-"""What liars can do: never more than is printed beside the interval, and nearly as much."""
+"""The effect of malicious reports: never more than is printed beside the interval, and nearly as much."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_no_lie_moves_an_estimate_further_than_its_bound_and_some_lie_does(rando
 
     before = told(honest)
     bound = poisoning(randomiser, randomiser.estimate(_state(randomiser, honest), N), "0.2")
-    assert bound.liars == lying
+    assert bound.malicious == lying
     worst, single = 0.0, np.frombuffer(b"".join(randomiser.law(0)), np.uint8).reshape(-1, randomiser.payload_bytes)
     for report in single:
         reports = honest.copy()
@@ -74,7 +74,7 @@ def test_the_consistent_version_moves_by_twice_the_bound_at_most(
     assert np.abs(norm_sub(after) - norm_sub(before)).max() <= 2 * t + 1e-9
 
 
-def test_so_many_liars_undo_an_interval() -> None:
+def test_so_many_malicious_reports_undo_an_interval() -> None:
     survey = GRR.for_epsilon(2, 1)
     with noise.deterministic(3):
         estimate = survey.estimate(_state(survey, survey.encode(np.zeros(10_000, np.int64))), 10_000)
@@ -82,7 +82,7 @@ def test_so_many_liars_undo_an_interval() -> None:
     low, high = estimate.interval("0.95")
     assert found.undone * survey.influence == pytest.approx(float(high[0] - low[0]) / 2)
     assert poisoning(survey, estimate, str(found.undone)).shift == pytest.approx(float(high[0] - low[0]) / 2)
-    assert f"({found.liars:,})" in str(found)
+    assert f"({found.malicious:,})" in str(found)
 
 
 def test_more_than_everybody_cannot_lie() -> None:

@@ -30,5 +30,5 @@ def test_the_picture_has_every_protocol_twice() -> None:
     drawn = picture(50, ["1", "2"]).to_dict()
     assert [panel["encoding"]["y"]["field"] for panel in drawn["vconcat"]] == ["n·Var", "ratio"]
     assert sorted(drawn["vconcat"][0]["encoding"]["color"]["scale"]["domain"]) == sorted(CANDIDATES)
-    with pytest.raises(ParameterError, match="told apart"):
+    with pytest.raises(ParameterError, match="at most 7 curves"):
         picture(50, ["1"], more={"another": [1.0]})

@@ -57,18 +57,18 @@ def test_reports_are_counted_and_estimated() -> None:
     assert answer.rows()[0][0] == "red"
 
 
-def test_an_answer_says_what_it_is_and_what_liars_could_do() -> None:
+def test_an_answer_says_what_it_is_and_what_malicious_reports_could_do() -> None:
     with noise.deterministic(1):
         answer = counted(sent(5000), b"nonsense").estimate()
     shown = str(answer)
     assert "colours: 5,000 reports, unbiased, 1 refused" in shown
-    assert "1 % of reports lying could move a number by 0.0333" in shown  # (e + 3)/(e − 1)/100
+    assert "1 % of malicious reports could move a number by 0.0333" in shown  # (e + 3)/(e − 1)/100
     assert "One report costs ε = 1" in shown
     assert "consistent (Norm-Sub), biased" in str(answer.consistent())
     assert answer.consistent().estimate.values.sum() == pytest.approx(1)
     assert "<td>red</td>" in answer._repr_html_()
     with pytest.raises(ParameterError, match="from 0 to 1"):
-        answer.liars(2)
+        answer.malicious_shift(2)
 
 
 def test_an_answer_is_drawn_with_its_intervals_the_largest_share_first() -> None:
@@ -89,11 +89,11 @@ def test_a_mean_is_a_mean_and_no_distribution() -> None:
     answer = server.estimate()
     assert answer.labels == ["mean"]
     assert "mean, as a share of the range" in str(answer.plot().to_dict())
-    with pytest.raises(ParameterError, match="a mean is no distribution"):
+    with pytest.raises(ParameterError, match="A mean is not a distribution"):
         answer.consistent()
 
 
-def test_liars_move_an_estimate_by_no_more_than_is_said() -> None:
+def test_malicious_reports_move_an_estimate_by_no_more_than_is_said() -> None:
     with noise.deterministic(1):
         honest = SURVEY.randomiser.encode(np.zeros(2000, np.int64))
     answers = []
@@ -102,12 +102,12 @@ def test_liars_move_an_estimate_by_no_more_than_is_said() -> None:
         server.payloads(np.vstack([lies, honest[100:]]))
         answers.append(server.estimate())
     moved = np.abs(answers[1].estimate.values - answers[0].estimate.values).max()
-    assert 0.5 * answers[0].liars("0.05") < moved <= answers[0].liars("0.05") + 1e-12
+    assert 0.5 * answers[0].malicious_shift("0.05") < moved <= answers[0].malicious_shift("0.05") + 1e-12
 
 
 def test_below_its_minimum_cohort_nothing_is_said() -> None:
     server = counted(sent(9))
-    with pytest.raises(QuestionRefused, match="there are 9 reports of 'colours', and it promised to wait for 10"):
+    with pytest.raises(QuestionRefused, match="are 9 reports of 'colours', and the minimum cohort is 10 devices"):
         server.estimate()
     server.update(sent(1))
     assert server.estimate().estimate.n == 10
@@ -182,14 +182,14 @@ def test_what_two_parts_both_counted_is_said() -> None:
     shown = str(server.estimate())
     assert "20 repeated" in shown
     assert "20 of these 40 were counted by another part before" in shown
-    assert "shares lean towards the reports that were counted again" in shown
+    assert "shares are biased towards the reports that were counted again" in shown
     assert Aggregator.read(server.written(), SURVEY).repeated == 20
 
 
 def test_states_of_two_collections_are_never_added() -> None:
     with pytest.raises(ParameterError, match="states of two collections"):
         counted(sent()).merge(Aggregator(colours(minimum_cohort=77)))
-    with pytest.raises(ParameterError, match="is a state of the collection"):
+    with pytest.raises(ParameterError, match="is not a state of the collection"):
         Aggregator.read(counted(sent()).written(), colours(minimum_cohort=77))
 
 
@@ -198,7 +198,7 @@ def test_a_damaged_state_is_refused_wherever_it_is_damaged() -> None:
     for place in range(len(data)):
         broken = bytearray(data)
         broken[place] ^= 1
-        with pytest.raises(ParameterError, match="no state, or a damaged one"):
+        with pytest.raises(ParameterError, match="not a state, or it is damaged"):
             Aggregator.read(bytes(broken), SURVEY)
     for end in (0, 10, len(data) - 1):
         with pytest.raises(ParameterError, match="damaged"):
@@ -352,7 +352,7 @@ def test_a_period_takes_no_report_of_another_day() -> None:
     assert [server.update(batch([frame(survey, b"\x01", day=day)])) for day in days] == [0, 1, 1, 0]
     assert [server.update(batch([frame(survey, b"\x01")]), received=day) for day in days] == [0, 1, 1, 0]
     assert server.rejected["out of window"] == 4
-    with pytest.raises(ParameterError, match="collects from"):
+    with pytest.raises(ParameterError, match="outside the window of 'colours', 2026-01-01 to 2026-12-31"):
         Aggregator(survey, period=date(2027, 1, 1))
 
 

@@ -36,7 +36,7 @@ def test_the_code_has_the_law() -> None:
 def test_losses_are_the_formulas_of_the_paper() -> None:
     chrome = Rappor(10, bits=128, hashes=2, cohorts=8, f=HALF, p=HALF, q=3 * QUARTER)
     q, p = 0.6875, 0.5625
-    assert [float(each) for each in chrome.told] == [q, p]
+    assert [float(each) for each in chrome.reported] == [q, p]
     assert float(chrome.loss.epsilon) == pytest.approx(2 * math.log(q * (1 - p) / (p * (1 - q))), abs=1e-11)
     assert float(chrome.lifetime.epsilon) == pytest.approx(4 * math.log(3), abs=1e-11)
 
@@ -254,15 +254,15 @@ def test_keyed_reports_are_the_words_of_the_stream() -> None:
 
 
 def test_what_has_no_meaning_is_refused() -> None:
-    with pytest.raises(ParameterError, match="q is above p"):
+    with pytest.raises(ParameterError, match="q must be above p"):
         Rappor(5, 8, 2, 4, HALF, HALF, HALF)
     with pytest.raises(ParameterError, match=r"below 2\^63"):
         Rappor(5, 8, 2, 4, HALF, QUARTER, HALF, seed=2**63)
     with pytest.raises(ParameterError, match="hashes"):
         Rappor(5, 8, 65, 4, HALF, QUARTER, HALF)
-    with pytest.raises(ParameterError, match="less than all together"):
+    with pytest.raises(ParameterError, match="less than all reports together"):
         Rappor.for_losses(5, lifetime=1, each=1)
     crowded = Rappor(50, 4, 1, 2, HALF, QUARTER, HALF)
-    with pytest.raises(ParameterError, match="do not tell 50 candidates apart"):
+    with pytest.raises(ParameterError, match="do not distinguish 50 candidates"):
         crowded.estimate(np.ones_like(crowded.state()), 2)
     assert crowded.valid(np.array([[1, 0, 15], [2, 0, 0], [0, 0, 16]], np.uint8)).tolist() == [True, False, False]

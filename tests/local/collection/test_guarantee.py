@@ -1,4 +1,4 @@
-"""What is promised to a device holds against whoever sees every batch, and is said in words that hold too."""
+"""The guarantee of a device holds against an attacker who sees every batch, and its words hold too."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pytest
 
 from discreet.errors import ParameterError
 from discreet.local.collection.collection import Collection
+from discreet.local.collection.guarantee import FRESH, REPEATED, SECOND_STEP, promised
 from discreet.local.collection.policy import Policy
-from discreet.local.collection.promises import FRESH, REPEATED, SECOND_STEP, promised
 from discreet.local.design.shuffle_amplification import amplified, shuffled
 from discreet.local.device.device import Device
 from discreet.local.device.wire import batch, unpacked
@@ -34,11 +34,11 @@ MONTHLY = Policy("memoised", every=30)
 
 def test_three_promises_are_printed_together() -> None:
     survey = colours(longitudinal=Policy(reports=4))
-    found = promised(survey, n=10_000, liars="0.1")
+    found = promised(survey, n=10_000, malicious="0.1")
     assert (found.local, found.lifetime, found.delta, found.n) == ("1", "4", "1e-6", 9000)
     assert float(found.shuffled) >= shuffled(survey.randomiser, 9000, "1e-6")
     words = str(found)
-    assert all(number in words for number in ("ε = 1,", "ε = 4.", f"ε = {found.shuffled} at", "9,000"))
+    assert all(number in words for number in ("ε = 1 against", "ε = 4.", f"ε = {found.shuffled} at", "9,000"))
     assert "do not work together" in words
 
 
@@ -48,8 +48,8 @@ def test_one_report_alone_is_hidden_by_nobody() -> None:
 
 def test_what_has_no_meaning_is_refused() -> None:
     for survey in (colours(), colours(longitudinal=MONTHLY)):
-        with pytest.raises(ParameterError, match="lying"):
-            promised(survey, n=10, liars=1)
+        with pytest.raises(ParameterError, match="share of malicious devices must be"):
+            promised(survey, n=10, malicious=1)
         with pytest.raises(ParameterError, match="delta"):
             promised(survey, n=10, delta=1)
 
@@ -106,8 +106,8 @@ def test_reports_that_are_repeated_are_promised_no_crowd_in_words() -> None:
     found = promised(colours(longitudinal=MONTHLY), n=10_000)
     assert (found.shuffled, found.noise, found.reports) == (found.local, REPEATED, 13)
     words = found.sentences[2]
-    assert words.startswith("Shuffled: no less than ε = 1 is promised")
-    assert "one batch from another" in words
+    assert words.startswith("Shuffled: one report among 10,000 costs ε = 1, as without a shuffler")
+    assert "the difference of two batches may be the report of one device" in words
     assert "k times" not in words
 
 
