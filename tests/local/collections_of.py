@@ -1,4 +1,4 @@
-"""Collections for the tests of the system."""
+"""Make collections for the tests of the system."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COLOURS = ["red", "green", "blue", "something else"]
 
 
 def colours(**changes: Any) -> Collection:
-    """The survey of colours, with whatever is different."""
+    """Return the survey of colours, with some changes."""
     usual: dict[str, Any] = {"domain": COLOURS, "window": WINDOW, "minimum_cohort": 10}
     if "protocol" not in changes:
         usual |= {"protocol": "grr", "epsilon": "1"}

@@ -1,4 +1,4 @@
-"""The JavaScript client: its own tests, the vectors that both languages share, its reports in an aggregator."""
+"""Test the JavaScript client: its own tests, the shared vectors, its reports in an aggregator."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
     python -m tests.local.vectors        writes tests/local/vectors.json again
 
-The keys are known to everybody: nothing that is made here is private. A protocol that makes other bytes than
+The keys are public: nothing that is made here is private. A protocol that makes other bytes than
 before needs another name or other parameters: devices in the field do not change together.
 """
 
@@ -43,7 +43,7 @@ _VALUES: list[Any] = [{"b": 'é 😀\x7f\x1f/\\"', "a": [None, "1"]}, [], {}]
 
 
 def vectors() -> dict[str, Any]:
-    """Everything that two languages must agree on."""
+    """Return everything that two languages must agree on."""
     return {
         "draws": [_draws("", *_BOUNDS), _draws("colour", *_BOUNDS), _draws(_thrown_away(), _ODD)],
         "protocols": [_protocol(each) for each in _randomisers()],
@@ -98,7 +98,7 @@ def _context(randomiser: Randomiser, value: int | str) -> bytes:
 
 
 def _thrown_away() -> str:
-    """A context whose first word is beyond the last whole multiple of the bound."""
+    """Return a context whose first word is beyond the last whole multiple of the bound."""
     for number in itertools.count():
         context = f"thrown away {number}"
         digest = hmac.new(_KEY, context.encode() + bytes(4), hashlib.sha256).digest()
@@ -223,7 +223,7 @@ _NO_DAYS = ["2026-02-30", "2150-01-01", "1969-12-31", "20260101", None]
 
 
 def _refused() -> list[dict[str, str]]:
-    """Texts that no client may believe: all canonical, and each with one thing that is wrong."""
+    """Return texts that no client may accept: all canonical, and each with one error."""
     refused = [(f"{name} {' '.join(changes)}", _lying(name, changes)) for name, changes in _LIES]
     policies = {"reports": "none", "distinct": "memoised", "every": "none"}
     for count, wrong in itertools.product(policies, _NO_COUNTS):
@@ -259,7 +259,7 @@ def _canonical(value: Any) -> dict[str, Any]:
 
 
 def written() -> str:
-    """The vectors as the file has them."""
+    """Return the vectors as the file has them."""
     return json.dumps(vectors(), indent=1, sort_keys=True) + "\n"
 
 

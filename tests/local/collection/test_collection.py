@@ -1,4 +1,4 @@
-"""Collections: one text for one meaning, signed, and refused in words if anything in it is wrong."""
+"""Test collections: one canonical text, a signature, and clear refusals of every changed field."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_a_long_domain_may_have_a_null() -> None:
 
 
 def test_a_collection_opens_with_no_key_of_another_length_or_of_small_order() -> None:
-    """The points of small order are computed: multiples of one of order 8, in all their spellings."""
+    """The points of small order are computed: multiples of one of order 8, in all their encodings."""
     envelope = signed(colours(), new_key()[0])
     p = 2**255 - 19
     found = {0, 1, p - 1} | _order_8(p)
@@ -204,14 +204,14 @@ def test_a_collection_that_has_ended_is_refused() -> None:
         ("surplus", 1, "must have the fields"),
     ],
 )
-def test_a_changed_field_is_refused_in_words(field: str, value: Any, words: str) -> None:
+def test_a_changed_field_is_refused_with_its_reason(field: str, value: Any, words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         read(tampered(field, value))
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.one_of(st.binary(max_size=60), st.recursive(st.none() | st.text(), st.lists).map(canonical)))
-def test_any_other_bytes_are_refused_with_words_and_nothing_else(data: bytes) -> None:
+def test_any_other_bytes_are_refused_with_a_parameter_error(data: bytes) -> None:
     with pytest.raises(ParameterError):
         read(data)
     with pytest.raises(ParameterError):
@@ -244,7 +244,7 @@ def test_two_steps_need_a_protocol_that_has_them() -> None:
         ({"domain": 4, "null": "01"}, "not a number of the domain"),
     ],
 )
-def test_a_design_without_sense_is_refused_in_words(changes: dict[str, Any], words: str) -> None:
+def test_an_invalid_design_is_refused_with_its_reason(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         colours(**changes)
 

@@ -1,4 +1,4 @@
-"""Values that cannot be listed: words that are found, texts that are asked about, from device to answer."""
+"""Test open domains, words and texts, from device to answer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def typed(**changes: Any) -> Collection:
 
 
 def counted(survey: Collection, texts: dict[str, int]) -> Aggregator:
-    """Reports of so many devices on each text, through frames, with the bits of a seed."""
+    """Count reports of so many devices on each text, through frames, with the bits of a seed."""
     server = Aggregator(survey)
     rows = np.concatenate([np.repeat(survey.one(text).row, n, axis=0) for text, n in texts.items()])
     with noise.deterministic(7):
@@ -166,7 +166,7 @@ def test_a_design_that_does_not_fit_its_values_is_refused(changes: dict[str, Any
 
 
 @pytest.mark.parametrize("letters", ["", "aa", "a\0", ["a", "b"], "".join(map(chr, range(1, 252)))])
-def test_an_alphabet_without_sense_is_refused(letters: Any) -> None:
+def test_an_invalid_alphabet_is_refused(letters: Any) -> None:
     with pytest.raises(ParameterError, match="An alphabet must be a text of 1 to 250 letters"):
         Alphabet(letters, length=4)
 

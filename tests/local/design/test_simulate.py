@@ -1,4 +1,4 @@
-"""A rehearsal says what would happen: noise as theory has it, and lies as the bound has it."""
+"""Test simulations: noise as theory predicts, and malicious reports within their bound."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_malicious_devices_move_what_they_agree_on_and_no_further_than_their_bou
     assert lied.favoured == "7"
     assert moved <= bound.shift + noise_at_most
     p, q = survey.randomiser.support  # type: ignore[attr-defined]
-    gained = 0.05 * float((1 - q) / (p - q)) - 0.05 * 0.05  # from nothing known of a liar to all of it
+    gained = 0.05 * float((1 - q) / (p - q)) - 0.05 * 0.05  # from an unknown report to a certain one
     assert moved == pytest.approx(gained, abs=noise_at_most)
 
 

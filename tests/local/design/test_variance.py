@@ -1,4 +1,4 @@
-"""All protocols side by side: the published figures, the optimum, and the picture."""
+"""Test the comparison of protocols: published figures, the optimum, and the picture."""
 
 from __future__ import annotations
 

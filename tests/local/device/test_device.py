@@ -1,4 +1,4 @@
-"""Devices: paid before it is drawn, settled for ever by a secret, silent only for reasons that tell nothing."""
+"""Test devices: charged before the draw, permanent answers from a secret, refusals that reveal no value."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_memoised_report_is_what_the_key_settles(tmp_path: Path, days: Days) -
 
 
 def test_two_step_reports_differ_around_a_permanent_answer(tmp_path: Path, days: Days) -> None:
-    """A fresh answer keeps the permanent one with 0.67: 60 alike, or 15 or fewer of it, are below 1e-9."""
+    """A fresh answer keeps the permanent one with 0.67: 60 equal, or at most 15 of it, happen below 1e-9."""
     twice = colours(domain=200, protocol=TwoStepGRR.for_losses(200, lifetime=12, each=6), longitudinal="two-step")
     client, reports = device(tmp_path, days), []
     for _ in range(60):
@@ -291,21 +291,21 @@ def test_a_protocol_with_a_memory_of_its_own_uses_it(tmp_path: Path, days: Days)
 
 
 def test_a_case_is_paid_for_once_however_many_values_it_has(tmp_path: Path, days: Days) -> None:
-    """With one, a device tells the side of its point that it began on; with two it tells both, paid for both."""
+    """With one, a device reports the side of its point that it began on; with two both, charged for both."""
     for distinct in (1, 2):
         survey, client = numbers(distinct), device(tmp_path / str(distinct), days)
         mean, secret = survey.randomiser, secret_of(tmp_path / str(distinct))
         assert isinstance(mean, OneBitMean)
         own = [mean.remembered(value, secret, survey.id).tobytes() for value in (0, 100)]
         for value in (0, *range(0, 101, 10)):
-            told = payload(client.report(survey, value), survey)
+            sent = payload(client.report(survey, value), survey)
             days.pass_by()
-            assert told == own[mean.case(value, secret, survey.id) if distinct == 2 else 0]
+            assert sent == own[mean.case(value, secret, survey.id) if distinct == 2 else 0]
         assert client.spent == distinct
 
 
 def test_a_case_that_was_not_paid_for_is_not_told_even_if_its_answer_is_known(tmp_path: Path, days: Days) -> None:
-    """Two cases with one answer are still two cases: counting answers would let a third be told for nothing.
+    """Two cases with one answer are still two cases: counting answers would report a third without a charge.
 
     A device has two such cases and a third with another answer with probability above 0.4: that none of 60 has
     them, with one below 1e-13.
@@ -316,14 +316,14 @@ def test_a_case_that_was_not_paid_for_is_not_told_even_if_its_answer_is_known(tm
         folder = tmp_path / str(number)
         client = device(folder, days)
         answers = [flip.remembered(v, secret_of(folder), survey.id).tobytes() for v in range(4)]
-        alike = [(a, b) for a, b in itertools.combinations(range(4), 2) if answers[a] == answers[b]]
-        unlike = [c for c in range(4) if alike and answers[c] != answers[alike[0][0]]]
-        if not unlike:
+        equal = [(a, b) for a, b in itertools.combinations(range(4), 2) if answers[a] == answers[b]]
+        other = [c for c in range(4) if equal and answers[c] != answers[equal[0][0]]]
+        if not other:
             continue
-        for value in (*alike[0], unlike[0]):
+        for value in (*equal[0], other[0]):
             last = payload(client.report(survey, value), survey)
             days.pass_by()
-        assert last == answers[alike[0][0]]
+        assert last == answers[equal[0][0]]
         return
     pytest.fail("no device had two cases with one answer and a third with another")
 

@@ -1,4 +1,4 @@
-"""Frames and batches: their bytes as they are, and no more in them than is said."""
+"""Test frames and batches byte by byte: they hold what the format states and nothing else."""
 
 from __future__ import annotations
 

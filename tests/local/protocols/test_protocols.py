@@ -1,4 +1,4 @@
-"""What holds for every protocol for frequencies: ε, unbiasedness and variance, enumerated over bytes."""
+"""Test every frequency oracle: ε, unbiasedness and variance, enumerated over bytes."""
 
 from __future__ import annotations
 
@@ -49,21 +49,21 @@ SMALL: list[FrequencyOracle] = [
     Projective(20, 4, 3, HALF),
     Projective(6, 5, 2, HALF),
 ]
-everyone = pytest.mark.parametrize("randomiser", SMALL, ids=lambda r: f"{r.name}-{r.domain}-{r.outputs}")
+every_protocol = pytest.mark.parametrize("randomiser", SMALL, ids=lambda r: f"{r.name}-{r.domain}-{r.outputs}")
 each_kind = pytest.mark.parametrize("name", CANDIDATES)
 
 
-@everyone
+@every_protocol
 def test_the_loss_is_the_worst_ratio_over_all_bytes(randomiser: FrequencyOracle) -> None:
     the_loss_is_the_worst_ratio(randomiser, range(randomiser.domain))
 
 
-@everyone
+@every_protocol
 def test_the_code_has_the_law_that_is_written_down(randomiser: FrequencyOracle) -> None:
     the_code_has_the_law(randomiser, {0, randomiser.domain // 2, randomiser.domain - 1})
 
 
-@everyone
+@every_protocol
 def test_estimates_are_unbiased_exactly(randomiser: FrequencyOracle) -> None:
     """A report supports the value held with probability p, and every other with q: as fractions."""
     p, q = randomiser.support
@@ -77,7 +77,7 @@ def test_estimates_are_unbiased_exactly(randomiser: FrequencyOracle) -> None:
         assert expected == [p if other == value else q for other in range(randomiser.domain)]
 
 
-@everyone
+@every_protocol
 def test_the_variance_is_that_of_the_law(randomiser: FrequencyOracle) -> None:
     mean, variance = mean_and_variance(randomiser, 0)
     one_hot = np.arange(randomiser.domain) == 0
@@ -86,7 +86,7 @@ def test_the_variance_is_that_of_the_law(randomiser: FrequencyOracle) -> None:
     assert variance.mean() == pytest.approx(randomiser.variance(), rel=1e-12)
 
 
-@everyone
+@every_protocol
 def test_no_report_moves_an_estimate_by_more_than_its_influence(randomiser: FrequencyOracle) -> None:
     moved = []
     for payload in randomiser.law(0):
@@ -96,7 +96,7 @@ def test_no_report_moves_an_estimate_by_more_than_its_influence(randomiser: Freq
     assert np.ptp(moved, axis=0).max() == pytest.approx(randomiser.influence)
 
 
-@everyone
+@every_protocol
 def test_valid_is_what_some_device_could_have_sent(randomiser: FrequencyOracle) -> None:
     sent = {bytes(payload) for payload in randomiser.law(0)}
     width = randomiser.payload_bytes
@@ -106,7 +106,7 @@ def test_valid_is_what_some_device_could_have_sent(randomiser: FrequencyOracle) 
         assert randomiser.valid(np.frombuffer(payload, np.uint8)[None]).tolist() == [payload in sent]
 
 
-@everyone
+@every_protocol
 def test_reports_are_well_kept(randomiser: FrequencyOracle) -> None:
     assert isinstance(randomiser, Randomiser)
     reports_are_well_kept(randomiser, np.arange(300) % randomiser.domain)
@@ -195,7 +195,7 @@ def test_a_domain_without_a_meaning_is_refused(name: str, domain: int) -> None:
 
 
 class Refusing:
-    """Draws that nobody may ask for."""
+    """Draws that must not be used."""
 
     def coins(self, threshold: int, size: int) -> NoReturn:
         raise AssertionError("a coin was tossed")

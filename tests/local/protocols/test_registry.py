@@ -1,4 +1,4 @@
-"""Protocols by name: what a descriptor can name, and what it cannot."""
+"""Test the registry: protocols by name, and the refusal of other names."""
 
 from __future__ import annotations
 

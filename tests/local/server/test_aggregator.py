@@ -1,4 +1,4 @@
-"""The aggregator: counts what is good, refuses the rest by name, adds up, and never raises on what it is sent."""
+"""Test the aggregator: it counts valid reports, refuses others by reason, merges, and never raises on input."""
 
 from __future__ import annotations
 
@@ -97,9 +97,9 @@ def test_malicious_reports_move_an_estimate_by_no_more_than_is_said() -> None:
     with noise.deterministic(1):
         honest = SURVEY.randomiser.encode(np.zeros(2000, np.int64))
     answers = []
-    for lies in (honest[:100], np.full((100, 1), 3, np.uint8)):
+    for malicious in (honest[:100], np.full((100, 1), 3, np.uint8)):
         server = Aggregator(SURVEY)
-        server.payloads(np.vstack([lies, honest[100:]]))
+        server.payloads(np.vstack([malicious, honest[100:]]))
         answers.append(server.estimate())
     moved = np.abs(answers[1].estimate.values - answers[0].estimate.values).max()
     assert 0.5 * answers[0].malicious_shift("0.05") < moved <= answers[0].malicious_shift("0.05") + 1e-12
@@ -216,7 +216,7 @@ def test_the_bytes_of_a_state_stay_as_they_are() -> None:
 
 
 def hostile() -> st.SearchStrategy[bytes]:
-    """Anything, from noise to batches that are nearly right."""
+    """Return anything, from random bytes to nearly valid batches."""
     first = st.sampled_from([0x01, 0x11, 0x21, 0x31, 0x02, 0xFF])
     prefix = st.sampled_from([SURVEY.id[:8], bytes(8)])
     near = st.tuples(first, prefix, st.binary(max_size=22)).map(lambda t: bytes([t[0]]) + t[1] + t[2])
@@ -265,7 +265,7 @@ TWO_STEP = {"protocol": TwoStepGRR.for_losses(2, lifetime=2, each=1), "longitudi
 
 @pytest.mark.parametrize("changes", [{}, TWO_STEP], ids=["memoised", "two-step"])
 def test_standard_errors_hold_for_devices_that_report_as_often_as_they_may(changes: dict[str, Any]) -> None:
-    """The standard deviation of z in 120 rehearsals is below 1.5 but for one time in 10^13, if it is 1 (χ²)."""
+    """The standard deviation of z in 120 simulations is above 1.5 once in 10^13, if it is 1 (χ²)."""
     days = 9
     survey = memoised(window=("2026-01-01", "2026-01-09"), **changes)
     values, zs = (np.arange(300) < 90).astype(np.int64), []
@@ -283,7 +283,7 @@ def test_standard_errors_hold_for_devices_that_report_as_often_as_they_may(chang
 
 
 def test_words_that_few_devices_repeat_are_not_found_beyond_doubt() -> None:
-    """They are, by whoever takes all 4,000 reports of 40 devices for those of 4,000 devices."""
+    """They are, if the server takes all 4,000 reports of 40 devices for those of 4,000 devices."""
     tree = PrefixTree.for_epsilon(Alphabet("ab", 2), 4, columns=16)
     survey = colours(
         domain=None, alphabet=Alphabet("ab", 2), protocol=tree, longitudinal="memoised", minimum_cohort=1
@@ -392,7 +392,7 @@ OVERLAPS = {
 
 @pytest.mark.parametrize("shares", OVERLAPS.values(), ids=OVERLAPS)
 def test_standard_errors_hold_for_reports_that_several_parts_counted(shares: list[slice]) -> None:
-    """z has the deviation 1. In 400 rehearsals it is outside of 0.8 to 1.2 one time in 10^7 (χ²)."""
+    """z has the deviation 1. In 400 simulations it is outside 0.8 to 1.2 once in 10^7 (χ²)."""
     values, zs = np.tile([0, 1], 400), []
     with noise.deterministic(3):
         for _ in range(400):
@@ -406,7 +406,7 @@ def test_standard_errors_hold_for_reports_that_several_parts_counted(shares: lis
 
 
 def test_words_that_many_parts_counted_are_not_found_beyond_doubt() -> None:
-    """They are, by whoever takes what 100 parts counted of 40 devices for reports of 4,000."""
+    """They are, if the server takes what 100 parts counted of 40 devices for reports of 4,000."""
     tree = PrefixTree.for_epsilon(Alphabet("ab", 2), 4, columns=16)
     survey = colours(domain=None, alphabet=Alphabet("ab", 2), protocol=tree, minimum_cohort=1)
     with noise.deterministic(5):

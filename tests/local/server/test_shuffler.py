@@ -1,4 +1,4 @@
-"""The shuffler: crowds leave together, in any order, and without what could tell them apart."""
+"""Test the shuffler: crowds leave together, in a random order, without what could distinguish them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources: whatever reports lie in, the same state comes out."""
+"""Test sources: every one gives the same state."""
 
 from __future__ import annotations
 

@@ -268,7 +268,7 @@ def read(text: bytes) -> Collection:
         ) from None
     if collection.text != text:
         raise ParameterError(
-            "The text is not in canonical form, or a field was changed: say, an epsilon below the true one.",
+            "The text is not in canonical form, or a field was changed, such as an epsilon below the true one.",
             fix="Fetch the collection from its designer again.",
         )
     return collection

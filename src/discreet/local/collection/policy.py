@@ -21,7 +21,7 @@ _POLICIES = ("none", "memoised", "two-step")
 
 @dataclass(frozen=True)
 class Policy:
-    """How a device answers again: how often, with which randomness, and for how many different values.
+    """The rule by which a device answers again: how often, with which randomness, for how many values.
 
     Args:
         policy: "none", "memoised" or "two-step"; "none" by default.

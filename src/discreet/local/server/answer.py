@@ -49,7 +49,7 @@ class Answer:
 
     @property
     def devices(self) -> str:
-        """What the standard errors assume about the reports of one device."""
+        """The assumption of the standard errors about the reports of one device."""
         if (most := self.reports_per_device) > 1:
             return (
                 f"Up to {most:,} of these reports may be of one device and repeat its answer: standard "

@@ -1,4 +1,4 @@
-"""Randomised response: Warner's survey as the lecture notes have it."""
+"""Test randomised response: Warner's survey as in the lecture notes."""
 
 from __future__ import annotations
 

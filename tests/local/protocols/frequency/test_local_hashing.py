@@ -1,4 +1,4 @@
-"""Local hashing: collisions as likely as they are said to be, and a decoder that hashes nothing twice."""
+"""Test local hashing: the exact probability of collisions, and the decoder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two steps: the laws by enumeration, both losses, and what a thousand reports on one value give away."""
+"""Test two steps: laws by enumeration, both losses, and a thousand reports on one value."""
 
 from __future__ import annotations
 

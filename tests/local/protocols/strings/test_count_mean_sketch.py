@@ -1,4 +1,4 @@
-"""Apple's sketches: the loss from the bytes, estimates that are right over hashes, with their variance."""
+"""Test Apple's sketches: the loss from the bytes, estimates unbiased over hashes, their variance."""
 
 from __future__ import annotations
 
