@@ -23,7 +23,8 @@ from discreet.local.collection.signing import opened, signed
 from discreet.local.device.device import permanent_answer
 from discreet.local.device.wire import batch, frame
 from discreet.local.primitives.randomness import SCALE, Keyed
-from discreet.local.protocols.frequency.two_step_grr import TwoStepGRR, TwoStepUnary
+from discreet.local.protocols.frequency.two_step_grr import TwoStepGRR
+from discreet.local.protocols.frequency.two_step_unary import TwoStepUnary
 from discreet.local.protocols.numeric.dbitflip import BitFlip
 from discreet.local.protocols.numeric.one_bit_mean import OneBitMean
 from discreet.local.protocols.protocol import Randomiser

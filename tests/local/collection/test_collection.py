@@ -17,7 +17,8 @@ from discreet.local.collection.canonical_json import canonical, decimal_above
 from discreet.local.collection.collection import Collection, read
 from discreet.local.collection.policy import Policy
 from discreet.local.collection.signing import new_key, opened, signed
-from discreet.local.protocols.frequency.two_step_grr import TwoStepGRR, TwoStepUnary
+from discreet.local.protocols.frequency.two_step_grr import TwoStepGRR
+from discreet.local.protocols.frequency.two_step_unary import TwoStepUnary
 from discreet.local.protocols.registry import of
 from tests.local.collections_of import COLOURS, MAY, WINDOW, colours
 

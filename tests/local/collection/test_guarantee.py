@@ -22,7 +22,8 @@ from discreet.local.device.device import Device
 from discreet.local.device.wire import batch, unpacked
 from discreet.local.primitives.randomness import SCALE
 from discreet.local.protocols.frequency.grr import GRR
-from discreet.local.protocols.frequency.two_step_grr import TwoStepGRR, TwoStepUnary
+from discreet.local.protocols.frequency.two_step_grr import TwoStepGRR
+from discreet.local.protocols.frequency.two_step_unary import TwoStepUnary
 from discreet.local.protocols.frequency.unary import SUE
 from discreet.local.protocols.strings.rappor import Rappor
 from discreet.local.server.shuffler import Shuffler

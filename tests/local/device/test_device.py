@@ -19,7 +19,8 @@ from discreet.local.collection.collection import Collection
 from discreet.local.collection.policy import Policy
 from discreet.local.device.device import Device
 from discreet.local.primitives.randomness import Keyed
-from discreet.local.protocols.frequency.two_step_grr import TwoStepGRR, TwoStepUnary
+from discreet.local.protocols.frequency.two_step_grr import TwoStepGRR
+from discreet.local.protocols.frequency.two_step_unary import TwoStepUnary
 from discreet.local.protocols.numeric.dbitflip import BitFlip
 from discreet.local.protocols.numeric.one_bit_mean import OneBitMean
 from discreet.local.protocols.strings.rappor import Rappor

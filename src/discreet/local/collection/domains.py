@@ -33,7 +33,7 @@ Value: TypeAlias = str | int | np.integer[Any] | None
 WORDS, TEXTS = ("prefix-tree", "fragments"), ("cms", "hcms", "rappor")
 """Protocols for words, and those for texts."""
 _MOST_LISTED = 4096  # labels in a text: it has only the size and the hash of longer domains
-_SILENCE = "A device that stays silent reveals that."
+_SILENCE = "and a device that stays silent reveals that."
 _DESIGNED = "in the design of the collection"
 
 
@@ -124,7 +124,7 @@ class Labels:
             if null is not None:
                 return int(null)
             raise ParameterError(
-                f"The value is not a whole number from 0 to {self.size - 1}. {_SILENCE}",
+                f"The value is not a whole number from 0 to {self.size - 1}, {_SILENCE}",
                 fix=Fix("null", "0", note=_DESIGNED),
             )
         if value in self.labels:
@@ -132,7 +132,7 @@ class Labels:
         if null is not None:
             return self.labels.index(null)
         raise ParameterError(
-            f"The value is not in the domain. {_SILENCE}", fix=Fix("null", "something else", note=_DESIGNED)
+            f"The value is not in the domain, {_SILENCE}", fix=Fix("null", "something else", note=_DESIGNED)
         )
 
 
@@ -291,4 +291,4 @@ def _text(value: Value, null: str | None) -> str:
         return value
     if null is not None:
         return null
-    raise ParameterError(f"The value is not a text. {_SILENCE}", fix=Fix("null", "something else", note=_DESIGNED))
+    raise ParameterError(f"The value is not a text, {_SILENCE}", fix=Fix("null", "something else", note=_DESIGNED))

@@ -32,7 +32,8 @@ from typing import TYPE_CHECKING
 from discreet.errors import Fix, ParameterError
 from discreet.local.collection.policy import Policy
 from discreet.local.design.shuffle_amplification import amplified, shuffled
-from discreet.local.protocols.frequency.two_step_grr import TwoStepGRR, TwoStepUnary
+from discreet.local.protocols.frequency.two_step_grr import TwoStepGRR
+from discreet.local.protocols.frequency.two_step_unary import TwoStepUnary
 from discreet.local.protocols.longitudinal import Remembering
 from discreet.local.protocols.protocol import Randomiser
 from discreet.rational import Rational, rational, whole

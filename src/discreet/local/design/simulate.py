@@ -132,7 +132,8 @@ def simulate(
     if held.shape != (randomiser.domain,) or held.dtype.kind not in "iu" or held.min() < 0 or not held.sum():
         raise ParameterError(
             f"A population must have a count for each of the {randomiser.domain:,} values of "
-            f"{collection.name!r}, and at least one member."
+            f"{collection.name!r}, and at least one member.",
+            fix="Give one whole number for each value, 0 or more.",
         )
     n, share = int(held.sum()), rational(malicious, "malicious", floats="exact")
     if not 0 <= share < 1:
@@ -161,7 +162,10 @@ def _truth(held: Values, estimates: int) -> Floats:
         return np.asarray(shares)
     if estimates == 1:  # a mean, as a share of the range
         return np.array([np.dot(shares, np.arange(len(held))) / (len(held) - 1)])
-    raise ParameterError("This protocol estimates neither its values nor their mean, so nothing can be compared.")
+    raise ParameterError(
+        "This protocol estimates neither its values nor their mean, so nothing can be compared.",
+        fix="Simulate a protocol for frequencies or means.",
+    )
 
 
 def _wanted(randomiser: Randomiser, held: Values, target: int | None) -> int:

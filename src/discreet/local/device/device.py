@@ -94,7 +94,9 @@ class Device:
         if not collection.open_on(today):
             first, last = collection.window
             raise BudgetExceeded(
-                f"Today is outside the window of {collection.name!r}, {first} to {last}.", found=today
+                f"Today is outside the window of {collection.name!r}, {first} to {last}.",
+                found=today,
+                fix="Report within the window.",
             )
         held = collection.one(value)
         self._ledger.charge(collection, today)

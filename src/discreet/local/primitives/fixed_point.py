@@ -23,6 +23,7 @@ from discreet.rational import Rational, positive, whole
 
 _PRECISION = 192
 _PLACES = 10**12
+FROM_EPSILON = "Take the parameters from for_epsilon."
 LARGEST = 32
 """The largest ε of one report: beyond it, probabilities are too few units of 2⁻⁶⁴ to be accurate."""
 
@@ -87,7 +88,7 @@ def chance(value: int, name: str, *, least: int = 1, most: int = SCALE - 1) -> i
         raise ParameterError(
             f"{name} must be a whole number of units of 2^-64, from {least} to {most}.",
             found=repr(value),
-            fix=Fix(name, min(max(SCALE // 4, least), most)),
+            fix=FROM_EPSILON,
         )
     return value
 

@@ -60,7 +60,9 @@ def of(name: str, parameters: Mapping[str, int]) -> Randomiser:
     wanted = [field.name for field in fields(protocol) if field.init]
     if sorted(parameters) != sorted(wanted):
         raise ParameterError(
-            f"The protocol {name} has the parameters {', '.join(wanted)}.", found=", ".join(parameters) or "none"
+            f"The protocol {name} has the parameters {', '.join(wanted)}.",
+            found=", ".join(parameters) or "none",
+            fix="Give exactly these parameters.",
         )
     for parameter, value in parameters.items():
         if type(value) is not int:

@@ -186,7 +186,7 @@ def _rows(column: Any, width: int) -> Payloads:
 
     kind = column.type
     if not (pa.types.is_fixed_size_binary(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
-        raise ParameterError("A column of payloads must be binary.", found=str(kind))
+        raise ParameterError("A column of payloads must be binary.", found=str(kind), fix="Name a binary column.")
     whole = column.drop_null() if column.null_count else column
     if pa.types.is_fixed_size_binary(kind):
         if kind.byte_width != width:

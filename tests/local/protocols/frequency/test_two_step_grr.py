@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from discreet.audit.attacks.exact import law
 from discreet.errors import ParameterError
 from discreet.local.primitives.randomness import FRESH, SCALE, Keyed
-from discreet.local.protocols.frequency.two_step_grr import Longitudinal, TwoStepGRR, TwoStepUnary
+from discreet.local.protocols.frequency.two_step_grr import TwoStepGRR
+from discreet.local.protocols.frequency.two_step_unary import TwoStepUnary
+from discreet.local.protocols.longitudinal import Longitudinal
 from discreet.local.protocols.protocol import Randomiser
 from discreet.local.protocols.registry import of
 

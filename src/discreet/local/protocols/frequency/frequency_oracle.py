@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import Fix, ParameterError
-from discreet.local.primitives.fixed_point import epsilon_above
+from discreet.local.primitives.fixed_point import FROM_EPSILON, epsilon_above
 from discreet.local.primitives.randomness import FRESH, Draws
 from discreet.local.server.estimate import Estimate
 from discreet.privacy import Pure
@@ -35,7 +35,6 @@ Values = NDArray[np.int64]
 Payloads = NDArray[np.uint8]
 
 MOST_VALUES = 2**31
-FROM_EPSILON = "Take the parameters from for_epsilon."
 _LISTED = 2**18  # the most reports of a law that is listed
 
 
@@ -125,7 +124,9 @@ class FrequencyOracle(ABC):
     def estimate(self, state: Values, n: int) -> Estimate:
         """Return unbiased frequencies with their standard errors, from the state of n reports."""
         if n < 1:
-            raise ParameterError("There is no report yet, so there is nothing to estimate.")
+            raise ParameterError(
+                "There is no report yet, so there is nothing to estimate.", fix="Count reports first."
+            )
         p, q = self.support
         values = (self.supported(state) / n - float(q)) / float(p - q)
         certain, moved = self.variance(0), self.variance(1)

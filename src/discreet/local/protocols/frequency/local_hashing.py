@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from discreet.errors import Fix, ParameterError
 from discreet.local.primitives.bitmaps import blocks
 from discreet.local.primitives.fixed_point import (
+    FROM_EPSILON,
     budget,
     chance,
     from_bytes,
@@ -39,7 +40,6 @@ from discreet.local.primitives.fixed_point import (
 from discreet.local.primitives.galois_fields import prime_power
 from discreet.local.primitives.randomness import FRESH, SCALE, Draws
 from discreet.local.protocols.frequency.frequency_oracle import (
-    FROM_EPSILON,
     FrequencyOracle,
     domain_of,
     refuse_endless,

@@ -35,6 +35,7 @@ from discreet.errors import Fix, ParameterError
 from discreet.local.primitives import galois_fields, projective_space
 from discreet.local.primitives.bitmaps import blocks
 from discreet.local.primitives.fixed_point import (
+    FROM_EPSILON,
     budget,
     chance,
     from_bytes,
@@ -44,7 +45,6 @@ from discreet.local.primitives.fixed_point import (
 )
 from discreet.local.primitives.randomness import FRESH, SCALE, Draws
 from discreet.local.protocols.frequency.frequency_oracle import (
-    FROM_EPSILON,
     FrequencyOracle,
     domain_of,
     refuse_endless,

@@ -48,12 +48,12 @@ from discreet.local.protocols.frequency.frequency_oracle import (
 )
 from discreet.local.protocols.frequency.grr import GRR
 from discreet.local.protocols.frequency.two_step_unary import TwoStepUnary
-from discreet.local.protocols.longitudinal import Longitudinal, ordered
+from discreet.local.protocols.longitudinal import ordered
 from discreet.local.protocols.protocol import Payloads, Values, checked
 from discreet.privacy import Pure
 from discreet.rational import Rational
 
-__all__ = ["Longitudinal", "TwoStepGRR", "TwoStepUnary"]
+__all__ = ["TwoStepGRR", "TwoStepUnary"]  # the registry names both by this module
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.errors import Fix, ParameterError
-from discreet.local.primitives.fixed_point import chance, odds_below
+from discreet.local.primitives.fixed_point import FROM_EPSILON, chance, odds_below
 from discreet.local.primitives.randomness import SCALE, Draws
 from discreet.local.protocols.protocol import Values
 from discreet.rational import whole
@@ -53,7 +53,7 @@ class Window:
             raise ParameterError(
                 "The window must not be less likely than the answers outside it.",
                 found=f"heads={self.heads}",
-                fix="Take the parameters from for_epsilon.",
+                fix=FROM_EPSILON,
             )
 
     @property
