@@ -132,7 +132,8 @@ class Labels:
         if null is not None:
             return self.labels.index(null)
         raise ParameterError(
-            f"The value is not in the domain, {_SILENCE}", fix=Fix("null", "something else", note=_DESIGNED)
+            f"The value is not in the domain, {_SILENCE}",
+            fix=Fix("null", "something else", note=f"a label of the domain, {_DESIGNED}"),
         )
 
 
