@@ -26,7 +26,7 @@ from pyarrow import parquet
 from bench.figures import ROOT, ask_peer, cpu_seconds, figure
 from discreet.local.collection.collection import Collection
 from discreet.local.design import simulate
-from discreet.local.protocols.frequency.frequency_oracle import Supporting
+from discreet.local.protocols.frequency.frequency_oracle import FrequencyOracle
 from discreet.local.protocols.frequency.grr import GRR
 from discreet.local.protocols.frequency.hadamard import Hadamard
 from discreet.local.protocols.frequency.local_hashing import OLH
@@ -55,7 +55,7 @@ def decoded(randomiser: Randomiser, reports: Payloads) -> Any:
 
 def ours() -> dict[str, dict[str, float]]:
     results = {}
-    kinds: dict[str, type[Supporting]] = {
+    kinds: dict[str, type[FrequencyOracle]] = {
         "Projective": Projective,
         "GRR": GRR,
         "Hadamard": Hadamard,

@@ -1,11 +1,11 @@
-// How fast a device could be, if it had that much to say: node clients/js/bench.js [reports]
+// Measure how many reports a second a device can make: node clients/js/bench.js [reports]
 
 import { Fresh, randomiser } from "./index.js";
 
 const n = Number(process.argv[2] ?? 1000000);
 const draws = new Fresh();
 const protocols = {
-  // d = 1024, ε = 1: what for_epsilon gives in Python
+  // d = 1024, ε = 1: the parameters of Python's for_epsilon
   projective: { domain: "1024", order: "4", dimension: "6", keep: "8747154408446316544" },
   hadamard: { domain: "1024", keep: "13485726153843187712" },
   hcms: { domain: "1024", rows: "1024", columns: "1024", flip: "4961017919866363904", seed: "0" },

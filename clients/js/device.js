@@ -1,7 +1,7 @@
-// A device: it answers for its owner, remembers what that cost, and stops in time.
+// Make the reports of one device: charge them, randomise them, and stop at the limit.
 //
-// The same rules as in Python's discreet.local.device.device. A report is paid for in storage before it is drawn; whether
-// it is allowed never depends on a value; policies with a memory are paid for whole with the first report; a device
+// The same rules as in Python's discreet.local.device.device. A report is charged in storage before it is drawn; whether
+// it is allowed never depends on a value; policies with a memory are charged in full with the first report; a device
 // answers for its first `distinct` values (or cases, of protocols with a memory of their own) and repeats its last
 // answer afterwards. No value is stored: only random answers, and keyed hashes of values.
 //
@@ -14,7 +14,7 @@ import { dayNumber, fromHex, hex, units } from "./descriptor.js";
 import { oneOf } from "./domains.js";
 import { frame } from "./frames.js";
 
-/** A report that is not due, or costs more than what is left. Nothing was paid, and nothing is sent. */
+/** A report that is not due, or costs more than what is left. Nothing was charged, and nothing is sent. */
 export class BudgetExceeded extends Error {}
 
 const fresh = new Fresh();
@@ -24,10 +24,10 @@ export class Device {
   #caps;
   #now;
 
-  /** Caps are decimals: what all reports of a life may cost, and those of `days` days. */
+  /** The limits are decimals: for the cost of all reports of a life, and of those of `days` days. */
   constructor(storage, { lifetime, perPeriod, days = 1, now = () => new Date() }) {
     if (!Number.isSafeInteger(days) || days < 1)
-      throw new RangeError(`a period has a whole number of days from 1, such as days: 30, not ${days}`);
+      throw new RangeError(`A period must have a whole number of days from 1, such as days: 30 (found: ${days}).`);
     this.#storage = storage;
     this.#caps = { lifetime: units(String(lifetime)), perPeriod: units(String(perPeriod)), days };
     this.#now = now;
@@ -37,9 +37,9 @@ export class Device {
   async report(collection, value, { dated = false } = {}) {
     const today = dayNumber(this.#now());
     const [from, to] = collection.window;
-    // so written, here and below, that a clock which says nothing (NaN) refuses
+    // the comparisons here and below are such that an invalid clock (NaN) refuses
     if (!(today >= from && today <= to))
-      throw new BudgetExceeded(`${collection.name} does not collect today`);
+      throw new BudgetExceeded(`${collection.name} does not collect today.`);
     const one = oneOf(collection, value);
     const secret = await this.#change((state) => this.#pay(state, collection, today));
     const payload = await this.#answer(collection, one, fromHex(secret));
@@ -60,9 +60,9 @@ export class Device {
     const { policy, every, counted, lifetime } = collection.policy;
     const [last, reports] = state.reported[id] ?? [null, 0];
     if (last !== null && !(today >= last + every))
-      throw new BudgetExceeded(`${collection.name} has its report of this period: the next is due on day ${last + every}`);
+      throw new BudgetExceeded(`${collection.name} has its report of this period. The next is due on day ${last + every}.`);
     if (policy === "none" && reports >= counted)
-      throw new BudgetExceeded(`${collection.name} has all of its ${counted} reports of this device`);
+      throw new BudgetExceeded(`${collection.name} has all of its ${counted} reports of this device.`);
     if (policy === "none" || reports === 0) {
       const price = policy === "none" ? collection.epsilon : lifetime;
       this.#afford(state.paid, price, today);
@@ -76,9 +76,9 @@ export class Device {
     const sum = (some) => some.reduce((total, [, , cost]) => total + BigInt(cost), 0n);
     const recent = paid.filter(([day]) => !(Math.abs(today - day) >= this.#caps.days));
     if (sum(paid) + price > this.#caps.lifetime)
-      throw new BudgetExceeded("nothing is left for this report in the life of the device: nothing is sent");
+      throw new BudgetExceeded("The budget for the life of the device does not cover this report. Nothing is sent.");
     if (sum(recent) + price > this.#caps.perPeriod)
-      throw new BudgetExceeded("nothing is left for this report in this period: nothing is sent");
+      throw new BudgetExceeded("The budget in this period does not cover this report. Nothing is sent.");
   }
 
   async #answer(collection, one, secret) {
@@ -103,11 +103,11 @@ export class Device {
   }
 }
 
-/** The permanent answer that a secret settles for one value (see oneOf), and what it is remembered by. */
+/** The permanent answer to one value (see oneOf) that follows from a secret, and the context of its tag. */
 export async function settled(collection, { held, key }, secret) {
   const { randomiser, id } = collection;
   if (randomiser.remembered) {
-    // cases are told apart by themselves, not by their answers: two may have drawn the same one
+    // the context is the case, not its answer: two cases may have drawn the same answer
     const context = joined(id, bigEndian(await randomiser.caseOf(held, secret, id), 8));
     return { answer: await randomiser.remembered(held, secret, id), context };
   }
@@ -123,7 +123,7 @@ async function firstStep({ randomiser, policy, id }, held, secret) {
   return (draws) => randomiser.permanent(held, draws, cohort); // one cohort for all values of the device
 }
 
-/** Storage that is forgotten with the page: for tests. */
+/** Storage that is lost with the page: for tests. */
 export class MemoryStorage {
   #stored = null;
 

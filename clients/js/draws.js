@@ -1,4 +1,4 @@
-// Where a device's chances come from: fresh bits, or bits that a secret key settles for ever.
+// Draw the coins of a device: from fresh bits, or from bits that a secret key determines.
 //
 // Every probability is a whole number over 2^64 and every choice is a coin or an integer below a bound, exactly as in
 // Python's discreet.local.primitives.randomness. `Fresh` takes WebCrypto's bits; its laws are exact. `keyed` takes the words of
@@ -9,11 +9,11 @@ const TWO32 = 4294967296;
 /** A probability of n/2^64, split into halves so that no coin needs a BigInt. */
 export function threshold(n) {
   const exact = BigInt(n);
-  if (exact < 0n || exact > 1n << 64n) throw new RangeError(`a threshold is from 0 to 2^64, not ${exact}`);
+  if (exact < 0n || exact > 1n << 64n) throw new RangeError(`A threshold must be from 0 to 2^64 (found: ${exact}).`);
   return { high: Number(exact >> 32n), low: Number(exact & 0xffffffffn) };
 }
 
-/** Bits that nobody has seen before, a pool at a time. A bit is forgotten when it has been used. */
+/** Fresh bits, a pool at a time. A bit is erased after its use. */
 export class Fresh {
   #pool = new Uint32Array(16384);
   #at = 16384;
@@ -28,13 +28,13 @@ export class Fresh {
     return half;
   }
 
-  /** True with probability threshold/2^64. The lower half is only drawn where the upper one leaves it open. */
+  /** True with probability threshold/2^64. The lower half is only drawn if the upper one does not decide. */
   coin(chance) {
     const high = this.#half();
     return high === chance.high ? this.#half() < chance.low : high < chance.high;
   }
 
-  /** An integer from 0 to bound − 1, each as likely; bound is at most 2^53. */
+  /** An integer from 0 to bound − 1, all equally likely; bound is at most 2^53. */
   below(bound) {
     if (bound <= TWO32) {
       const end = TWO32 - (TWO32 % bound);
@@ -51,7 +51,7 @@ export class Fresh {
 
 class Exhausted extends Error {}
 
-/** Words of a key, as many as were made. */
+/** The words of a key that were made so far. */
 class Words {
   #words;
   #at = 0;

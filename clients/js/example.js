@@ -14,8 +14,8 @@ const held = collection.randomiser.domain && !collection.labels ? Number(value) 
 const device = new Device(new FileStorage(state), { lifetime: "8", perPeriod: "2", days: 30 });
 
 try {
-  process.stdout.write(batch([await device.report(collection, held)])); // paid for before it is drawn
+  process.stdout.write(batch([await device.report(collection, held)])); // charged before it is drawn
 } catch (error) {
   if (!(error instanceof BudgetExceeded)) throw error;
-  console.error(`Nothing is sent: ${error.message}.`); // not due, or nothing left
+  console.error(`Nothing is sent: ${error.message}`); // the report is not due, or the budget is spent
 }

@@ -1,4 +1,4 @@
-// Keys that a device may believe: 32 bytes of Ed25519, and none of those for which anybody can sign.
+// Check public keys: 32 bytes of Ed25519, and none for which an attacker can sign.
 //
 // Eight points of the curve have an order of 8 at most, and with one of them as the key, signatures can be found
 // without any secret. Their y are 0, 1, −1 and the two of order 8; 0 and 1 can also be written as p and p + 1. The
@@ -15,15 +15,15 @@ const SMALL = new Set([
   ...["ec", "ed", "ee"].map((lowest) => `${lowest}${FULL}7f`),
 ]);
 
-/** The bytes of a public key, if it is one that only its owner signs with. */
+/** The bytes of a public key, if only its owner can sign with it. */
 export function keyOf(publicKey) {
   const bytes = publicKey instanceof ArrayBuffer ? new Uint8Array(publicKey) : publicKey;
   if (!(bytes instanceof Uint8Array) || bytes.length !== 32)
     throw new CollectionError(
-      "a public key is a Uint8Array of 32 bytes: of 64 hexadecimal digits make them with fromHex(digits.trim())",
+      "A public key must be a Uint8Array of 32 bytes. Convert 64 hexadecimal digits with fromHex(digits.trim()).",
     );
   const y = Array.from(bytes, (byte, i) => (i < 31 ? byte : byte & 0x7f).toString(16).padStart(2, "0")).join("");
   if (SMALL.has(y))
-    throw new CollectionError("anybody can sign for this key, a point of small order: take one of signing.new_key()");
+    throw new CollectionError("An attacker can sign for this key, a point of small order. Use a key of signing.new_key().");
   return bytes;
 }

@@ -1,16 +1,16 @@
-// Storage for Node: one file that only its owner can read, changed under a lock, and on the disk before anyone goes on.
+// Store a device's state in Node: one file that only its owner can read, changed under a lock, synced before returning.
 //
-// The lock is a file that appears whole (by a hard link) with whoever holds it: process, when that began, and a token
-// that no other lock ever has. Its holder removes it. If the holder is dead, one process clears it away: the one that
-// holds the lock on that token, and then finds the token still there. Nobody else may remove a lock with this token,
-// so what is removed is never a lock that somebody has just taken. All processes must see each other: one machine.
+// The lock is a file that appears whole (by a hard link) and names its holder: the process, its start, and a unique
+// token. Its holder removes it. If the holder is dead, one process removes it: the one that holds the lock on that
+// token, and then finds the token still there. No other process may remove a lock with this token, so a lock that was
+// just taken is never removed. All processes must see each other: one machine.
 
 import { link, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { randomBytes } from "node:crypto";
 import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 
-/** Storage in a file (0600). A process that dies in between leaves neither half a file nor a lock that holds. */
+/** Storage in a file (0600). A process that dies leaves neither half a file nor a lock that blocks others. */
 export class FileStorage {
   #path;
   #patience;
@@ -62,7 +62,7 @@ async function taken(lock, end) {
       } catch (error) {
         if (error.code !== "EEXIST") throw error;
       }
-      if (Date.now() > end) throw new Error(`${lock} is held by a process that is alive: try again later`);
+      if (Date.now() > end) throw new Error(`${lock} is held by a process that is alive. Try again later.`);
       const found = await holder(lock);
       if (found && !(await alive(found))) await cleared(lock, found.token, end);
       else await wait(5);
@@ -93,10 +93,10 @@ async function alive({ pid, began: then }) {
   } catch (error) {
     if (error.code === "ESRCH") return false;
   }
-  return then === null || then === (await began(pid)); // numbers of processes are used again
+  return then === null || then === (await began(pid)); // process numbers are reused
 }
 
-/** When a process began, where the system says so (Linux): field 22, behind the name in brackets. */
+/** The start of a process, if the system has it (Linux): field 22, after the name in brackets. */
 async function began(pid) {
   const fields = (await contents(`/proc/${pid}/stat`).catch(() => null))?.split(") ").at(-1).split(" ");
   return fields?.[19] ?? null;

@@ -1,4 +1,4 @@
-// The protocols of this client by name, each with the same integers, draws and bytes as in Python.
+// Find the protocols of this client by name, each with the same integers, draws and bytes as in Python.
 //
 // randomiser(name, parameters) returns { name, domain, payloadBytes, epsilon, encode(value, draws) }, and where there
 // are two steps { permanentEpsilon, permanent(value, draws), instant(answer, draws) }; protocols with a memory of
@@ -40,17 +40,17 @@ export const protocols = Object.keys(PROTOCOLS);
 /** One protocol with its parameters, which are strings of digits as in a collection's text. */
 export function randomiser(name, parameters) {
   if (!Object.hasOwn(PROTOCOLS, name))
-    throw new RangeError(`this client has no protocol ${name}. It has: ${protocols.join(", ")}`);
+    throw new RangeError(`This client has no protocol ${name}. Use one of ${protocols.join(", ")}.`);
   const made = PROTOCOLS[name](parameters);
-  // a step that is likelier to lie has a loss below 0 here and costs what its opposite would: two of them hide it
+  // a step that is more often false than true has a loss below 0 here, and two such steps would hide each other
   const steady = made.permanentEpsilon ?? made.epsilon;
   if (!(made.epsilon > 0 && steady > 0))
-    throw new RangeError(`${name} with these parameters says nothing about a value, or the opposite of it`);
+    throw new RangeError(`${name} with these parameters says nothing about a value, or the opposite of it.`);
   const places = (value) => Number.isInteger(value) && value >= 0 && value < made.domain;
   const fits = made.fits ?? places;
-  const outside = `values are whole numbers from 0 to ${made.domain - 1}`;
+  const outside = `Values must be whole numbers from 0 to ${made.domain - 1}.`;
   const checked = (step) => (value, ...others) => {
-    if (!fits(value)) throw new RangeError(made.fits ? `values of ${name} are made by oneOf(collection, value)` : outside);
+    if (!fits(value)) throw new RangeError(made.fits ? `Values of ${name} must be made by oneOf(collection, value).` : outside);
     return step(value, ...others);
   };
   const steps = ["encode", "permanent", "remembered", "caseOf"].filter((step) => made[step]);

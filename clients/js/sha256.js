@@ -1,10 +1,10 @@
-// SHA-256 (FIPS 180-4) at once: WebCrypto's has to be waited for, and a randomiser hashes between two draws.
+// Compute SHA-256 (FIPS 180-4) synchronously: WebCrypto's is asynchronous, and a randomiser hashes between two draws.
 // For public hashes of values alone; secrets go through WebCrypto. Tested against WebCrypto.
 
 const K = new Uint32Array(64);
 const START = new Uint32Array(8);
 
-// the first 32 bits behind the point of the cube roots, and of the square roots, of the first primes
+// the first 32 bits after the point of the cube roots, and of the square roots, of the first primes
 for (let n = 2, count = 0; count < 64; n++) {
   let prime = true;
   for (let d = 2; d * d <= n; d++) if (n % d === 0) prime = false;

@@ -1,5 +1,5 @@
-// Reports of many devices at once, for trials: node simulate.js COLLECTION.json VALUE COUNT > batch
-// The text of the collection is read as it is. No device is asked, and nothing is paid: real devices use Device.
+// Make reports of many devices at once, for trials: node simulate.js COLLECTION.json VALUE COUNT > batch
+// The text of the collection is read without a signature, and nothing is charged: real devices use Device.
 
 import { readFileSync } from "node:fs";
 

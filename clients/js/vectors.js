@@ -1,4 +1,4 @@
-// The same bytes as in Python: tests/local/vectors.json is made there. In Node and in browsers, these checks must hold.
+// Check that this client makes the same bytes as Python, which wrote tests/local/vectors.json: in Node and in browsers.
 
 import { CollectionError, batch, canonical, frame, keyed, oneOf, opened, protocols, randomiser, read, settled, threshold } from "./index.js";
 import { fromHex, hex } from "./descriptor.js";
@@ -6,7 +6,7 @@ import { domainOf } from "./domains.js";
 
 const MAY = new Date("2026-05-01T12:00:00Z");
 
-/** Every check, as what it says and a function that throws where this is not so. */
+/** Every check, as its statement and a function that throws if it does not hold. */
 export function checks(vectors) {
   return [
     ["keyed draws are those of Python", () => draws(vectors.draws)],
@@ -20,7 +20,7 @@ export function checks(vectors) {
     ...vectors.collections.flatMap(ofCollection),
     ...vectors.refused.map(({ wrong, text }) => [
       `a collection with ${wrong} is refused, for that`,
-      () => refused(read(text), /^(?!.*(canonical|does not agree|is not known|of null))/s, CollectionError),
+      () => refused(read(text), /^(?!.*(canonical|contradicts itself|is not known|of null))/s, CollectionError),
     ]),
   ];
 }
@@ -64,7 +64,7 @@ function ofCollection(vector) {
   return [
     [`the collection ${name} is verified, identified, answered and framed as in Python`, () => answered(vector)],
     [`the collection ${name} is refused with another key, a changed text, or when it has ended`, () => signed(vector)],
-    [`the collection ${name} is not believed to cost less than its chances give`, () => honest(vector)],
+    [`the collection ${name} is refused if it states a cost below that of its probabilities`, () => honest(vector)],
   ];
 }
 
@@ -84,17 +84,17 @@ async function signed({ envelope, public_key: digits }) {
   await refused(opened(envelope, key.map((byte, i) => (i ? byte : byte ^ 1)), MAY));
   const changed = envelope.replace('minimum_cohort\\":\\"100', 'minimum_cohort\\":\\"001');
   if (changed === envelope) throw new Error("the envelope has nothing to change");
-  await refused(opened(changed, key, MAY), /the signature is not by this key/);
+  await refused(opened(changed, key, MAY), /The signature is not by this key/);
   await refused(opened(envelope, key, new Date("2027-01-01T00:00:00Z")), /has ended/);
 }
 
 async function honest({ envelope }) {
   const text = JSON.parse(envelope).collection;
   const fields = JSON.parse(text);
-  await refused(read(canonical({ ...fields, epsilon: "0.1" })), /does not agree with itself/);
+  await refused(read(canonical({ ...fields, epsilon: "0.1" })), /contradicts itself/);
   const longitudinal = { ...fields.longitudinal, epsilon: "0.1" };
-  await refused(read(canonical({ ...fields, longitudinal })), /does not agree with itself/);
-  await refused(read(canonical({ ...fields, format: "discreet-collection/2" })), /update the client/);
+  await refused(read(canonical({ ...fields, longitudinal })), /contradicts itself/);
+  await refused(read(canonical({ ...fields, format: "discreet-collection/2" })), /Update the client/);
   await refused(read(text.replaceAll(",", ", ")), /./, CollectionError);
   await refused(read("nonsense"), /./, CollectionError);
 }

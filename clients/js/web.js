@@ -1,10 +1,10 @@
-// Storage for browsers: one record of IndexedDB, on the disk before anyone goes on.
+// Store a device's state in browsers: one record of IndexedDB, on the disk before the call returns.
 //
 // A read-write transaction keeps all others on its store waiting, those of other tabs and workers too, and is undone
 // whole if it fails or its page dies. With strict durability it is complete when the disk has it, and only then its
 // result is known: a browser that is killed does not forget a report that was sent. (With localStorage it would:
 // Chromium writes that seconds later. What may be there is not read.) A database is open for one transaction, so that
-// no connection is lost in between, and whoever deletes it does not wait for a page that sleeps.
+// no connection is lost in between, and deleting it does not wait for a page that sleeps.
 
 const STORE = "device";
 const STATE = "state";
@@ -26,8 +26,8 @@ export class WebStorage {
     } catch (error) {
       const why = [error?.name, error?.message].filter(Boolean).join(": ") || "closed by the browser";
       throw new Error(
-        `this browser does not keep the state of the device in its database "${this.#name}" (${why}): ` +
-          "send nothing, let the page store data, and try again",
+        `This browser does not keep the state of the device in its database "${this.#name}" (${why}). ` +
+          "Send nothing, let the page store data, and try again.",
         { cause: error },
       );
     } finally {
@@ -46,7 +46,7 @@ function connected(name) {
   });
 }
 
-/** What the transaction came to, when it is over: a function that returns its result, or throws what change threw. */
+/** The outcome of the transaction: a function that returns its result, or throws what change threw. */
 function committed(database, change) {
   return new Promise((resolve, reject) => {
     const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });

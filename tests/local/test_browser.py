@@ -1,4 +1,4 @@
-"""The JavaScript client in a real browser: the bytes of Python, and a device that forgets nothing that it sent."""
+"""Test the JavaScript client in a real browser: the bytes of Python, and a device that remembers every report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from discreet.local.collection import signing
 from discreet.local.collection.collection import Collection
-from discreet.local.device.device import settled
+from discreet.local.device.device import permanent_answer
 from discreet.local.device.wire import unpacked
 from discreet.local.server.aggregator import Aggregator
 from tests.local import vectors
@@ -104,7 +104,7 @@ def test_a_page_that_has_reported_or_refused_does_not_keep_others_from_deleting_
       await storage.transaction(() => {{ throw new Error("no"); }}).catch(() => null);
       await new Promise((resolve, reject) => {{
         const request = indexedDB.deleteDatabase("deleted");
-        request.onblocked = () => reject(new Error("somebody has the database open"));
+        request.onblocked = () => reject(new Error("another connection has the database open"));
         request.onsuccess = resolve;
       }});
       return await storage.transaction(counted);"""
@@ -138,7 +138,7 @@ def test_a_state_for_which_there_is_no_room_is_refused_and_the_old_one_stays(
     refusal = tab.run(change, length=60_000)
     browser.call("Storage.overrideQuotaForOrigin", tab.session, origin=server.origin)
     assert str(refusal).startswith(
-        'this browser does not keep the state of the device in its database "room" (Quota'
+        'This browser does not keep the state of the device in its database "room" (Quota'
     )
     assert tab.run(change, length=20) == 10
 
@@ -162,7 +162,7 @@ def test_a_database_that_the_browser_closes_or_cannot_open_is_a_refusal(tab: Tab
 def test_a_browser_that_is_killed_when_a_report_arrives_knows_that_it_was_sent(
     browser: Browser, server: Server
 ) -> None:
-    """A new secret settles another answer for 300 values, each bit of which is equal with a chance below 2/3."""
+    """A new secret gives another answer for 300 values, each bit of which is equal with a chance below 2/3."""
     survey = Collection.design(
         "places", domain=300, protocol="oue", epsilon=1, longitudinal="memoised", window=WINDOW, minimum_cohort=1
     )
@@ -186,7 +186,7 @@ def test_a_browser_that_is_killed_when_a_report_arrives_knows_that_it_was_sent(
     tab.run(report, day="02", **names)
     assert _payload(server.posted(), survey) == _payload(first, survey)
     state = tab.run("return await new client.WebStorage().transaction((text) => [text, text]);")
-    answer, _ = settled(survey, survey.one(7), bytes.fromhex(json.loads(state)["secret"]))
+    answer, _ = permanent_answer(survey, survey.one(7), bytes.fromhex(json.loads(state)["secret"]))
     assert answer == _payload(first, survey)
     assert Aggregator(survey, identified=True).update(first) == 1
 

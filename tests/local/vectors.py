@@ -2,7 +2,7 @@
 
     python -m tests.local.vectors        writes tests/local/vectors.json again
 
-The keys are known to everybody: nothing that is made here is private. A protocol that makes other bytes than
+The keys are public: nothing that is made here is private. A protocol that makes other bytes than
 before needs another name or other parameters: devices in the field do not change together.
 """
 
@@ -20,10 +20,11 @@ from discreet.local.collection.collection import Collection
 from discreet.local.collection.domains import WORDS, Domain, Labels, Texts, Words
 from discreet.local.collection.policy import Policy
 from discreet.local.collection.signing import opened, signed
-from discreet.local.device.device import settled
+from discreet.local.device.device import permanent_answer
 from discreet.local.device.wire import batch, frame
 from discreet.local.primitives.randomness import SCALE, Keyed
-from discreet.local.protocols.frequency.two_step_grr import TwoStepGRR, TwoStepUnary
+from discreet.local.protocols.frequency.two_step_grr import TwoStepGRR
+from discreet.local.protocols.frequency.two_step_unary import TwoStepUnary
 from discreet.local.protocols.numeric.dbitflip import BitFlip
 from discreet.local.protocols.numeric.one_bit_mean import OneBitMean
 from discreet.local.protocols.protocol import Randomiser
@@ -43,7 +44,7 @@ _VALUES: list[Any] = [{"b": 'é 😀\x7f\x1f/\\"', "a": [None, "1"]}, [], {}]
 
 
 def vectors() -> dict[str, Any]:
-    """Everything that two languages must agree on."""
+    """Return everything that two languages must agree on."""
     return {
         "draws": [_draws("", *_BOUNDS), _draws("colour", *_BOUNDS), _draws(_thrown_away(), _ODD)],
         "protocols": [_protocol(each) for each in _randomisers()],
@@ -98,7 +99,7 @@ def _context(randomiser: Randomiser, value: int | str) -> bytes:
 
 
 def _thrown_away() -> str:
-    """A context whose first word is beyond the last whole multiple of the bound."""
+    """Return a context whose first word is beyond the last whole multiple of the bound."""
     for number in itertools.count():
         context = f"thrown away {number}"
         digest = hmac.new(_KEY, context.encode() + bytes(4), hashlib.sha256).digest()
@@ -180,7 +181,8 @@ def _collection(collection: Collection) -> dict[str, Any]:
         "id": collection.id.hex(),
         "secret": _KEY.hex(),
         "permanent": [
-            [value, settled(collection, collection.one(value), _KEY)[0].hex()] for value in _asked(collection)
+            [value, permanent_answer(collection, collection.one(value), _KEY)[0].hex()]
+            for value in _asked(collection)
         ],
         "frames": [each.hex() for each in frames],
         "batch": batch([frames[0], frames[0]]).hex(),
@@ -222,7 +224,7 @@ _NO_DAYS = ["2026-02-30", "2150-01-01", "1969-12-31", "20260101", None]
 
 
 def _refused() -> list[dict[str, str]]:
-    """Texts that no client may believe: all canonical, and each with one thing that is wrong."""
+    """Return texts that no client may accept: all canonical, and each with one error."""
     refused = [(f"{name} {' '.join(changes)}", _lying(name, changes)) for name, changes in _LIES]
     policies = {"reports": "none", "distinct": "memoised", "every": "none"}
     for count, wrong in itertools.product(policies, _NO_COUNTS):
@@ -258,7 +260,7 @@ def _canonical(value: Any) -> dict[str, Any]:
 
 
 def written() -> str:
-    """The vectors as the file has them."""
+    """Return the vectors as the file has them."""
     return json.dumps(vectors(), indent=1, sort_keys=True) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""The local model: chances, losses of protocols, what a device pays and remembers, and what a server refuses."""
+"""Mutants of the local model: probabilities, losses, the charges of a device, and the refusals of a server."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ AGGREGATOR = "tests/local/server/test_aggregator.py"
 
 LOCAL = [
     Mutant(
-        "chances: rounded to the nearest, above what was promised",
+        "probabilities: rounded to the nearest, above the stated ε",
         "local/primitives/fixed_point.py",
         "return math.floor(SCALE * weight / (shrunk + weight))",
         "return math.ceil(SCALE * weight / (shrunk + weight))",
         CHANCES,
     ),
     Mutant(
-        "chances: a logarithm rounded down",
+        "probabilities: a logarithm rounded down",
         "local/primitives/fixed_point.py",
         "[1] * short > 1 << _PRECISION:\n        units += 1\n    return Fraction(units, _PLACES)",
         "[1] * short > 1 << _PRECISION:\n        units += 1\n    return Fraction(units - 1, _PLACES)",
@@ -32,7 +32,7 @@ LOCAL = [
         "tests/local/primitives/test_randomness.py",
     ),
     Mutant(
-        "GRR: a lie may be the truth",
+        "GRR: a false answer may be the truth",
         "local/protocols/frequency/grr.py",
         "other + (other >= truth)",
         "other",
@@ -67,12 +67,12 @@ LOCAL = [
         "tests/local/protocols/frequency/test_two_step_grr.py",
     ),
     Mutant(
-        "device: drawn first, paid for afterwards",
+        "device: drawn first, charged afterwards",
         "local/device/device.py",
-        "        self._allowance.pay(collection, today)\n"
+        "        self._ledger.charge(collection, today)\n"
         "        return frame(collection, self._answer(collection, held), day=today if dated else None)",
         "        made = frame(collection, self._answer(collection, held), day=today if dated else None)\n"
-        "        self._allowance.pay(collection, today)\n        return made",
+        "        self._ledger.charge(collection, today)\n        return made",
         DEVICE,
     ),
     Mutant(
@@ -90,28 +90,28 @@ LOCAL = [
         DEVICE,
     ),
     Mutant(
-        "device: answers told apart, not values",
+        "device: answers distinguished, not values",
         "local/device/device.py",
         'tag = hmac.new(secret, b"admitted" + context, hashlib.sha256)',
         'tag = hmac.new(secret, b"admitted" + answer, hashlib.sha256)',
         DEVICE,
     ),
     Mutant(
-        "allowance: one value paid for, several told",
+        "device ledger: one value charged, several reported",
         "local/device/device_ledger.py",
         '(1 if policy.policy == "none" else policy.distinct or 1)',
         "1",
         DEVICE,
     ),
     Mutant(
-        "allowance: a life without an end",
+        "device ledger: a life without an end",
         "local/device/device_ledger.py",
-        "if used + price > most:",
-        "if price > most:",
+        "if used + cost > most:",
+        "if cost > most:",
         DEVICE,
     ),
     Mutant(
-        "allowance: a clock set back opens a new period",
+        "device ledger: a clock set back opens a new period",
         "local/device/device_ledger.py",
         "if abs(day - then) < self.days)",
         "if 0 <= day - then < self.days)",
@@ -125,7 +125,7 @@ LOCAL = [
         f"tests/local/server/test_deduplicate.py {AGGREGATOR}",
     ),
     Mutant(
-        "aggregator: payloads that nobody could have sent",
+        "aggregator: payloads that no device could have sent",
         "local/server/aggregator.py",
         '        rows = self._kept(rows, valid, "invalid payload")\n',
         "",
@@ -153,18 +153,18 @@ LOCAL = [
         AGGREGATOR,
     ),
     Mutant(
-        "aggregator: reports that two parts have met count as two",
+        "aggregator: reports that two parts have counted count as two",
         "local/server/aggregator.py",
-        "return self._alike * (1 + float(np.sum(times * (times - 1))) / self.n)",
-        "return self._alike + 0 * times.sum()",
+        "return self._reports_per_device * (1 + float(np.sum(times * (times - 1))) / self.n)",
+        "return self._reports_per_device + 0 * times.sum()",
         AGGREGATOR,
     ),
     Mutant(
-        "promises: a crowd whose reports are the same in every batch",
-        "local/collection/promises.py",
+        "guarantee: a crowd whose reports are the same in every batch",
+        "local/collection/guarantee.py",
         'if policy == "none" or collection.reports_of_a_device == 1:',
         "if True:",
-        "tests/local/collection/test_promises.py",
+        "tests/local/collection/test_guarantee.py",
     ),
     Mutant(
         "shuffler: in the order of arrival",

@@ -1,4 +1,4 @@
-// Frequencies of a domain: randomised response, rows of bits, hashes, sets, the Hadamard matrix, finite geometry.
+// Report values of a known domain: randomised response, rows of bits, hashes, sets, the Hadamard matrix, finite geometry.
 
 import { joined, littleEndian, threshold } from "../draws.js";
 import { bitmap, chance, floyd, opposite, parity, rest, share, whole, widthOf } from "./parameters.js";
@@ -6,7 +6,7 @@ import { points, space } from "./projective.js";
 
 const log = Math.log;
 
-/** A value as it is, or one of the others, each as likely. */
+/** The value, or one of the others, all equally likely. */
 export function respond(domain, keep, width) {
   return (value, draws) => {
     const kept = draws.coin(keep);
@@ -114,7 +114,7 @@ export function projective(parameters) {
   const [inside, outside] = [points(order, dimension - 1), order ** (dimension - 1)];
   const payloadBytes = widthOf(points(order, dimension));
   if (points(order, dimension) < domain || points(order, dimension) > 2 ** 26)
-    throw new RangeError(`a space of order ${order} and dimension ${dimension} is not for ${domain} values`);
+    throw new RangeError(`A space of order ${order} and dimension ${dimension} is not for ${domain} values.`);
   const related = space(order, dimension);
   const code = (value, draws) => related(value, draws.coin(keep), draws.below(inside), draws.below(outside));
   return {

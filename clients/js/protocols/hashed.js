@@ -1,4 +1,4 @@
-// Open dictionaries: items by their hashes, in Apple's sketches and in RAPPOR. The same hashes as Python's hash_family.
+// Report items of open dictionaries by their hashes, in Apple's sketches and in RAPPOR. The same hashes as Python's hash_family.
 //
 // An item is a fingerprint: two numbers below 2^31 − 1, as BigInts. Values of a domain are items of eight bytes; with
 // domain 0 the value itself is a fingerprint, of any text.
@@ -37,10 +37,10 @@ function placer(parameters, m) {
   };
 }
 
-/** How many values there are, 0 if they are not listed; and what makes items of them. */
+/** The number of values, 0 if they are not listed, and a function that makes items of them. */
 function valuesOf(parameters) {
   const domain = whole(parameters, "domain", 0, 2 ** 26);
-  if (domain === 1) throw new RangeError("a domain has at least two values");
+  if (domain === 1) throw new RangeError("A domain must have at least two values.");
   if (domain) return { domain, item: (value) => fingerprint(littleEndian(value, 8)) };
   return { domain, fits: isFingerprint, item: (value) => value };
 }
@@ -71,7 +71,7 @@ export function cms(parameters) {
 /** The Hadamard count-mean sketch of items: a row, a coordinate and a sign in one number. */
 export function signs(parameters) {
   const { rows, columns, place, flip } = sketch(parameters);
-  if (!Number.isInteger(Math.log2(columns))) throw new RangeError(`columns is a power of two, not ${columns}`);
+  if (!Number.isInteger(Math.log2(columns))) throw new RangeError(`columns must be a power of two (found: ${columns}).`);
   const payloadBytes = widthOf(2 * rows * columns);
   return {
     payloadBytes,

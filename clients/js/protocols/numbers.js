@@ -1,5 +1,5 @@
-// Numbers on a grid: one bit, a few bits, windows that move with the value. Laws are in Python's one_bit, bit_flip,
-// means and square_wave.
+// Report numbers on a grid: one bit, a few bits, windows that move with the value. Laws are in Python's one_bit_mean,
+// dbitflip, means and square_wave.
 
 import { bigEndian, joined, keyed, littleEndian } from "../draws.js";
 import { bitmap, chance, flipOf, floyd, rest, share, truth, whole, widthOf } from "./parameters.js";
@@ -67,7 +67,7 @@ function windowOf(parameters, most) {
   const heads = chance(parameters, "heads");
   const epsilon = log((share(heads) / rest(heads)) * ((domain - 1) / width));
   if (!(epsilon >= -ROUNDING))
-    throw new RangeError("heads makes the window less likely than what is outside of it, which costs more than it says");
+    throw new RangeError("heads makes the window less likely than the answers outside it, which costs more than the stated epsilon.");
   return {
     domain,
     answers: domain - 1 + width,

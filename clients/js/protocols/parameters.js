@@ -1,10 +1,10 @@
-// What protocols have in common: parameters that are read with suspicion, chances over 2^64, and bits in bytes.
+// Share what protocols have in common: checked parameters, probabilities over 2^64, and bits in bytes.
 
 import { threshold } from "../draws.js";
 
 const SCALE = 2 ** 64;
 
-/** As many bytes as the numbers below a count need. */
+/** The number of bytes that the numbers below a count need. */
 export function widthOf(count) {
   let width = 1;
   while (256 ** width < count) width++;
@@ -16,7 +16,7 @@ export function whole(parameters, name, least, most) {
   const text = parameters[name];
   const found = Number(text);
   if (!/^[0-9]+$/.test(String(text)) || !(found >= least && found <= most))
-    throw new RangeError(`${name} is a whole number from ${least} to ${most}, not ${text}`);
+    throw new RangeError(`${name} must be a whole number from ${least} to ${most} (found: ${text}).`);
   return found;
 }
 
@@ -24,11 +24,11 @@ export function whole(parameters, name, least, most) {
 export function chance(parameters, name, least = 1n, most = (1n << 64n) - 1n) {
   const text = String(parameters[name]);
   if (!/^[0-9]+$/.test(text) || BigInt(text) < least || BigInt(text) > most)
-    throw new RangeError(`${name} is a probability over 2^64, from ${least} to ${most}, not ${text}`);
+    throw new RangeError(`${name} must be a probability over 2^64, from ${least} to ${most} (found: ${text}).`);
   return threshold(text);
 }
 
-/** The chance of a lie, which is below one half. */
+/** The probability of a flip, which is below one half. */
 export const flipOf = (parameters, name = "flip") => chance(parameters, name, 1n, (1n << 63n) - 1n);
 
 /** The probability of a threshold as a double, and that of its opposite without cancellation. */
@@ -36,7 +36,7 @@ export const share = (t) => (t.high * 2 ** 32 + t.low) / SCALE;
 export const rest = (t) => (2 ** 32 - t.high - t.low / 2 ** 32) / 2 ** 32;
 export const opposite = (t) => threshold((1n << 64n) - (BigInt(t.high) << 32n) - BigInt(t.low));
 
-/** How much likelier a bit is true than flipped, as a logarithm. */
+/** The logarithm of the odds that a bit is not flipped. */
 export const truth = (flip) => Math.log(rest(flip) / share(flip));
 
 /** Places that are set as bits of bytes, the lowest first. */
@@ -46,7 +46,7 @@ export function bitmap(count, isSet) {
   return bytes;
 }
 
-/** Two coins for each bit of a row, those for set ones first, of which what is held takes one. */
+/** Two coins for each bit of a row, those for bits of 1 first, of which the held bit takes one. */
 export function twice(count, isHeld, held, other, draws) {
   const ones = Array.from({ length: count }, () => draws.coin(held));
   const zeros = Array.from({ length: count }, () => draws.coin(other));
@@ -56,7 +56,7 @@ export function twice(count, isHeld, held, other, draws) {
 /** Whether a bit of a bitmap is set. */
 export const bitOf = (bytes, place) => (bytes[place >> 3] >> (place & 7)) & 1;
 
-/** `size` of 0 … count − 1 in the order in which they were taken, every set as likely. */
+/** `size` of 0 … count − 1 in the order in which they were taken, all sets equally likely. */
 export function floyd(count, size, draws) {
   const taken = new Set();
   for (let last = count - size; last < count; last++) {

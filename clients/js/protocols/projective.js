@@ -1,4 +1,4 @@
-// Projective geometry response: a point of a finite geometry that likely lies on the hyperplane of the value.
+// Run projective geometry response: report a point that likely lies on the hyperplane of the value.
 // The same points, fields and draws as in Python's discreet.local.protocols.frequency.projective_geometry, whose docstring has the mathematics.
 
 /** The tables of the field of q elements: the same in every language, by the smallest irreducible polynomial. */
@@ -39,12 +39,12 @@ function primePower(q) {
   while (p * p <= q && q % p) p++;
   if (q % p) p = q;
   const e = Math.round(Math.log(q) / Math.log(p));
-  if (!(q >= 2 && q <= 1024) || p ** e !== q) throw new RangeError(`there is no field of ${q} elements here`);
+  if (!(q >= 2 && q <= 1024) || p ** e !== q) throw new RangeError(`There is no field of ${q} elements here.`);
   return [p, e];
 }
 
 function modulus(p, e) {
-  // monic polynomials by their numbers, so that the first that is no product is the smallest
+  // monic polynomials by their numbers, so that the first that is not a product is the smallest
   const monic = (degree) =>
     Array.from({ length: p ** degree }, (_, x) => [
       ...Array.from({ length: degree }, (_, i) => Math.floor(x / p ** i) % p),
@@ -61,7 +61,7 @@ function modulus(p, e) {
   return monic(e).find((f) => !composite.has(f.join()));
 }
 
-/** How many points have t coordinates. */
+/** The number of points with t coordinates. */
 export const points = (q, t) => (q ** t - 1) / (q - 1);
 
 /** Returns a function (value, inside, among, beside) → index of the point that is reported. */

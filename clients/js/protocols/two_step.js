@@ -1,4 +1,4 @@
-// Permanent noise that is drawn once, and fresh noise on top of it in every report.
+// Randomise twice: permanent noise that is drawn once, and fresh noise on top of it in every report.
 
 import { bitOf, chance, rest, share, twice, whole, widthOf } from "./parameters.js";
 import { respond } from "./frequencies.js";

@@ -1,4 +1,4 @@
-// Words of an alphabet: prefixes for a tree, fragments for a puzzle. A word is a row of symbols, as in Python's words.
+// Report words of an alphabet: prefixes for a tree, fragments for a puzzle. A word is a row of symbols, as in Python's strings.
 
 import { joined } from "../draws.js";
 import { sha256 } from "../sha256.js";
@@ -8,7 +8,7 @@ import { whole } from "./parameters.js";
 const PUZZLE = new TextEncoder().encode("discreet local puzzle");
 const WORD = Uint8Array.of(0xff);
 
-/** A text as symbols: 0 after its end, letters from 1, and one more for all other letters. What is too long is cut. */
+/** A text as symbols: 0 after its end, letters from 1, and one more for all other letters. Longer texts are cut off. */
 export function symbolsOf(text, letters, length) {
   const known = [...letters];
   const word = new Uint8Array(length);
@@ -24,7 +24,7 @@ function words(parameters, longest, continuations) {
   const length = whole(parameters, "length", 1, longest);
   const step = whole(parameters, "step", 1, length);
   if (length % step || symbols ** step > continuations)
-    throw new RangeError(`step=${step} does not fit words of ${length} out of ${symbols} symbols`);
+    throw new RangeError(`step=${step} does not fit words of ${length} out of ${symbols} symbols.`);
   const fits = (word) => word instanceof Uint8Array && word.length === length && word.every((each) => each < symbols);
   return { domain: 0, words: { symbols, length }, fits, step, parts: length / step };
 }

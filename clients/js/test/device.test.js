@@ -1,4 +1,4 @@
-// The device: paid before it is drawn, the same for ever where it should be, silent only for reasons that tell nothing.
+// Test the device: charged before the draw, permanent answers that stay, refusals that reveal no value.
 
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
@@ -101,7 +101,7 @@ test("dBitFlip is remembered and paid for by its cases, however many values thes
     for (let value = 0; value < 100; value += 3, pass(1)) told.push(payload(await made.report(survey, value), survey));
     const { secret } = await storage.transaction((text) => [text, JSON.parse(text)]);
     const own = async (value) => hex(await bits.randomiser.remembered(value, fromHex(secret), bits.id));
-    // four buckets and none of them are five cases: with as many, every value is told; with one, the first always
+    // four buckets and none of them are five cases: with as many, every value is reported; with one, always the first
     const wanted = await Promise.all(told.map((_, i) => own(counted === 1 ? 0 : 3 * i)));
     assert.deepEqual(told, wanted);
   }
@@ -124,7 +124,7 @@ test("words and texts are answered for, and a device is in one cohort for all of
   assert.equal(answers.typed.size, 1); // memoised, and distinct is 1
   assert.equal(cohorts.size, 1);
   assert.equal(answers.sites.size, 3, "fresh noise on 128 bits is the same with a probability below 1e-6");
-  await assert.rejects(made.report(open[3], 7), /the value is no text/);
+  await assert.rejects(made.report(open[3], 7), /The value is not a text/);
   assert.throws(() => open[3].randomiser.encode("naïve", null), /made by oneOf/);
 });
 
@@ -157,7 +157,7 @@ test("a label for what is no value is looked for when labels are known that the 
   assert.throws(() => placeOf({ ...survey, labels: null }, "green"), /withLabels/);
   await assert.rejects(withLabels(await named("3"), labels), /is not in the domain/);
   await assert.rejects(named(3), /is not in the domain/);
-  // a fifth label would have no place, and only those who hold it would be silent
+  // a fifth label would have no place, and only the devices that hold it would be silent
   await assert.rejects(withLabels({ ...(await named(null)), randomiser: twin(3) }, labels), /has another number/);
 });
 

@@ -1,4 +1,4 @@
-// Fresh bits: laws by counting. All alarms together are false with a probability below 1e-6.
+// Test fresh bits: laws by counting. All alarms together are false with a probability below 1e-6.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -69,7 +69,7 @@ test("integers below large bounds reach their upper half and stay below", () => 
 });
 
 test("a projective report is in for its value with the chance it says", () => {
-  // GF(3), three coordinates: 13 points, 4 of them on a line. The chance of one on the line of the value is 3/4.
+  // GF(3), three coordinates: 13 points, 4 of them on a line. The probability of one on the line of the value is 3/4.
   const made = randomiser("projective", { domain: "13", order: "3", dimension: "3", keep: "13835058055282163712" });
   const n = 100000;
   const digits = (index) => [[1], [0, 1], [1, 1], [2, 1]][index] ?? [(index - 4) % 3, Math.floor((index - 4) / 3), 1];
@@ -91,9 +91,9 @@ test("a projective report is in for its value with the chance it says", () => {
 test("values outside of the domain, unknown protocols and chances without sense are refused", () => {
   const made = randomiser("grr", { domain: "4", keep: String(1n << 63n) });
   for (const value of [-1, 4, 1.5, "1", NaN, undefined]) assert.throws(() => made.encode(value, fresh), RangeError);
-  assert.throws(() => randomiser("telepathy", {}), /this client has no protocol telepathy/);
+  assert.throws(() => randomiser("telepathy", {}), /This client has no protocol telepathy/);
   assert.throws(() => randomiser("constructor", {}), /no protocol/);
   for (const keep of ["0", String(1n << 64n), "1e19", "x", undefined])
-    assert.throws(() => randomiser("grr", { domain: "4", keep }), /keep is a probability/);
+    assert.throws(() => randomiser("grr", { domain: "4", keep }), /keep must be a probability/);
   assert.throws(() => randomiser("grr", { domain: "4", keep: "5" }), /says nothing/);
 });

@@ -1,4 +1,4 @@
-// The hash that does not have to be waited for is that of WebCrypto.
+// Test that the synchronous hash is that of WebCrypto.
 
 import assert from "node:assert/strict";
 import test from "node:test";

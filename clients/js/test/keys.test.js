@@ -1,4 +1,4 @@
-// Keys: those for which anybody can sign are not believed, and neither is what is no key.
+// Test keys: those for which an attacker can sign are refused, and so is what is not a key.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

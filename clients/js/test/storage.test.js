@@ -1,4 +1,4 @@
-// Where a device keeps its state: nothing is lost, nothing is done twice, and nobody who died stands in the way.
+// Test storage: nothing is lost, nothing is done twice, and a dead process does not block others.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -66,9 +66,9 @@ test("a process that lives is waited for, and its lock is not taken away", () =>
   inFolder(async (folder, path) => {
     const began = (await readFile("/proc/self/stat", "utf8").catch(() => null))?.split(") ").at(-1).split(" ")[19] ?? null;
     await writeFile(`${path}.lock`, JSON.stringify({ pid: process.pid, began, token: "somebody" }));
-    await assert.rejects(new FileStorage(path, { patience: 50 }).transaction(counted), /is alive: try again later/);
+    await assert.rejects(new FileStorage(path, { patience: 50 }).transaction(counted), /is alive\. Try again later/);
     assert.equal(JSON.parse(await readFile(`${path}.lock`, "utf8")).token, "somebody");
-    if (began === null) return; // systems that do not say when a process began cannot tell what follows
+    if (began === null) return; // without the start of a process the rest cannot be tested
     await writeFile(`${path}.lock`, JSON.stringify({ pid: process.pid, began: "1", token: "of another life" }));
     assert.equal(await new FileStorage(path, { patience: 5000 }).transaction(counted), 1);
   }));

@@ -1,4 +1,4 @@
-// The vectors of both languages, in Node. In a browser: tests/local/test_browser.py.
+// Test the vectors of both languages, in Node. In a browser: tests/local/test_browser.py.
 
 import { readFileSync } from "node:fs";
 import test from "node:test";

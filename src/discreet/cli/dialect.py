@@ -12,32 +12,31 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec
 
-from discreet.errors import DiscreetError
+from discreet.errors import MISSING, DiscreetError
 
 _PHRASES = {
-    "Read what aggregator.written() returned.": "Name what discreet local aggregate wrote, its --state FILE",
-    "Count its batches again, Aggregator(collection).update(batch).": (
-        "Count its batches again: discreet local aggregate COLLECTION FILE… --state FILE"
+    "Read the bytes of a state, unchanged.": "Name what discreet local aggregate wrote, its --state FILE",
+    "Count its batches again.": "Count its batches again: discreet local aggregate COLLECTION FILE… --state FILE",
+    "Aggregator(period=day)": "discreet local aggregate COLLECTION FILE… --period DAY --state FILE",
+    "Try: server.frequencies(candidates=['one', 'another']).": (
+        "Write one in each line of a file: --candidates FILE"
     ),
-    "Aggregator(collection, period=day)": "discreet local aggregate COLLECTION FILE… --period DAY --state FILE",
-    'such as server.frequencies(["one", "another"]).': "one in each line of a file: --candidates FILE",
-    "use server.estimate().": "leave out --candidates.",
-    "Fetch what signing.signed(…) returned again.": "Name what discreet local design wrote, its --out FILE",
-    "take the second of new_key().": "take the one that discreet local design wrote, with the ending .pub",
-    "Take collection.text from": "Take the file from",
-    'leave out domain, and give alphabet=Alphabet("abc…", 8).': (
-        "leave out --values, --labels and --size, and give --alphabet abc… --length 8"
+    "Estimate all values at once.": "Leave out --candidates.",
+    "Fetch the signed collection again.": "Name what discreet local design wrote, its --out FILE",
+    "Use the public key that belongs to the signing key.": (
+        "Use the one that discreet local design wrote, with the ending .pub"
     ),
-    "leave out domain=….": "leave out --values, --labels and --size.",
-    "give domain=[…] or a size, or name": "give --values yes,no or --size 1000, or name",
+    'alphabet=Alphabet("abcdefghijklmnopqrstuvwxyz", length=8) (instead of domain)': (
+        "--alphabet abc… --length 8 (instead of --values, --labels and --size)"
+    ),
+    "Leave out the domain.": "Leave out --values, --labels and --size.",
+    "domain=['yes', 'no']": "--values yes,no",
     "domain must be a whole number, 2 or more, not": "a domain has 2 values or more, not",
     "minimum_cohort must be": "--minimum-cohort must be",
-    "longitudinal is one of": "--policy is one of",
-    "a life is counted in reports, not distinct.": "a life is counted in --reports, not --distinct.",
-    "a life is counted in distinct, not reports.": "a life is counted in --distinct, not --reports.",
 }
-_NAMES = {name: name for name in ("bits", "confidence", "delta", "epsilon", "every", "lifetime", "null", "liars")}
-_NAMES["fraction"] = "liars"
+_NAMES = {name: name for name in ("bits", "confidence", "delta", "distinct", "epsilon", "every", "lifetime")}
+_NAMES |= {name: name for name in ("null", "policy", "protocol", "reports")}
+_NAMES |= {"fraction": "liars", "malicious": "liars", "longitudinal": "policy", "shape": "population"}
 _QUOTES = "\"'"
 _OPTION = re.compile(rf"\b({'|'.join(_NAMES)})=(\"[^\"\n]*\"|'[^'\n]*'|[\w.+-]*\w)")
 
@@ -53,6 +52,7 @@ def speaking(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
             command(*args, **kwargs)
         except DiscreetError as error:
             error.args = (in_local_options(str(error)),)
+            error.found, error.fixes = MISSING, ()
             raise
 
     return spoken
@@ -61,10 +61,10 @@ def speaking(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
 def in_local_options(words: str) -> str:
     """Return what the library says about collections as one writes it on the command line.
 
-    >>> in_local_options("null='maybe' is no label of the domain: add it to the domain.")
-    '--null maybe is no label of the domain: add it to the domain.'
-    >>> in_local_options("the values of 'pages' are listed: use server.estimate().")
-    "the values of 'pages' are listed: leave out --candidates."
+    >>> in_local_options("null is not a label of the domain. Try: null='maybe'.")
+    'null is not a label of the domain. Try: --null maybe.'
+    >>> in_local_options("The values of 'pages' are listed. Estimate all values at once.")
+    "The values of 'pages' are listed. Leave out --candidates."
     """
     for python, typed in _PHRASES.items():
         words = words.replace(python, typed)

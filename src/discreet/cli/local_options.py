@@ -22,7 +22,7 @@ from discreet.errors import DiscreetError, ParameterError
 
 if TYPE_CHECKING:
     from discreet.local.collection.collection import Collection
-    from discreet.local.collection.promises import Guarantee
+    from discreet.local.collection.guarantee import Guarantee
     from discreet.local.protocols.protocol import Coded
     from discreet.local.server.aggregator import Aggregator
 
@@ -176,7 +176,7 @@ def about(file: Path) -> Iterator[None]:
     try:
         yield
     except ParameterError as error:
-        error.args = (f"{file}: {error}",)
+        error.args = (f"{file}: {error.problem}",)
         raise
 
 

@@ -1,14 +1,14 @@
-"""Local privacy: learn from devices that trust nobody. The server never sees a raw answer.
+"""Learn from devices under local differential privacy: the server never sees a raw answer.
 
-    choose        which protocol for a domain and an ε, and why
+    choose        the best protocol for a domain and an ε, with the reason
     warner        randomised response of 1965, by its probability of the truth
     protocol      the class of any protocol by its name: grr, projective, rappor, hcms, prefix-tree …
 
-    Collection    what is asked, how devices answer, what it costs them; Policy: how often, over a life
-    signing       collections that a device can believe
-    Device        a device's side: its secret, its own ledger, its reports
-    Shuffler      between them: forgets who sent what
-    Aggregator    a server's side: counts reports; Answer, Estimate: what they say
+    Collection    a question to devices, with its protocol and its cost; Policy: how often a device answers
+    signing       signed collections that a device can verify
+    Device        the device's side: its secret, its own ledger, its reports
+    Shuffler      between device and server: hides who sent what
+    Aggregator    the server's side: counts reports; Answer, Estimate: the results
     sources       reports in files, Arrow, Parquet, DuckDB, Spark
 
 >>> survey = Collection.design(
@@ -17,19 +17,14 @@
 >>> survey.randomiser.name, survey.lifetime
 ('grr', '1')
 
-Inside, from the bottom up:
+Subpackages, from the bottom up:
 
-    draws, chances, packing            fresh bits or keyed ones; probabilities over 2⁶⁴; bytes
-    contract, support, estimates       what a protocol is, and what comes of it
-    grr, unary, hashing, subset, hadamard, projective (on fields, spaces)    frequencies
-    longitudinal, twostep              noise that stays, and noise that is fresh
-    rappor, sketches, heavy_hitters, fragments (on hash_family, words)       open dictionaries and words
-    one_bit, bit_flip, means, square_wave (on windows)                       numbers
-    registry, choose, variance         all of them by name, and side by side
-    domains, policy, descriptor, signing, guarantee                          collections
-    device, allowance, frames          what a device does, and what travels
-    aggregator, answers, seen, shuffler, sources                             what a server does
-    shuffle, poisoning, simulate       what a crowd hides, what liars can do, a trial before deployment
+    primitives/    coins, probabilities over 2⁶⁴, hash families, finite fields, bitmaps
+    protocols/     the randomisers: frequency/, numeric/, strings/, and their registry
+    design/        choose a protocol, predict its error, simulate it, bound malicious reports
+    collection/    domain, policy, canonical text, signature, guarantee
+    device/        what a device does, and the wire format
+    server/        count, shuffle, estimate
 """
 
 from discreet.local.collection import signing

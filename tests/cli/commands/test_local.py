@@ -167,7 +167,7 @@ def test_a_promise_among_a_crowd_is_not_one_among_all_that_was_counted(survey: P
     more = run("local", "estimate", survey, "may.state", "--crowd", "5001")
     assert more.exit_code == exit_codes.BAD_INPUT
     listed = run("local", "estimate", survey, "may.state", "--candidates", "answers.csv")
-    assert "are listed: leave out --candidates." in listed.stderr
+    assert "Leave out --candidates." in listed.stderr
 
 
 def test_no_crowd_is_promised_where_devices_repeat_their_reports(survey: Path) -> None:
@@ -179,7 +179,7 @@ def test_no_crowd_is_promised_where_devices_repeat_their_reports(survey: Path) -
     }
     said = {name: " ".join(designed(*terms, *each, name=name).stdout.split()) for name, each in more.items()}
     assert "k of a device in k batches cost k times that" in said["often"]
-    assert "Shuffled: no less than ε = 1 is promised to one report among 1,000." in said["memory"]
+    assert "Shuffled: one report among 1,000 costs ε = 1, as without a shuffler." in said["memory"]
     assert "k times" not in said["memory"]
     assert "counts the fresh noise of reports alone" in said["steps"]
     told_as = {
@@ -249,7 +249,7 @@ def test_counts_of_one_are_said_of_one(survey: Path) -> None:
     assert "Wrote 1 report to" in made.stdout
     assert "1 report is in one.state" in counted(memory, "one.batch", state="one.state").stdout
     refused = run("local", "estimate", memory, "one.state").stderr
-    assert "there is 1 report of 'memory', and it promised to wait for 100 devices." in refused
+    assert "There is 1 report of 'memory', and the minimum cohort is 100 devices." in refused
     assert "They may be of 1 device, as one may send 365" in refused
 
 
@@ -382,7 +382,7 @@ def test_too_few_reports_are_not_estimated(survey: Path) -> None:
     counted(survey, "may.batch")
     refused = run("local", "estimate", survey, "may.state")
     assert refused.exit_code == exit_codes.REFUSED
-    assert "promised to wait for 100" in refused.stderr
+    assert "minimum cohort is 100" in refused.stderr
 
 
 def test_a_changed_collection_is_not_believed(survey: Path) -> None:
@@ -399,9 +399,9 @@ def test_a_rehearsal_lays_estimates_beside_the_truth(survey: Path) -> None:
     with noise.deterministic(3):
         shown = run("local", "simulate", survey, "--population", "students.csv", "--plot", "rehearsal.svg")
     assert shown.exit_code == 0, shown.output
-    for words in ("0.2000", "0.8000", "truth", "Intervals hold the truth", "Local: ", "Shuffled: ", "lie (50)"):
+    for words in ("0.2000", "0.8000", "truth", "Intervals hold the truth", "Local: ", "Shuffled: ", "(50)"):
         assert words in shown.stdout
-    assert "Rehearsal of" in Path("rehearsal.svg").read_text(encoding="utf-8")
+    assert "Simulation of" in Path("rehearsal.svg").read_text(encoding="utf-8")
     terms = ("--size", "50", "--epsilon", "2", "--devices", "20000", "--population", "uniform", "--lying", "0.05")
     with noise.deterministic(3):
         lied = told("local", "simulate", *terms)
@@ -461,30 +461,30 @@ def test_texts_that_nobody_listed_are_asked_for_by_name(survey: Path) -> None:
         (("encode", "cheating.json", "answers.csv", "--out", "a.batch", "--day", "May"), "--day 2026-05-01"),
         (("encode", "cheating.json", "answers.csv", "--out", "a.batch", "--day", "2025-05-01"), "collects from"),
         (("aggregate", "cheating.json", "gone.batch", "--state", "a.state"), "Nothing was counted"),
-        (("estimate", "cheating.json", "answers.csv"), "answers.csv: this is no state"),
+        (("estimate", "cheating.json", "answers.csv"), "answers.csv: This is not a state"),
         (("estimate", "cheating.json", "answers.csv"), "what discreet local aggregate wrote"),
         (("estimate", "nowhere.json", "answers.csv"), "there is no file nowhere.json"),
         (("estimate", "answers.csv", "answers.csv"), "--public FILE"),
         (
             ("estimate", "answers.csv", "a.state", "--public", "cheating.pub"),
-            "answers.csv: this is no signed collection. Name what discreet local design wrote",
+            "answers.csv: This is not a signed collection. Name what discreet local design wrote",
         ),
         (("design", "x", "--epsilon", "1"), "List it: --values yes,no"),
         (("design", "x", "--epsilon", "1", "--policy", "two-step", "--lifetime", "2"), "List it: --values yes,no"),
         (("design", "x", "--epsilon", "1", "--alphabet", "abc"), "--protocol prefix-tree"),
-        (("design", "x", "--epsilon", "1", "--protocol", "grr"), "give --values yes,no"),
+        (("design", "x", "--epsilon", "1", "--protocol", "grr"), "--values yes,no, or --protocol cms"),
         (
             ("design", "x", "--epsilon", "1", "--values", "a,b", "--protocol", "prefix-tree"),
-            "give --alphabet abc… --length 8",
+            "--alphabet abc… --length 8",
         ),
         (
             ("design", "x", "--epsilon", "1", "--values", "a,b", "--alphabet", "ab", "--protocol", "grr"),
-            "leave out --values",
+            "Leave out --values",
         ),
-        (("design", "x", "--epsilon", "1", "--values", "a,b", "--null", "c"), "--null c is no label"),
+        (("design", "x", "--epsilon", "1", "--values", "a,b", "--null", "c"), "(found: 'c'). Try: --null b"),
         (("design", "x", "--epsilon", "1", "--values", "a"), "2 values or more, not 1"),
-        (("design", "x", "--epsilon", "1", "--values", "a,b", "--policy", "twice"), "--policy is one of"),
-        (("design", "x", "--epsilon", "1", "--size", "9", "--bits", "1"), "allow --bits"),
+        (("design", "x", "--epsilon", "1", "--values", "a,b", "--policy", "twice"), "Try: --policy memoised"),
+        (("design", "x", "--epsilon", "1", "--size", "9", "--bits", "1"), "Try: --bits"),
         (("design", "x", "--epsilon", "one", "--size", "9"), "--epsilon one is no number"),
         (("estimate", "cheating.json", "answers.csv", "--plot", "shares.gif"), ".svg"),
         (("estimate", "cheating.json", "answers.csv", "--public", "answers.csv"), "no key"),

@@ -1,4 +1,4 @@
-"""The choice of a protocol: the most accurate, then the shortest, and a reason in words."""
+"""Test the choice of a protocol: the most accurate, then the shortest, with a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What liars can do: never more than is printed beside the interval, and nearly as much."""
+"""Test the bound on malicious reports: it holds, and it is nearly attained."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ N = 400
 def test_no_lie_moves_an_estimate_further_than_its_bound_and_some_lie_does(randomiser: Randomiser) -> None:
     """A fifth of the devices send one report instead of theirs, and every report is tried."""
     honest = randomiser.encode(np.arange(N) % randomiser.domain)
-    lying = N // 5
+    malicious = N // 5
 
-    def told(reports: np.ndarray) -> np.ndarray:
+    def estimated(reports: np.ndarray) -> np.ndarray:
         state = randomiser.state()
         randomiser.add(state, reports)
         return randomiser.estimate(state, N).values
 
-    before = told(honest)
+    before = estimated(honest)
     bound = poisoning(randomiser, randomiser.estimate(_state(randomiser, honest), N), "0.2")
-    assert bound.liars == lying
+    assert bound.malicious == malicious
     worst, single = 0.0, np.frombuffer(b"".join(randomiser.law(0)), np.uint8).reshape(-1, randomiser.payload_bytes)
     for report in single:
         reports = honest.copy()
-        reports[:lying] = report
-        worst = max(worst, float(np.abs(told(reports) - before).max()))
+        reports[:malicious] = report
+        worst = max(worst, float(np.abs(estimated(reports) - before).max()))
     assert worst <= bound.shift * (1 + 1e-9)
-    extremes = [told(np.repeat(report[None, :], N, axis=0)) for report in single]
+    extremes = [estimated(np.repeat(report[None, :], N, axis=0)) for report in single]
     assert (np.max(extremes, 0) - np.min(extremes, 0)).max() == pytest.approx(
         float(randomiser.influence), rel=1e-6
     )
@@ -74,7 +74,7 @@ def test_the_consistent_version_moves_by_twice_the_bound_at_most(
     assert np.abs(norm_sub(after) - norm_sub(before)).max() <= 2 * t + 1e-9
 
 
-def test_so_many_liars_undo_an_interval() -> None:
+def test_so_many_malicious_reports_undo_an_interval() -> None:
     survey = GRR.for_epsilon(2, 1)
     with noise.deterministic(3):
         estimate = survey.estimate(_state(survey, survey.encode(np.zeros(10_000, np.int64))), 10_000)
@@ -82,7 +82,7 @@ def test_so_many_liars_undo_an_interval() -> None:
     low, high = estimate.interval("0.95")
     assert found.undone * survey.influence == pytest.approx(float(high[0] - low[0]) / 2)
     assert poisoning(survey, estimate, str(found.undone)).shift == pytest.approx(float(high[0] - low[0]) / 2)
-    assert f"({found.liars:,})" in str(found)
+    assert f"({found.malicious:,})" in str(found)
 
 
 def test_more_than_everybody_cannot_lie() -> None:

@@ -1,4 +1,4 @@
-"""What a shuffler is worth: never less than the truth, and what was published."""
+"""Test the shuffled ε: never below the exact one, and equal to published figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rehearsal says what would happen: noise as theory has it, and lies as the bound has it."""
+"""Test simulations: noise as theory predicts, and malicious reports within their bound."""
 
 from __future__ import annotations
 
@@ -51,28 +51,28 @@ def test_a_mean_is_rehearsed_as_a_share_of_its_range() -> None:
 
 
 @pytest.mark.parametrize("protocol", ["grr", "projective", "oue", "subset"])
-def test_liars_move_what_they_agree_on_and_no_further_than_their_bound(protocol: str) -> None:
+def test_malicious_devices_move_what_they_agree_on_and_no_further_than_their_bound(protocol: str) -> None:
     survey, counts = of(20, protocol=protocol, epsilon=2), population("uniform", 20, 40_000)
     with noise.deterministic(8):
-        lied = simulate(survey, counts, liars="0.05", target=7)
+        lied = simulate(survey, counts, malicious="0.05", target=7)
     bound = poisoning(survey.randomiser, lied.estimate, "0.05")
     moved = lied.estimate.values[7] - 0.05
     noise_at_most = 6 * lied.estimate.standard_errors[7]
-    assert lied.liars == bound.liars == 2000
+    assert lied.malicious == bound.malicious == 2000
     assert lied.favoured == "7"
     assert moved <= bound.shift + noise_at_most
     p, q = survey.randomiser.support  # type: ignore[attr-defined]
-    gained = 0.05 * float((1 - q) / (p - q)) - 0.05 * 0.05  # from nothing known of a liar to all of it
+    gained = 0.05 * float((1 - q) / (p - q)) - 0.05 * 0.05  # from an unknown report to a certain one
     assert moved == pytest.approx(gained, abs=noise_at_most)
 
 
 def test_a_picture_shows_truth_and_estimate_of_the_most_frequent() -> None:
     with noise.deterministic(2):
-        drawn = simulate(of(60), population("zipf", 60, 1000), liars="0.01").plot(most=10).to_dict()
+        drawn = simulate(of(60), population("zipf", 60, 1000), malicious="0.01").plot(most=10).to_dict()
     (rows,) = list(drawn["datasets"].values()) if "datasets" in drawn else [drawn["data"]["values"]]
-    assert len(rows) == 11  # and the one that liars agreed on
+    assert len(rows) == 11  # and the one that malicious devices agreed on
     assert {"truth", "estimate", "low", "high"} < set(rows[0])
-    assert "of them lying in favour of 47" in drawn["title"]["subtitle"][0]
+    assert "10 of them malicious, in favour of 47" in drawn["title"]["subtitle"][0]
 
 
 def test_populations_that_nobody_lives_in_are_refused() -> None:
@@ -80,9 +80,9 @@ def test_populations_that_nobody_lives_in_are_refused() -> None:
     for counts in ([1, 2, 3], [0, 0, 0, 0], [5, -1, 3, 3], [0.5, 0.5, 1, 1]):
         with pytest.raises(ParameterError, match="count for each of the 4"):
             simulate(survey, counts)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="lying"):
-        simulate(survey, [1, 1, 1, 1], liars=1)
+    with pytest.raises(ParameterError, match="share of malicious devices must be"):
+        simulate(survey, [1, 1, 1, 1], malicious=1)
     with pytest.raises(ParameterError, match="target"):
-        simulate(survey, [1, 1, 1, 1], liars="0.5", target=4)
+        simulate(survey, [1, 1, 1, 1], malicious="0.5", target=4)
     with pytest.raises(ParameterError, match="zipf"):
         population("normal", 3, 3)

@@ -1,4 +1,4 @@
-"""All protocols side by side: the published figures, the optimum, and the picture."""
+"""Test the comparison of protocols: published figures, the optimum, and the picture."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ def test_the_picture_has_every_protocol_twice() -> None:
     drawn = picture(50, ["1", "2"]).to_dict()
     assert [panel["encoding"]["y"]["field"] for panel in drawn["vconcat"]] == ["n·Var", "ratio"]
     assert sorted(drawn["vconcat"][0]["encoding"]["color"]["scale"]["domain"]) == sorted(CANDIDATES)
-    with pytest.raises(ParameterError, match="told apart"):
+    with pytest.raises(ParameterError, match="at most 7 curves"):
         picture(50, ["1"], more={"another": [1.0]})

@@ -1,4 +1,4 @@
-"""Devices: paid before it is drawn, settled for ever by a secret, silent only for reasons that tell nothing."""
+"""Test devices: charged before the draw, permanent answers from a secret, refusals that reveal no value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from discreet.local.collection.collection import Collection
 from discreet.local.collection.policy import Policy
 from discreet.local.device.device import Device
 from discreet.local.primitives.randomness import Keyed
-from discreet.local.protocols.frequency.two_step_grr import TwoStepGRR, TwoStepUnary
+from discreet.local.protocols.frequency.two_step_grr import TwoStepGRR
+from discreet.local.protocols.frequency.two_step_unary import TwoStepUnary
 from discreet.local.protocols.numeric.dbitflip import BitFlip
 from discreet.local.protocols.numeric.one_bit_mean import OneBitMean
 from discreet.local.protocols.strings.rappor import Rappor
@@ -77,7 +78,7 @@ def test_a_memoised_report_is_what_the_key_settles(tmp_path: Path, days: Days) -
 
 
 def test_two_step_reports_differ_around_a_permanent_answer(tmp_path: Path, days: Days) -> None:
-    """A fresh answer keeps the permanent one with 0.67: 60 alike, or 15 or fewer of it, are below 1e-9."""
+    """A fresh answer keeps the permanent one with 0.67: 60 equal, or at most 15 of it, happen below 1e-9."""
     twice = colours(domain=200, protocol=TwoStepGRR.for_losses(200, lifetime=12, each=6), longitudinal="two-step")
     client, reports = device(tmp_path, days), []
     for _ in range(60):
@@ -112,7 +113,8 @@ def test_without_a_memory_every_report_costs_until_the_life_is_spent(tmp_path: P
         client.report(AGAIN, "red")
         days.pass_by()
     assert client.spent == 3
-    with pytest.raises(BudgetExceeded, match=r"costs ε = 1, and 0 of 3 is left for its life.*Nothing is sent"):
+    words = r"costs epsilon = 1, and 0 of 3 is left for the life of the device.*Nothing is sent"
+    with pytest.raises(BudgetExceeded, match=words):
         client.report(AGAIN, "red")
     assert client.spent == 3
 
@@ -132,12 +134,12 @@ def test_a_collection_has_its_own_number_of_reports_and_days_between(tmp_path: P
     weekly, client = colours(longitudinal=Policy(reports=2, every=7)), device(tmp_path, days)
     client.report(weekly, "red")
     days.pass_by(6)
-    with pytest.raises(BudgetExceeded, match="the next is due in 1 day \\("):
+    with pytest.raises(BudgetExceeded, match=r"found: every=7.*The next report is due in 1 day\."):
         client.report(weekly, "red")
     days.pass_by(1)
     client.report(weekly, "red")
     days.pass_by(7)
-    with pytest.raises(BudgetExceeded, match="has all of its 2 reports"):
+    with pytest.raises(BudgetExceeded, match="sent all of its 2 reports"):
         client.report(weekly, "red")
 
 
@@ -173,7 +175,8 @@ def test_whether_a_device_is_silent_never_depends_on_its_values(
 def test_outside_of_its_window_a_collection_gets_nothing(tmp_path: Path, days: Days) -> None:
     client = device(tmp_path, days)
     days.today = date(2027, 1, 1)
-    with pytest.raises(BudgetExceeded, match="collects from 2026-01-01 to 2026-12-31, and today is 2027-01-01"):
+    words = r"outside the window of 'colours', 2026-01-01 to 2026-12-31 \(found: 2027-01-01"
+    with pytest.raises(BudgetExceeded, match=words):
         client.report(AGAIN, "red")
     assert client.spent == 0
 
@@ -289,21 +292,21 @@ def test_a_protocol_with_a_memory_of_its_own_uses_it(tmp_path: Path, days: Days)
 
 
 def test_a_case_is_paid_for_once_however_many_values_it_has(tmp_path: Path, days: Days) -> None:
-    """With one, a device tells the side of its point that it began on; with two it tells both, paid for both."""
+    """With one, a device reports the side of its point that it began on; with two both, charged for both."""
     for distinct in (1, 2):
         survey, client = numbers(distinct), device(tmp_path / str(distinct), days)
         mean, secret = survey.randomiser, secret_of(tmp_path / str(distinct))
         assert isinstance(mean, OneBitMean)
         own = [mean.remembered(value, secret, survey.id).tobytes() for value in (0, 100)]
         for value in (0, *range(0, 101, 10)):
-            told = payload(client.report(survey, value), survey)
+            sent = payload(client.report(survey, value), survey)
             days.pass_by()
-            assert told == own[mean.case(value, secret, survey.id) if distinct == 2 else 0]
+            assert sent == own[mean.case(value, secret, survey.id) if distinct == 2 else 0]
         assert client.spent == distinct
 
 
 def test_a_case_that_was_not_paid_for_is_not_told_even_if_its_answer_is_known(tmp_path: Path, days: Days) -> None:
-    """Two cases with one answer are still two cases: counting answers would let a third be told for nothing.
+    """Two cases with one answer are still two cases: counting answers would report a third without a charge.
 
     A device has two such cases and a third with another answer with probability above 0.4: that none of 60 has
     them, with one below 1e-13.
@@ -314,14 +317,14 @@ def test_a_case_that_was_not_paid_for_is_not_told_even_if_its_answer_is_known(tm
         folder = tmp_path / str(number)
         client = device(folder, days)
         answers = [flip.remembered(v, secret_of(folder), survey.id).tobytes() for v in range(4)]
-        alike = [(a, b) for a, b in itertools.combinations(range(4), 2) if answers[a] == answers[b]]
-        unlike = [c for c in range(4) if alike and answers[c] != answers[alike[0][0]]]
-        if not unlike:
+        equal = [(a, b) for a, b in itertools.combinations(range(4), 2) if answers[a] == answers[b]]
+        other = [c for c in range(4) if equal and answers[c] != answers[equal[0][0]]]
+        if not other:
             continue
-        for value in (*alike[0], unlike[0]):
+        for value in (*equal[0], other[0]):
             last = payload(client.report(survey, value), survey)
             days.pass_by()
-        assert last == answers[alike[0][0]]
+        assert last == answers[equal[0][0]]
         return
     pytest.fail("no device had two cases with one answer and a third with another")
 

@@ -1,4 +1,4 @@
-"""Frames and batches: their bytes as they are, and no more in them than is said."""
+"""Test frames and batches byte by byte: they hold what the format states and nothing else."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_frames_in_rows_are_those_made_one_by_one() -> None:
 
 
 def test_a_payload_of_another_length_is_refused() -> None:
-    with pytest.raises(ParameterError, match="have 1 bytes, not 2"):
+    with pytest.raises(ParameterError, match=r"have 1 bytes each \(found: 2 bytes"):
         frame(colours(), b"\x00\x01")
 
 
@@ -62,7 +62,7 @@ def test_a_batch_that_is_cut_or_longer_is_none(reports: list[bytes], data: st.Da
 
 
 def test_frames_of_two_lengths_do_not_make_a_batch() -> None:
-    with pytest.raises(ParameterError, match="make a batch for each"):
+    with pytest.raises(ParameterError, match="Make a batch for each length"):
         batch([b"abc", b"de"])
 
 

@@ -1,4 +1,4 @@
-"""Maps of bits: one set has one string of bytes."""
+"""Test bitmaps: one set has one string of bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chances are whole numbers on the safe side, and ε is computed back from them."""
+"""Test probabilities over 2⁶⁴: rounded to the private side, with ε computed back from them."""
 
 from __future__ import annotations
 

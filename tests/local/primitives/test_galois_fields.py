@@ -1,4 +1,4 @@
-"""Finite fields: their laws, and products that others have published."""
+"""Test finite fields: their laws, and published products."""
 
 from __future__ import annotations
 

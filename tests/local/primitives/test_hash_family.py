@@ -1,4 +1,4 @@
-"""Public hashes: the same everywhere, and as independent as the estimates assume."""
+"""Test public hashes: the same in every language, and as independent as the estimates assume."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Projective spaces: points, what is orthogonal, and sums over hyperplanes without adding them up one by one."""
+"""Test projective spaces: points, orthogonality, and fast sums over hyperplanes."""
 
 from __future__ import annotations
 

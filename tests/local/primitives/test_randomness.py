@@ -1,4 +1,4 @@
-"""Draws of a device: the fresh ones are exact, the keyed ones are the same in every language."""
+"""Test the draws of a device: fresh ones are exact, keyed ones are the same in every language."""
 
 from __future__ import annotations
 

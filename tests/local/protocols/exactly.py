@@ -1,4 +1,4 @@
-"""What every protocol here has to show, by enumeration over the bytes of its reports."""
+"""Check every protocol by enumeration over the bytes of its reports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from discreet.local.server.estimate import Floats
 
 
 def worst_ratio(randomiser: Randomiser, values: Iterable[int]) -> Fraction:
-    """The largest ratio of probabilities of the same bytes, of laws that each add up to 1."""
+    """Return the largest ratio of probabilities of the same bytes, of laws that each add up to 1."""
     laws = [randomiser.law(value) for value in values]
     assert all(sum(each.values()) == 1 for each in laws)
     assert all(each.keys() == laws[0].keys() for each in laws)
@@ -25,17 +25,17 @@ def worst_ratio(randomiser: Randomiser, values: Iterable[int]) -> Fraction:
 
 
 def the_loss_is_the_worst_ratio(randomiser: Randomiser, values: Iterable[int]) -> None:
-    """Stated is the logarithm of what the law says, rounded up to the last of twelve places."""
+    """Check that the stated ε is the logarithm of the worst ratio, rounded up at the twelfth place."""
     assert randomiser.loss.epsilon == epsilon_above(worst_ratio(randomiser, values))
 
 
 def one_report(randomiser: Randomiser, value: int) -> Callable[[], bytes]:
-    """A device that reports on a value."""
+    """Return a device that reports on a value."""
     return lambda: randomiser.encode(np.array([value])).tobytes()
 
 
 def the_code_has_the_law(randomiser: Randomiser, values: Iterable[int], *, most: int = 100_000) -> None:
-    """The law that is written down is that of the code, walked through draw by draw."""
+    """Check that the stated law is that of the code, enumerated draw by draw."""
     for value in values:
         stated = randomiser.law(value)
         found = law(one_report(randomiser, value), unexplored="1e-9", most=most)
@@ -46,14 +46,14 @@ def the_code_has_the_law(randomiser: Randomiser, values: Iterable[int], *, most:
 
 
 def estimates_of(randomiser: Randomiser, payload: bytes) -> Floats:
-    """What a server would say of this one report."""
+    """Return the estimate of a server from this one report."""
     state = randomiser.state()
     randomiser.add(state, np.frombuffer(payload, np.uint8)[None, :])
     return randomiser.estimate(state, 1).values
 
 
 def mean_and_variance(randomiser: Randomiser, value: int) -> tuple[Floats, Floats]:
-    """Of the estimate from one report on a value, from the law."""
+    """Return mean and variance of the estimate from one report on a value, from the law."""
     reports = [(float(chance), estimates_of(randomiser, seen)) for seen, chance in randomiser.law(value).items()]
     chances, found = np.array([p for p, _ in reports]), np.array([x for _, x in reports])
     mean = chances @ found
@@ -61,7 +61,7 @@ def mean_and_variance(randomiser: Randomiser, value: int) -> tuple[Floats, Float
 
 
 def reports_are_well_kept(randomiser: Randomiser, values: Values) -> None:
-    """Every report is valid and of its length, states add up, and values outside of the domain are refused."""
+    """Check lengths, validity, sums of states, and the refusal of values outside the domain."""
     reports = randomiser.encode(values)
     assert reports.dtype == np.uint8
     assert reports.shape == (len(values), randomiser.payload_bytes)

@@ -1,4 +1,4 @@
-"""The deployed protocols are protocols like the others: made from integers by name, and what the contract asks."""
+"""Test that the deployed protocols follow the contract: built from integers by name."""
 
 from __future__ import annotations
 

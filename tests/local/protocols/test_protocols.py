@@ -1,4 +1,4 @@
-"""What holds for every protocol for frequencies: ε, unbiasedness and variance, enumerated over bytes."""
+"""Test every frequency oracle: ε, unbiasedness and variance, enumerated over bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.audit import lower_bound
 from discreet.errors import ParameterError
 from discreet.local.design.choose import CANDIDATES
 from discreet.local.protocols import registry
-from discreet.local.protocols.frequency.frequency_oracle import Supporting
+from discreet.local.protocols.frequency.frequency_oracle import FrequencyOracle
 from discreet.local.protocols.frequency.grr import GRR, warner
 from discreet.local.protocols.frequency.hadamard import Hadamard
 from discreet.local.protocols.frequency.local_hashing import OLH, PRIME
@@ -32,7 +32,7 @@ from tests.local.protocols.exactly import (
 )
 
 HALF = 2**63
-SMALL: list[Supporting] = [
+SMALL: list[FrequencyOracle] = [
     warner("0.55"),
     GRR.for_epsilon(5, 1),
     SUE.for_epsilon(4, "0.5"),
@@ -49,22 +49,22 @@ SMALL: list[Supporting] = [
     Projective(20, 4, 3, HALF),
     Projective(6, 5, 2, HALF),
 ]
-everyone = pytest.mark.parametrize("randomiser", SMALL, ids=lambda r: f"{r.name}-{r.domain}-{r.outputs}")
+every_protocol = pytest.mark.parametrize("randomiser", SMALL, ids=lambda r: f"{r.name}-{r.domain}-{r.outputs}")
 each_kind = pytest.mark.parametrize("name", CANDIDATES)
 
 
-@everyone
-def test_the_loss_is_the_worst_ratio_over_all_bytes(randomiser: Supporting) -> None:
+@every_protocol
+def test_the_loss_is_the_worst_ratio_over_all_bytes(randomiser: FrequencyOracle) -> None:
     the_loss_is_the_worst_ratio(randomiser, range(randomiser.domain))
 
 
-@everyone
-def test_the_code_has_the_law_that_is_written_down(randomiser: Supporting) -> None:
+@every_protocol
+def test_the_code_has_the_law_that_is_written_down(randomiser: FrequencyOracle) -> None:
     the_code_has_the_law(randomiser, {0, randomiser.domain // 2, randomiser.domain - 1})
 
 
-@everyone
-def test_estimates_are_unbiased_exactly(randomiser: Supporting) -> None:
+@every_protocol
+def test_estimates_are_unbiased_exactly(randomiser: FrequencyOracle) -> None:
     """A report supports the value held with probability p, and every other with q: as fractions."""
     p, q = randomiser.support
     for value in range(randomiser.domain):
@@ -77,8 +77,8 @@ def test_estimates_are_unbiased_exactly(randomiser: Supporting) -> None:
         assert expected == [p if other == value else q for other in range(randomiser.domain)]
 
 
-@everyone
-def test_the_variance_is_that_of_the_law(randomiser: Supporting) -> None:
+@every_protocol
+def test_the_variance_is_that_of_the_law(randomiser: FrequencyOracle) -> None:
     mean, variance = mean_and_variance(randomiser, 0)
     one_hot = np.arange(randomiser.domain) == 0
     np.testing.assert_allclose(mean, one_hot, atol=1e-12)
@@ -86,8 +86,8 @@ def test_the_variance_is_that_of_the_law(randomiser: Supporting) -> None:
     assert variance.mean() == pytest.approx(randomiser.variance(), rel=1e-12)
 
 
-@everyone
-def test_no_report_moves_an_estimate_by_more_than_its_influence(randomiser: Supporting) -> None:
+@every_protocol
+def test_no_report_moves_an_estimate_by_more_than_its_influence(randomiser: FrequencyOracle) -> None:
     moved = []
     for payload in randomiser.law(0):
         state = randomiser.state()
@@ -96,8 +96,8 @@ def test_no_report_moves_an_estimate_by_more_than_its_influence(randomiser: Supp
     assert np.ptp(moved, axis=0).max() == pytest.approx(randomiser.influence)
 
 
-@everyone
-def test_valid_is_what_some_device_could_have_sent(randomiser: Supporting) -> None:
+@every_protocol
+def test_valid_is_what_some_device_could_have_sent(randomiser: FrequencyOracle) -> None:
     sent = {bytes(payload) for payload in randomiser.law(0)}
     width = randomiser.payload_bytes
     tried = sent | {bytes([*each[:-1], last]) for each in list(sent)[:50] for last in range(256)}
@@ -106,13 +106,13 @@ def test_valid_is_what_some_device_could_have_sent(randomiser: Supporting) -> No
         assert randomiser.valid(np.frombuffer(payload, np.uint8)[None]).tolist() == [payload in sent]
 
 
-@everyone
-def test_reports_are_well_kept(randomiser: Supporting) -> None:
+@every_protocol
+def test_reports_are_well_kept(randomiser: FrequencyOracle) -> None:
     assert isinstance(randomiser, Randomiser)
     reports_are_well_kept(randomiser, np.arange(300) % randomiser.domain)
     assert registry.of(randomiser.name, randomiser.parameters()) == randomiser
     assert randomiser.bits <= 8 * randomiser.payload_bytes
-    with pytest.raises(ParameterError, match="no report yet"):
+    with pytest.raises(ParameterError, match="There is no report yet"):
         randomiser.estimate(randomiser.state(), 0)
 
 
@@ -195,7 +195,7 @@ def test_a_domain_without_a_meaning_is_refused(name: str, domain: int) -> None:
 
 
 class Refusing:
-    """Draws that nobody may ask for."""
+    """Draws that must not be used."""
 
     def coins(self, threshold: int, size: int) -> NoReturn:
         raise AssertionError("a coin was tossed")

@@ -1,4 +1,4 @@
-"""Protocols by name: what a descriptor can name, and what it cannot."""
+"""Test the registry: protocols by name, and the refusal of other names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_every_name_leads_to_a_protocol_of_that_name(name: str) -> None:
 
 
 def test_what_is_not_there_is_refused_with_what_is() -> None:
-    with pytest.raises(ParameterError, match=r"no protocol 'gr'\. There are: grr,"):
+    with pytest.raises(ParameterError, match=r"no protocol 'gr'\. Use one of grr,"):
         registry.of("gr", {})
 
 
@@ -29,11 +29,11 @@ def test_the_package_gives_functions_where_modules_have_the_same_name() -> None:
 
 @pytest.mark.parametrize("parameters", [{}, {"domain": 2}, {"domain": 2, "keep": 2**63 + 1, "more": 1}])
 def test_parameters_are_named_one_by_one(parameters: dict[str, int]) -> None:
-    with pytest.raises(ParameterError, match="grr has the parameters domain, keep, not"):
+    with pytest.raises(ParameterError, match=r"grr has the parameters domain, keep \(found"):
         registry.of("grr", parameters)
 
 
 @pytest.mark.parametrize("domain", [True, 2.0, "2", None])
 def test_parameters_are_whole_numbers(domain: int) -> None:
-    with pytest.raises(ParameterError, match="domain is a whole number"):
+    with pytest.raises(ParameterError, match="domain must be a whole number"):
         registry.of("grr", {"domain": domain, "keep": 2**63 + 1})

@@ -1,4 +1,4 @@
-"""Ids: whatever comes in whatever portions, each is new once."""
+"""Test report ids: in any portions, each is new once."""
 
 from __future__ import annotations
 

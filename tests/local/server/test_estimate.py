@@ -1,4 +1,4 @@
-"""Estimates: two versions, each with its name, and intervals that mean what they say."""
+"""Test estimates: two versions, each with its name, and intervals with their confidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shuffler: crowds leave together, in any order, and without what could tell them apart."""
+"""Test the shuffler: crowds leave together, in a random order, without what could distinguish them."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_no_more_frames_wait_than_told() -> None:
     assert (crowd.dropped, crowd.waiting) == ({"too many waiting": 1}, 1)
     assert crowd.take(batch(beyond[2:])) == []
     assert (crowd.dropped["replayed"], crowd.waiting) == (0, 2), "what was refused is no repetition"
-    with pytest.raises(ParameterError, match="no crowd of 3 can wait with most_waiting=2"):
+    with pytest.raises(ParameterError, match=r"No crowd of 3 can wait.*most_waiting=2.*Try: most_waiting=3"):
         Shuffler(threshold=3, most_waiting=2)
 
 

@@ -1,4 +1,4 @@
-"""Sources: whatever reports lie in, the same state comes out."""
+"""Test sources: every one gives the same state."""
 
 from __future__ import annotations
 
@@ -113,9 +113,9 @@ def test_no_rows_and_only_missing_ones_are_no_reports() -> None:
 
 def test_another_column_is_refused_in_words(tmp_path: Path) -> None:
     table = pa.table({"payload": [1], "note": ["x"]})
-    with pytest.raises(ParameterError, match=r"no column 'report'. There are: payload, note"):
+    with pytest.raises(ParameterError, match=r"no column 'report' \(found: payload, note\)"):
         sources.from_arrow(WIDE, table, "report")
-    with pytest.raises(ParameterError, match="payloads are binary, and this column is int64"):
+    with pytest.raises(ParameterError, match=r"payloads must be binary \(found: int64\)"):
         sources.from_arrow(WIDE, table, "payload")
     pq.write_table(table, tmp_path / "a.parquet")
     with pytest.raises(ParameterError, match="no column 'report'"):

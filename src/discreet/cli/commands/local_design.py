@@ -136,7 +136,7 @@ def simulate(
     made = _rehearsed(collection, public, labels, _domain(values, None, size), epsilon, protocol)
     counts = _counts(made, population, devices)
     with waiting(f"{int(sum(counts)):,} devices report"):
-        found = rehearsal.simulate(local_options.one_report(made), counts, liars=lying)
+        found = rehearsal.simulate(local_options.one_report(made), counts, malicious=lying)
     if as_json:
         output.data(_simulated(found, confidence, delta, liars))
     else:
@@ -217,7 +217,7 @@ def _two_steps(count: int | None, epsilon: str, protocol: str | None, lifetime: 
 
 
 def _show_design(collection: Collection, choice: Choice | None, delta: str, out: Path, as_json: bool) -> None:
-    from discreet.local.collection.promises import promised
+    from discreet.local.collection.guarantee import promised
 
     promise = promised(collection, n=collection.minimum_cohort, delta=delta)
     randomiser = collection.randomiser
@@ -298,7 +298,7 @@ def _counts(collection: Collection, population: str, devices: int) -> list[int]:
 
 
 def _simulated(found: Simulation, confidence: str, delta: str, liars: str) -> dict[str, Any]:
-    from discreet.local.collection.promises import promised
+    from discreet.local.collection.guarantee import promised
     from discreet.local.design.poisoning import poisoning
 
     collection, estimate = found.answer.collection, found.estimate
@@ -307,13 +307,13 @@ def _simulated(found: Simulation, confidence: str, delta: str, liars: str) -> di
     return {
         "protocol": collection.randomiser.name,
         "devices": estimate.n,
-        "lying": found.liars,
+        "lying": found.malicious,
         "error": found.error,
         "expected_error": found.expected_error,
         "consistent_error": found.consistent_error,
         "covered": found.covered(confidence),
         "confidence": float(confidence),
-        **local_options.guaranteed(promised(collection, n=estimate.n, delta=delta, liars=liars)),
+        **local_options.guaranteed(promised(collection, n=estimate.n, delta=delta, malicious=liars)),
         "liars": harm.fraction,
         "liars_shift": harm.shift,
         "values": [dict(zip(("value", "truth", "estimate", "low", "high"), row, strict=True)) for row in rows],
@@ -321,11 +321,11 @@ def _simulated(found: Simulation, confidence: str, delta: str, liars: str) -> di
 
 
 def _show_simulation(found: Simulation, confidence: str, delta: str, liars: str) -> None:
-    from discreet.local.collection.promises import promised
+    from discreet.local.collection.guarantee import promised
     from discreet.local.design.poisoning import poisoning
 
     collection, estimate = found.answer.collection, found.estimate
-    lying = f", {found.liars:,} of them lying in favour of {found.favoured}" if found.liars else ""
+    lying = f", {found.malicious:,} of them malicious, in favour of {found.favoured}" if found.malicious else ""
     output.say(f"{local_options.some(estimate.n, 'device')}{lying}; {collection.randomiser.name}", style="bold")
     kept = found.rows(confidence)
     rows = [
@@ -349,5 +349,5 @@ def _show_simulation(found: Simulation, confidence: str, delta: str, liars: str)
         f"Intervals hold the truth for {found.covered(confidence):.1%} of the values. Estimates are off by "
         f"{found.error:.5f} (theory: {found.expected_error:.5f}){consistent}.",
         str(poisoning(collection.randomiser, estimate, liars, confidence)),
-        *promised(collection, n=estimate.n, delta=delta, liars=liars).sentences,
+        *promised(collection, n=estimate.n, delta=delta, malicious=liars).sentences,
     )

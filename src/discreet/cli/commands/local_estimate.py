@@ -83,14 +83,14 @@ def _crowd(asked: Collection, answer: Answer, crowd: int | None) -> int:
 def _document(
     asked: Collection, answer: Answer, confidence: str, liars: str, delta: str, crowd: int
 ) -> dict[str, Any]:
-    from discreet.local.collection.promises import promised
+    from discreet.local.collection.guarantee import promised
     from discreet.local.design.poisoning import poisoning
 
     found = answer.estimate
     low, high = found.interval(confidence)
     consistent = _consistent(answer)
     harm = poisoning(asked.randomiser, found, liars, confidence, influence=answer.influence)
-    promise = promised(asked, n=crowd, delta=delta, liars=liars)
+    promise = promised(asked, n=crowd, delta=delta, malicious=liars)
     values = [
         {
             "value": label,
@@ -107,7 +107,7 @@ def _document(
         "id": asked.id.hex(),
         "protocol": asked.randomiser.name,
         "reports": found.n,
-        "reports_of_a_device": answer.alike,
+        "reports_of_a_device": answer.reports_per_device,
         "refused": {reason: count for reason, count in answer.rejected.items() if count},
         "repeated": answer.repeated,
         "confidence": float(confidence),

@@ -1,6 +1,6 @@
-"""One text for one meaning: JSON, labels and decimals as they are hashed and signed.
+"""Write JSON, labels and decimals in the canonical form that is hashed and signed.
 
-JavaScript writes the same.
+The JavaScript client writes the same bytes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def canonical(fields: Any) -> bytes:
-    """Return JSON with its keys in order, without blanks, in ASCII.
+    """Return JSON with sorted keys, without blanks, in ASCII.
 
     >>> canonical({"b": "ü", "a": []})
     b'{"a":[],"b":"\\\\u00fc"}'
@@ -31,7 +31,7 @@ def labels_digest(labels: Sequence[str]) -> str:
 
 
 def decimal_above(value: Fraction) -> str:
-    """Return a decimal not below a fraction, with twelve digits behind its point at most.
+    """Return a decimal not below a fraction, with at most twelve digits after its point.
 
     >>> decimal_above(Fraction(1, 3)), decimal_above(Fraction(2))
     ('0.333333333334', '2')

@@ -1,17 +1,17 @@
-"""A collection: everything that devices and servers must agree on, in one text with one name.
+"""Define a collection: everything that devices and servers must agree on, as one canonical text.
 
-A collection says which question is asked (its domain), how a device answers (protocol, with its chances as whole
+A collection states the question (its domain), how a device answers (protocol, with its probabilities as whole
 numbers over 2⁶⁴), how often and for how long, and what that costs: the ε of one report and of a device's whole
-life, both rounded up. Its text is canonical JSON: keys in order, no blanks, ASCII, every number that may be large
+life, both rounded up. Its text is canonical JSON: sorted keys, no blanks, ASCII, every number that may be large
 as a string of digits. Its identity is the SHA-256 of that text, so that two collections with one name are never
-counted together, and nothing in it can be changed afterwards. Who runs the collection signs the text (Ed25519);
-a device believes what it can verify with the key that it was shipped with.
+counted together, and nothing in it can be changed afterwards. The operator of the collection signs the text
+(Ed25519); a device accepts what it can verify with the public key that it was shipped with.
 
 **What a life costs.** Under the policy "none", each report is drawn anew and ε adds up: `reports` · ε. Under
 "memoised" and "two-step" the (permanent) answer to a value is drawn once; a device gives such answers to its first
 `distinct` values and stays with the last of them afterwards: `distinct` · ε∞. With distinct=1 that holds against
-everybody. With more, it holds against whoever already knows *when* the value changed: equal reports show that it
-did not, and that is no part of what ε bounds. `guarantee()` says all of this in words.
+every attacker. With more, it holds against an attacker who already knows *when* the value changed: equal reports
+show that it did not, and ε does not bound that. `guarantee()` describes all of this.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any
 
-from discreet.errors import ParameterError
+from discreet.errors import Code, Fix, ParameterError
 from discreet.local.collection.canonical_json import canonical, decimal_above, labels_digest
 from discreet.local.collection.domains import Domain, Labels, One, Value, domain_for, read_domain
-from discreet.local.collection.guarantee import guarantee
+from discreet.local.collection.guarantee import describe
 from discreet.local.collection.policy import Policy
 from discreet.local.design.choose import protocol_for
-from discreet.local.device.days import day_number
+from discreet.local.device.wire import day_number
 from discreet.local.protocols.longitudinal import Longitudinal
 from discreet.local.protocols.protocol import Randomiser
 from discreet.local.protocols.registry import of
@@ -46,7 +46,7 @@ _FIELDS = {
 
 @dataclass(frozen=True)
 class Collection:
-    """A question to devices. Make one with `Collection.design`, or read a signed one with `signing.opened`.
+    """A question to devices. Design one with `Collection.design`, or open a signed one with `signing.opened`.
 
     >>> survey = Collection.design(
     ...     "colours", domain=["red", "green", "blue"], protocol="grr", epsilon="0.5",
@@ -71,14 +71,19 @@ class Collection:
         self.domain.fit(self.randomiser)
         first, last = (day_number(day) for day in self.window)
         if first > last:
-            raise ParameterError(f"A window ends after it begins, not {self.window[0]} … {self.window[1]}.")
+            raise ParameterError(
+                "The window must not end before it begins.",
+                found=f"{self.window[0]} to {self.window[1]}",
+                fix="Exchange the two days.",
+            )
         whole(self.minimum_cohort, "minimum_cohort")
         if self.null is not None:
             self.domain.check_null(self.null)
         if self.policy.policy == "two-step" and not isinstance(self.randomiser, Longitudinal):
+            listed = [Fix("protocol", "two-step-grr", note="with epsilon")] if self.randomiser.domain else []
             raise ParameterError(
-                f"{self.randomiser.name} has no second step. Use protocol=TwoStepGRR.for_losses(…) or "
-                'longitudinal=Policy("memoised").'
+                f"The protocol {self.randomiser.name} has no second step.",
+                fix=[Fix("longitudinal", "memoised"), *listed],
             )
 
     @classmethod
@@ -95,10 +100,21 @@ class Collection:
         minimum_cohort: int = 100,
         null: str | None = None,
     ) -> Collection:
-        """Return a collection: with the protocol that is given, or the best one for the domain and ε.
+        """Return a collection with the given protocol, or with the best one for the domain and ε.
 
         Values are those of a domain, or words of an alphabet (protocol="prefix-tree" or "fragments"), or with
         neither any texts (protocol="hcms", "cms" or "rappor").
+
+        Args:
+            name: The name of the collection, 1 to 200 printable characters.
+            domain: The labels of the values, or their number; by default any texts.
+            alphabet: The letters and the length of words, in place of a domain.
+            epsilon: What one report may cost; not given if `protocol` is an object, which has its own.
+            protocol: A randomiser or its name; by default `choose` finds it.
+            longitudinal: How a device answers again: a `Policy` or its name; "none" by default.
+            window: The first and the last day of the collection.
+            minimum_cohort: How many devices a server waits for before it estimates; 100 by default.
+            null: The label that stands for values outside the domain; by default such values are refused.
 
         >>> words = Collection.design(
         ...     "typed", alphabet=Alphabet("abcdefghijklmnopqrstuvwxyz", length=6), protocol="prefix-tree",
@@ -120,34 +136,34 @@ class Collection:
 
     @property
     def digest(self) -> str | None:
-        """The hash of the labels, if the text names them by it."""
+        """The hash of the labels, if the text has it in place of the labels."""
         return self.domain.digest if isinstance(self.domain, Labels) else None
 
     @property
     def epsilon(self) -> str:
-        """What one report costs: a decimal, rounded up."""
+        """The cost of one report: a decimal, rounded up."""
         return decimal_above(self.randomiser.loss.epsilon)
 
     @property
     def permanent_epsilon(self) -> Fraction:
-        """What the answers to one value cost together, however many there are; one report without a memory."""
+        """The cost of all answers to one value; under the policy "none", of one report."""
         if self.policy.policy == "two-step" and isinstance(self.randomiser, Longitudinal):
             return self.randomiser.lifetime.epsilon
         return self.randomiser.loss.epsilon
 
     @property
     def lifetime(self) -> str:
-        """What all reports of a device cost: a decimal, rounded up."""
+        """The cost of all reports of a device: a decimal, rounded up."""
         return decimal_above((self.policy.reports or self.policy.distinct or 1) * self.permanent_epsilon)
 
     @property
     def reports_of_a_device(self) -> int:
-        """How many reports one device may send within the window at most."""
+        """The largest number of reports that one device may send within the window."""
         schedule = 1 + (self.window[1] - self.window[0]).days // self.policy.every
         return min(schedule, self.policy.reports or schedule)
 
     def period(self, day: date) -> tuple[date, date]:
-        """Return the first and the last day of the period of a day: no device sends two reports within one.
+        """Return the first and the last day of the period of a day. No device sends two reports in one period.
 
         >>> survey = Collection.design(
         ...     "colours", domain=["red", "green"], epsilon=1, longitudinal=Policy("memoised", every=7),
@@ -158,7 +174,9 @@ class Collection:
         """
         if not self.open_on(day):
             raise ParameterError(
-                f"{self.name!r} collects from {self.window[0]} to {self.window[1]}, not on {day}."
+                f"The day is outside the window of {self.name!r}, {self.window[0]} to {self.window[1]}.",
+                found=day,
+                fix="Choose a day within the window.",
             )
         every, begin = self.policy.every, self.window[0]
         first = begin + timedelta((day - begin).days // every * every)
@@ -191,22 +209,26 @@ class Collection:
 
     @property
     def id(self) -> bytes:
-        """The 32 bytes that name this collection and no other."""
+        """The 32 bytes that identify this collection."""
         return hashlib.sha256(self.text).digest()
 
     def with_labels(self, labels: Sequence[str]) -> Collection:
-        """Return the collection with the labels that its text only names by their hash."""
+        """Return the collection with its labels, if its text has only their hash."""
         if self.digest != labels_digest(labels):
             raise ParameterError(
-                f"these labels are not those of the collection {self.name!r}: their hash differs."
+                f"These labels are not those of the collection {self.name!r}: their hash differs.",
+                fix="Give the labels that the collection was designed with, in their order.",
             )
         return replace(self, domain=Labels(len(labels), tuple(labels), self.digest))
 
     def place(self, value: Value) -> int:
-        """Return the number of a value. What is no value is `null`, if the collection has one."""
+        """Return the number of a value, or of `null` for a value outside the domain."""
         if isinstance(self.domain, Labels):
             return self.domain.place(value, self.null)
-        raise ParameterError(f"the values of {self.name!r} cannot be listed, and have no numbers.")
+        raise ParameterError(
+            f"The values of {self.name!r} cannot be listed, so they have no numbers.",
+            fix=Fix("value", Code("value"), call="collection.one"),
+        )
 
     def one(self, value: Value) -> One:
         """Return a value as the protocol takes it, with the key of its permanent answer."""
@@ -217,8 +239,8 @@ class Collection:
         return self.window[0] <= day <= self.window[1]
 
     def guarantee(self) -> str:
-        """Return what is promised to a device, in words."""
-        return guarantee(self.randomiser, self.policy, self.epsilon, self.lifetime)
+        """Describe what is guaranteed to a device."""
+        return describe(self.randomiser, self.policy, self.epsilon, self.lifetime)
 
 
 def read(text: bytes) -> Collection:
@@ -228,19 +250,26 @@ def read(text: bytes) -> Collection:
         if not isinstance(fields, dict) or fields.get("format") != FORMAT:
             found = fields.get("format") if isinstance(fields, dict) else None
             raise ParameterError(
-                f"this reads collections of the format {FORMAT}, not {found!r}: update the client."
+                f"This client reads collections of the format {FORMAT}.",
+                found=repr(found),
+                fix="Update the client.",
             )
         if set(fields) != _FIELDS:
-            raise ParameterError(f"a collection has the fields {', '.join(sorted(_FIELDS))}.")
+            raise ParameterError(
+                f"A collection must have the fields {', '.join(sorted(_FIELDS))}.",
+                fix="Fetch the collection again.",
+            )
         collection = _from_fields(fields)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, ParameterError):
             raise
-        raise ParameterError(f"this is no text of a collection ({error}). Fetch it again.") from None
+        raise ParameterError(
+            f"This is not the text of a collection ({error}).", fix="Fetch the collection again."
+        ) from None
     if collection.text != text:
         raise ParameterError(
-            "the text does not agree with itself: a field was changed (an ε below what the chances give, say), or "
-            "it was not written canonically. Take collection.text from whoever designed it."
+            "The text is not in canonical form, or a field was changed, such as an epsilon below the true one.",
+            fix="Fetch the collection from its designer again.",
         )
     return collection
 
@@ -264,9 +293,13 @@ def _day(day: date | str) -> date:
     try:
         return date.fromisoformat(day) if isinstance(day, str) else day
     except ValueError:
-        raise ParameterError(f'a day is written as "2026-01-31", not {day!r}.') from None
+        raise ParameterError('A day must be a date, such as "2026-01-31".', found=repr(day)) from None
 
 
 def _check_name(name: object) -> None:
     if not isinstance(name, str) or not 1 <= len(name) <= 200 or not name.isprintable():
-        raise ParameterError(f"a collection has a name of 1 to 200 printable characters, not {name!r}.")
+        raise ParameterError(
+            "The name of a collection must have 1 to 200 printable characters.",
+            found=f"{name!r:.200}",
+            fix=Fix("name", "colours"),
+        )

@@ -1,15 +1,15 @@
-"""What a question is about: its values, and what a protocol is given for each.
+"""Define the domains of questions, and translate values into what a protocol takes.
 
     Labels    a list of texts, or the whole numbers below a size     the place of the value
     Words     texts of the letters of an alphabet, up to a length    its symbols          prefix-tree, fragments
     Texts     any text: an open dictionary                           its fingerprint      cms, hcms, rappor
 
-Places can be listed, and are estimated all at once. Words are found by the server, out of reports on their parts.
-Texts are counted for those on a list that is given afterwards: nobody has to know it before.
+Places can be listed, and are estimated all at once. Words are found by the server, from reports on their parts.
+Texts are counted for a list of candidates, which the analyst may give after the collection.
 
-Every value also has a key, by which it is told from all others of its domain: eight bytes of its place, or the
-SHA-256 of its symbols or of its UTF-8. A device settles permanent answers with it. Text is taken as it is: what
-looks the same and is spelt otherwise is another text.
+Every value also has a key that distinguishes it from all others of its domain: eight bytes of its place, or the
+SHA-256 of its symbols or of its UTF-8. A device derives permanent answers from it. Text is not normalised: two
+texts that look the same and differ in their characters are two values.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.errors import ParameterError
+from discreet.errors import Code, Fix, ParameterError
 from discreet.local.collection.canonical_json import labels_digest
 from discreet.local.primitives.hash_family import fingerprints
 from discreet.local.protocols.protocol import Coded, Randomiser
@@ -32,7 +32,9 @@ from discreet.local.protocols.strings.strings import Alphabet
 Value: TypeAlias = str | int | np.integer[Any] | None
 WORDS, TEXTS = ("prefix-tree", "fragments"), ("cms", "hcms", "rappor")
 """Protocols for words, and those for texts."""
-_SPELT_OUT = 4096  # labels: longer domains are named by their size and hash
+_MOST_LISTED = 4096  # labels in a text: it has only the size and the hash of longer domains
+_SILENCE = "and a device that stays silent reveals that."
+_DESIGNED = "in the design of the collection"
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class One:
 
 @dataclass(frozen=True)
 class Labels:
-    """Values that can be listed: by their labels, by the hash of these, or by nothing but their number."""
+    """Values that can be listed: by their labels, by the hash of the labels, or by their number alone."""
 
     size: int
     labels: tuple[str, ...] | None = None
@@ -57,14 +59,18 @@ class Labels:
         texts = all(isinstance(label, str) for label in self.labels)
         if len(self.labels) != self.size or not texts or len(set(self.labels)) != self.size:
             raise ParameterError(
-                f"a domain of {self.size} values has as many labels, all of them text and all different."
+                f"A domain of {self.size} values must have {self.size} labels, all texts and all different.",
+                fix="Remove duplicates, and write each label as a text.",
             )
 
     def shape(self, protocol: str) -> int:
         """Return what `for_epsilon` of a protocol takes."""
         if protocol in WORDS:
             raise ParameterError(
-                f'{protocol} is for words: leave out domain, and give alphabet=Alphabet("abc…", 8).'
+                f"The protocol {protocol} is for words of an alphabet, not for a domain.",
+                fix=Fix(
+                    "alphabet", Code('Alphabet("abcdefghijklmnopqrstuvwxyz", length=8)'), note="instead of domain"
+                ),
             )
         return self.size
 
@@ -72,31 +78,36 @@ class Labels:
         """Refuse a protocol for other values."""
         if randomiser.domain != self.size:
             raise ParameterError(
-                f"the protocol is for {randomiser.domain} values, and the domain has {self.size}."
+                f"The protocol is for {randomiser.domain} values, and the domain has {self.size}.",
+                fix="Make the protocol for as many values as the domain has.",
             )
 
     def check_null(self, null: object) -> None:
-        """Refuse a label for what is no value that is none of the labels; of numbers, what is none in decimals.
+        """Refuse a null that is not a label of the domain, or not one of its numbers in decimals.
 
-        Labels that are only named by their hash are looked at when they are known.
+        If the text has only the hash of the labels, null is checked when the labels are known.
         """
         if self.labels is None:
             _check_text(null)
             if self.digest is None and number(str(null), self.size) is None:
                 raise ParameterError(
-                    f'null={null!r} is no number of the domain: give null="{self.size - 1}", say.'
+                    "null is not a number of the domain.", found=repr(null), fix=Fix("null", str(self.size - 1))
                 )
         elif null not in self.labels:
-            raise ParameterError(f"null={null!r} is no label of the domain: add it to the domain.")
+            raise ParameterError(
+                "null is not a label of the domain.",
+                found=repr(null),
+                fix=[Fix("null", self.labels[-1]), "Or add the label to the domain."],
+            )
 
     def written(self) -> list[str] | dict[str, str]:
-        """Return what a collection's text says."""
+        """Return what a collection's text states."""
         if self.digest is not None:
             return {"size": str(self.size), "sha256": self.digest}
         return {"size": str(self.size)} if self.labels is None else list(self.labels)
 
     def one(self, value: Value, null: str | None) -> One:
-        """Return the place of a value. What is no value is `null`, if there is one."""
+        """Return the place of a value, or of `null` for a value outside the domain."""
         place = self.place(value, null)
         return One(np.array([place], np.int64), place.to_bytes(8, "big"))
 
@@ -104,35 +115,41 @@ class Labels:
         """Return the number of a value."""
         if self.labels is None:
             if self.digest is not None:
-                raise ParameterError("the labels are not in the collection's text: use collection.with_labels(…).")
+                raise ParameterError(
+                    "The text of the collection has only the hash of the labels.",
+                    fix=Fix("labels", Code("labels"), call="collection.with_labels"),
+                )
             if isinstance(value, int | np.integer) and 0 <= value < self.size:
                 return int(value)
             if null is not None:
                 return int(null)
             raise ParameterError(
-                f"values of this domain are whole numbers from 0 to {self.size - 1}. A device that stays silent "
-                f'tells that its value is none, so design the collection with a number for it: null="0".'
+                f"The value is not a whole number from 0 to {self.size - 1}, {_SILENCE}",
+                fix=Fix("null", "0", note=_DESIGNED),
             )
         if value in self.labels:
             return self.labels.index(value)
         if null is not None:
             return self.labels.index(null)
         raise ParameterError(
-            "the value is not in the domain. A device that stays silent tells that, so design the collection with "
-            'a label for it: null="something else".'
+            f"The value is not in the domain, {_SILENCE}",
+            fix=Fix("null", "something else", note=f"a label of the domain, {_DESIGNED}"),
         )
 
 
 @dataclass(frozen=True)
 class Words:
-    """Texts of the letters of an alphabet. Longer ones are cut off, and other letters are one letter more."""
+    """Texts of the letters of an alphabet. Longer ones are cut off; one symbol stands for all other letters."""
 
     alphabet: Alphabet
 
     def shape(self, protocol: str) -> Alphabet:
         """Return what `for_epsilon` of a protocol takes."""
         if protocol not in WORDS:
-            raise ParameterError(f"words are found by {' or '.join(WORDS)}, not by {protocol}.")
+            raise ParameterError(
+                f"The protocol {protocol} does not find words of an alphabet.",
+                fix=[Fix("protocol", each) for each in WORDS],
+            )
         return self.alphabet
 
     def fit(self, randomiser: Randomiser) -> None:
@@ -141,16 +158,17 @@ class Words:
         mine = (self.alphabet.symbols, self.alphabet.length)
         if isinstance(randomiser, PrefixTree | FragmentPuzzle) and (randomiser.symbols, randomiser.length) != mine:
             raise ParameterError(
-                f"the protocol is for words of {randomiser.length} out of {randomiser.symbols} symbols, and the "
-                f"alphabet has {mine[0]} symbols for {mine[1]}."
+                f"The protocol is for words of {randomiser.length} out of {randomiser.symbols} symbols; the "
+                f"alphabet is for words of {mine[1]} out of {mine[0]}.",
+                fix=Fix("protocol", randomiser.name, note="with epsilon"),
             )
 
     def check_null(self, null: object) -> None:
-        """Refuse what is no text."""
+        """Refuse what is not a text."""
         _check_text(null)
 
     def written(self) -> dict[str, str]:
-        """Return what a collection's text says."""
+        """Return what a collection's text states."""
         return {"letters": self.alphabet.letters, "length": str(self.alphabet.length)}
 
     def one(self, value: Value, null: str | None) -> One:
@@ -171,8 +189,8 @@ class Texts:
         """Return what `for_epsilon` of a protocol takes."""
         if protocol not in TEXTS:
             raise ParameterError(
-                f"{protocol} is not for an open dictionary: give domain=[…] or a size, or name one of "
-                f"{', '.join(TEXTS)}."
+                f"The protocol {protocol} is not for an open dictionary.",
+                fix=[Fix("domain", ["yes", "no"]), *(Fix("protocol", each) for each in TEXTS)],
             )
         return 0
 
@@ -181,15 +199,16 @@ class Texts:
         self.shape(randomiser.name)
         if randomiser.domain:
             raise ParameterError(
-                f"the protocol is for {randomiser.domain} values: for an open dictionary take for_epsilon(0, …)."
+                f"The protocol is for {randomiser.domain} values, not for an open dictionary.",
+                fix=Fix("domain", 0, call=f"{type(randomiser).__name__}.for_epsilon"),
             )
 
     def check_null(self, null: object) -> None:
-        """Refuse what is no text."""
+        """Refuse what is not a text."""
         _check_text(null)
 
     def written(self) -> dict[str, str]:
-        """Return what a collection's text says."""
+        """Return what a collection's text states."""
         return {"texts": "utf-8"}
 
     def one(self, value: Value, null: str | None) -> One:
@@ -206,27 +225,29 @@ Domain: TypeAlias = Labels | Words | Texts
 
 
 def domain_for(domain: Sequence[str] | int | None, alphabet: Alphabet | None) -> Domain:
-    """Return the domain that a designer means.
+    """Return the domain for what a designer gave.
 
     >>> domain_for(["yes", "no"], None).one("no", None).row, domain_for(None, Alphabet("abc", 4)).written()
     (array([1]), {'letters': 'abc', 'length': '4'})
     """
     if alphabet is not None:
         if domain is not None:
-            raise ParameterError("words of an alphabet are the domain: leave out domain=….")
+            raise ParameterError("Give an alphabet or a domain, not both.", fix="Leave out the domain.")
         return Words(alphabet)
     if domain is None:
         return Texts()
     if isinstance(domain, int | np.integer):
         return Labels(int(domain))
     if isinstance(domain, str):
-        raise ParameterError(f'a domain is a list of texts, such as ["yes", "no"], not {domain!r}.')
+        raise ParameterError(
+            "A domain must be a list of texts.", found=repr(domain), fix=Fix("domain", ["yes", "no"])
+        )
     labels = tuple(domain)
-    return Labels(len(labels), labels, None if len(labels) <= _SPELT_OUT else labels_digest(labels))
+    return Labels(len(labels), labels, None if len(labels) <= _MOST_LISTED else labels_digest(labels))
 
 
 def read_domain(written: list[str] | Mapping[str, Any]) -> Domain:
-    """Return the domain that a collection's text says.
+    """Return the domain that a collection's text states.
 
     >>> read_domain({"size": "10"})
     Labels(size=10, labels=None, digest=None)
@@ -241,7 +262,7 @@ def read_domain(written: list[str] | Mapping[str, Any]) -> Domain:
 
 
 def number(text: str, size: int) -> int | None:
-    """Return the whole number below a size that a text is in decimals, with nothing before it; None if it is none.
+    """Return the number below a size that a text is in canonical decimals; None if it is not one.
 
     >>> number("7", 10), number("07", 10), number("10", 10), number("seven", 10)
     (7, None, None, None)
@@ -253,7 +274,7 @@ def number(text: str, size: int) -> int | None:
 
 
 def utf8(text: str) -> bytes:
-    """Return a text as bytes; half a pair of UTF-16, which is no letter, as the mark for what cannot be read.
+    """Return a text as bytes; half a surrogate pair of UTF-16 becomes the replacement character.
 
     >>> utf8("é"), utf8("\\ud800")
     (b'\\xc3\\xa9', b'\\xef\\xbf\\xbd')
@@ -263,7 +284,7 @@ def utf8(text: str) -> bytes:
 
 def _check_text(null: object) -> None:
     if not isinstance(null, str):
-        raise ParameterError(f'null is a text, such as "something else", not {null!r}.')
+        raise ParameterError("null must be a text.", found=repr(null), fix=Fix("null", "something else"))
 
 
 def _text(value: Value, null: str | None) -> str:
@@ -271,7 +292,4 @@ def _text(value: Value, null: str | None) -> str:
         return value
     if null is not None:
         return null
-    raise ParameterError(
-        "the value is no text. A device that stays silent tells that, so design the collection with a text for "
-        'it: null="something else".'
-    )
+    raise ParameterError(f"The value is not a text, {_SILENCE}", fix=Fix("null", "something else", note=_DESIGNED))

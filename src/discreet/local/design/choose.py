@@ -1,9 +1,9 @@
-"""Which protocol for a domain and an ε: the most accurate, and among those the shortest report.
+"""Choose the protocol for a domain and an ε: the most accurate, and among those the shortest report.
 
-Accuracy is the mean over the domain of n·Var, which is the same for every population (`support`). Protocols within
-5 % of the best are taken as equally accurate, and the shortest report wins; then the one whose server works least.
-So randomised response is chosen for small domains (d < 3e^ε + 2 or so), subset selection for a few in between, and
-projective geometry response for all larger ones.
+Accuracy is the mean over the domain of n·Var, which is the same for every population (`frequency_oracle`).
+Protocols within 5 % of the best are taken as equally accurate, and the shortest report wins; then the one whose
+server works least. So randomised response is chosen for small domains (d < 3e^ε + 2 or so), subset selection for a
+few in between, and projective geometry response for all larger ones.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.local.collection.domains import TEXTS, WORDS, Domain, Labels, Texts
 from discreet.local.primitives.fixed_point import budget
 from discreet.local.protocols import registry
-from discreet.local.protocols.frequency.frequency_oracle import Supporting, domain_of
+from discreet.local.protocols.frequency.frequency_oracle import FrequencyOracle, domain_of
 from discreet.local.protocols.protocol import Randomiser
 from discreet.rational import Rational, whole
 
 CANDIDATES = ("grr", "projective", "hadamard", "subset", "olh", "oue", "sue")
 """Protocols for frequencies, those first whose server works less."""
 
-_NEAR = 1.05  # 2.5 % in the width of an interval
+_NEAR = 1.05  # a factor of the variance: 2.5 % of a margin of error
 _BOLD = ' style="font-weight:bold"'
 _REASONS = {
-    "grr": "the domain is small for this ε, and nothing beats telling the truth more often than not",
+    "grr": "the domain is small for this ε, and randomised response has the least error there",
     "projective": "it reaches the least error that any protocol can, in about log2(domain) bits",
     "hadamard": "it comes near the least error, in the fewest bits",
     "subset": "it has the least error of all protocols for a domain of this size",
@@ -37,9 +37,9 @@ _REASONS = {
 
 @dataclass(frozen=True)
 class Candidate:
-    """A protocol with its accuracy, n·Var on average over the domain, and what a report takes."""
+    """A protocol with its accuracy, n·Var on average over the domain, and the size of a report."""
 
-    randomiser: Supporting
+    randomiser: FrequencyOracle
     variance: float
     bits: int
     payload_bytes: int
@@ -47,9 +47,9 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Choice:
-    """The protocol that was chosen, why, and all that could have been, the most accurate first."""
+    """The chosen protocol, the reason, and all candidates, the most accurate first."""
 
-    randomiser: Supporting
+    randomiser: FrequencyOracle
     why: str
     table: tuple[Candidate, ...]
 
@@ -89,7 +89,8 @@ def choose(domain: int, epsilon: Rational, *, bits: int | None = None) -> Choice
     if not allowed:
         least = min(candidate.bits for candidate in made)
         raise ParameterError(
-            f"no protocol reports one of {values:,} values in {bits} bits: allow bits={least}, or ask about less."
+            f"No protocol reports one of {values:,} values in {bits} bits.",
+            fix=[Fix("bits", least), "Or reduce the domain."],
         )
     best = min(candidate.variance for candidate in allowed)
     near = [candidate for candidate in allowed if candidate.variance <= _NEAR * best]
@@ -100,29 +101,33 @@ def choose(domain: int, epsilon: Rational, *, bits: int | None = None) -> Choice
 
 
 def protocol_for(domain: Domain, protocol: Randomiser | str | None, epsilon: Rational | None) -> Randomiser:
-    """Return the protocol that a designer means: the one given, the one named, or the best for the domain and ε.
+    """Return the protocol of a design: the one given, the one named, or the best for the domain and ε.
 
     >>> protocol_for(Labels(1000), None, 1).name, protocol_for(Texts(), "hcms", 1).name
     ('projective', 'hcms')
     """
     if protocol is not None and not isinstance(protocol, str):
         if epsilon is not None:
-            raise ParameterError("a protocol has its ε already: leave out epsilon, or name the protocol.")
+            raise ParameterError(
+                "The protocol has its epsilon already.", fix="Leave out epsilon, or give the protocol by its name."
+            )
         return protocol
     if epsilon is None:
-        raise ParameterError('say what one report may cost, such as epsilon="1".')
+        raise ParameterError("The cost of one report is missing.", fix=Fix("epsilon", "1"))
     if isinstance(protocol, str):
         named: Randomiser = registry.kind(protocol).for_epsilon(domain.shape(protocol), epsilon)
         return named
     if isinstance(domain, Labels):
         return choose(domain.size, epsilon).randomiser
     names = TEXTS if isinstance(domain, Texts) else WORDS
-    raise ParameterError(f"values that cannot be listed need a protocol by name: one of {', '.join(names)}.")
+    raise ParameterError(
+        "Values that cannot be listed need a protocol by name.", fix=[Fix("protocol", name) for name in names]
+    )
 
 
 def _candidate(name: str, domain: int, epsilon: Rational) -> Candidate | None:
     try:
-        made: Supporting = registry.kind(name).for_epsilon(domain, epsilon)
-    except ParameterError:  # not for a domain of this size, or so near to 0 that 2^64 parts do not suffice
+        made: FrequencyOracle = registry.kind(name).for_epsilon(domain, epsilon)
+    except ParameterError:  # the domain is too large for it, or ε so small that 2^64 units do not suffice
         return None
     return Candidate(made, made.variance(), made.bits, made.payload_bytes)

@@ -1,17 +1,18 @@
-"""What lying devices can do to an estimate: a bound for the interval's neighbour in a table.
+"""Bound the effect of malicious reports on an estimate, to be printed beside its interval.
 
-Nobody can see whether a report was drawn as the protocol says, so the interval of an estimate holds for honest
-devices only. But every valid report, honest or not, moves n·f̂ by at most `influence`: a fraction γ of lies moves a
-frequency by γ·influence at most, whatever liars know and whatever they agree upon. It is a fraction of reports:
-where devices report again and again, one liar may send as many as an aggregator takes. The bound is reached: liars
-who all send what supports one value have what no honest device has, certainty (tests). The weaker the signal of
-an honest report, the stronger that of a lie: influence is about 1/ε, for small ε.
+A server cannot see whether a report was drawn as the protocol says, so the interval of an estimate holds for
+honest devices only. But every valid report, honest or not, moves n·f̂ by at most `influence`: a fraction γ of
+malicious reports moves a frequency by at most γ·influence, whatever the attackers know and agree upon. It is a
+fraction of reports: where devices report repeatedly, one attacker may send as many as an aggregator takes. The
+bound is reached: attackers who all send a report that supports one value have certainty, which no honest device
+has (tests). The weaker the signal of an honest report, the stronger that of a malicious one: influence is about
+1/ε, for small ε.
 
-**The consistent version** moves by twice that at most. Norm-Sub takes the same τ off all frequencies, and τ moves
+**The consistent version** moves by at most twice that. Norm-Sub takes the same τ off all frequencies, and τ moves
 no further than the frequencies do: it grows with each of them, and by t if all grow by t.
 
-`undone` is the fraction of lies that moves a number by as much as its interval reaches; below it, noise is the
-larger worry.
+`undone` is the fraction of malicious reports that moves a number by its margin of error; below it, noise is the
+larger problem.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.local.protocols.protocol import Randomiser
 from discreet.local.server.estimate import Estimate
 from discreet.rational import Rational, rational
@@ -29,22 +30,23 @@ from discreet.rational import Rational, rational
 
 @dataclass(frozen=True)
 class Poisoning:
-    """What a fraction of lying reports could have done to one estimate.
+    """The effect that a fraction of malicious reports could have had on one estimate.
 
-    `shift` is by how much any of its numbers may have moved, `consistent_shift` of the consistent version.
+    `shift` is the largest shift of any of its numbers, `consistent_shift` that of the consistent version, and
+    `malicious` the number of malicious reports.
     """
 
     fraction: float
-    liars: int
+    malicious: int
     shift: float
     consistent_shift: float
     undone: float
 
     def __str__(self) -> str:
         return (
-            f"If {self.fraction:.2%} of the reports lie ({self.liars:,}), each number may be off by "
-            f"{self.shift:.4f} more (consistent version: {self.consistent_shift:.4f}). {self.undone:.2%} of lying "
-            "reports can move a number by as much as its interval reaches."
+            f"If {self.fraction:.2%} of the reports are malicious ({self.malicious:,}), each number may be off by "
+            f"{self.shift:.4f} more (consistent version: {self.consistent_shift:.4f}). {self.undone:.2%} of "
+            "malicious reports can move a number by its margin of error."
         )
 
 
@@ -56,23 +58,33 @@ def poisoning(
     *,
     influence: float | None = None,
 ) -> Poisoning:
-    """Return what this fraction of lying reports could have done to an estimate from reports of a randomiser.
+    """Return the effect that a fraction of malicious reports could have had on an estimate.
 
-    `influence` is that on just these numbers, where it is known (`Answer.influence`).
+    Args:
+        randomiser: The protocol of the reports.
+        estimate: The estimate.
+        fraction: The share of malicious reports, from 0 to 1; 1 % by default.
+        confidence: That of the intervals that `undone` refers to; 95 % by default.
+        influence: The influence on exactly these numbers, if it is known (`Answer.influence`); by default that of
+            the protocol.
 
     >>> from discreet.local.protocols.frequency.grr import warner
     >>> survey = warner("0.55")
     >>> print(poisoning(survey, survey.estimate(np.array([470, 530]), n=1000), "0.02"))
-    If 2.00% of the reports lie (20), each number may be off by 0.2000 more (consistent version: 0.4000). 3.08% of
-    lying reports can move a number by as much as its interval reaches.
+    If 2.00% of the reports are malicious (20), each number may be off by 0.2000 more (consistent version: 0.4000).
+    3.08% of malicious reports can move a number by its margin of error.
     """
     share = rational(fraction, "fraction", floats="exact")
     if not 0 <= share <= 1:
-        raise ParameterError(f"a fraction of the reports is from 0 to 1, not {fraction!r}.")
+        raise ParameterError(
+            "The fraction of malicious reports must be from 0 to 1.",
+            found=repr(fraction),
+            fix=Fix("fraction", "0.01"),
+        )
     most = float(randomiser.influence) if influence is None else influence
     low, high = estimate.interval(confidence)
-    reach = float(np.median(high - low)) / 2 if len(low) else 0.0
+    margin = float(np.median(high - low)) / 2 if len(low) else 0.0
     shift = float(share) * most
     return Poisoning(
-        float(share), math.ceil(share * estimate.n), shift, min(1.0, 2 * shift), min(1.0, reach / most)
+        float(share), math.ceil(share * estimate.n), shift, min(1.0, 2 * shift), min(1.0, margin / most)
     )

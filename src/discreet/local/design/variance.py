@@ -1,4 +1,4 @@
-"""How accurate every protocol is, side by side, and how accurate any could be.
+"""Compare the accuracy of the protocols with each other and with the optimum.
 
 n·Var on average over the domain, from the exact probabilities of each protocol. The optimum is that of Ye and Barg
 (2018): no ε-private protocol has a sum of squared errors below
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import altair
 
 _EPSILONS = ("0.25", "0.35", "0.5", "0.7", "1", "1.4", "2", "2.8", "4", "5", "6")
-# Okabe and Ito's palette, which the colour-blind can tell apart too.
+# Okabe and Ito's palette, which colour-blind readers can distinguish too.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 
 
@@ -57,7 +57,7 @@ def variances(
 def picture(
     domain: int, epsilons: Sequence[Rational] = _EPSILONS, more: Mapping[str, Sequence[float]] | None = None
 ) -> altair.VConcatChart:
-    """Draw n·Var against ε for all protocols, and below how many times the optimum it is.
+    """Draw n·Var against ε for all protocols, and below it the ratio to the optimum.
 
     `more` adds curves of other protocols, by name: their n·Var at each ε.
 
@@ -66,7 +66,11 @@ def picture(
     """
     alt, curves = _altair(), variances(domain, epsilons) | dict(more or {})
     if len(curves) > len(_COLOURS):
-        raise ParameterError(f"at most {len(_COLOURS)} curves can be told apart in one picture.")
+        raise ParameterError(
+            f"A picture can show at most {len(_COLOURS)} curves.",
+            found=f"{len(curves)} curves",
+            fix="Draw several pictures.",
+        )
     rows: list[dict[str, Any]] = []
     for name, curve in curves.items():
         for epsilon, value in zip(epsilons, curve, strict=True):
@@ -91,7 +95,7 @@ def picture(
     below = base.encode(
         x=x, y=alt.Y("ratio:Q", title="times the optimum", scale=near), color=colour, strokeDash=dash
     )
-    title = f"How well {domain:,} frequencies are known from reports of devices"
+    title = f"Variance of {domain:,} frequencies, estimated from reports of devices"
     chart: altair.VConcatChart = (
         alt.vconcat(above.properties(width=540, height=300), below.properties(width=540, height=180))
         .properties(title=title, padding=12, background="white")
@@ -106,5 +110,5 @@ def _altair() -> Any:
     try:
         import altair
     except ImportError:
-        raise DiscreetError('Pictures need altair. Install it with: pip install "discreet[plots]"') from None
+        raise DiscreetError("Plots need altair.", fix='Install it with: pip install "discreet[plots]"') from None
     return altair

@@ -1,4 +1,6 @@
 """Randomise on the device and remember what it spent.
 
-Modules: days, device, device_ledger, wire.
+device           Device: reports on a schedule, within its limits
+device_ledger    DeviceLedger: the secret and the charges, in one file
+wire             frames and batches: the bytes that travel
 """

@@ -1,14 +1,15 @@
-"""A device: it answers for its owner, remembers what that cost, and stops in time.
+"""Make the reports of one device: charge them, randomise them, and stop at the limit.
 
-    value ─▶ as the domain has it ─▶ paid for ─▶ permanent answer ─▶ fresh noise ─▶ frame
-             (null if it has none)   on disk      (keyed, if the     (two-step,
+    value ─▶ as the domain has it ─▶ charged  ─▶ permanent answer ─▶ fresh noise ─▶ frame
+             (null if outside it)    on disk      (keyed, if the     (two-step,
                                                   policy asks)        or none)
 
 Permanent answers are drawn with `Keyed(secret, id ‖ key)`, the key being that of the value (`domains`): the same
-value gives the same answer for ever, without a table of answers, and collections have nothing to do with each
-other. Protocols with a memory of their own (`remembered`) have few cases, each with one answer, and are counted by
-the case. A device answers for the first `distinct` values (or cases) of a collection, and repeats the last answer
-afterwards; of these it keeps the (already random) answers and a keyed hash of the value, not the value.
+value gives the same answer for ever, without a table of answers, and the answers of two collections are
+independent. Protocols with a memory of their own (`remembered`) have few cases, each with one answer, and are
+counted by the case. A device answers for the first `distinct` values (or cases) of a collection, and repeats the
+last answer afterwards; of these it keeps the (already random) answers and a keyed hash of the value, not the
+value.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import numpy as np
 from discreet.errors import BudgetExceeded, ParameterError
 from discreet.local.collection.collection import Collection
 from discreet.local.collection.domains import One, Value
-from discreet.local.device.device_ledger import Allowance
+from discreet.local.device.device_ledger import DeviceLedger
 from discreet.local.device.wire import frame
 from discreet.local.primitives.randomness import Keyed
 from discreet.local.protocols.longitudinal import Cohorted, Longitudinal, Remembering
@@ -64,32 +65,41 @@ class Device:
     ):
         """Use the directory of a device, and make it if it is new.
 
-        `lifetime` is what all its reports may cost, `per_period` what those of `days` days may.
+        Args:
+            directory: Where the secret and the ledger are.
+            lifetime: The limit of ε for all reports of the device.
+            per_period: The limit of ε for the reports of one period.
+            days: The length of a period in days; 1 by default.
+            today: Returns the current day; the day in UTC by default.
         """
         folder = Path(directory)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        caps = positive(lifetime, "lifetime"), positive(per_period, "per_period")
-        self._allowance = Allowance(folder / "device.sqlite", *caps, whole(days, "days"))
+        limits = positive(lifetime, "lifetime"), positive(per_period, "per_period")
+        self._ledger = DeviceLedger(folder / "device.sqlite", *limits, whole(days, "days"))
         self._today = today
-        if not self._allowance.path.exists():
-            self._allowance.create()
+        if not self._ledger.path.exists():
+            self._ledger.create()
 
     @property
     def spent(self) -> Fraction:
-        """What all reports so far cost."""
-        return self._allowance.spent()
+        """The cost of all reports so far."""
+        return self._ledger.spent()
 
     def report(self, collection: Collection, value: Value, *, dated: bool = False) -> bytes:
-        """Return a frame to send. It is paid for when this returns; whatever is refused costs nothing.
+        """Return a frame to send. It is charged when this returns; a refused report costs nothing.
 
-        Call it on a schedule that does not depend on the value: once in every period of the collection, say.
+        Call it on a schedule that does not depend on the value: for example once in every period.
         """
         today = self._today()
         if not collection.open_on(today):
             first, last = collection.window
-            raise BudgetExceeded(f"{collection.name!r} collects from {first} to {last}, and today is {today}.")
+            raise BudgetExceeded(
+                f"Today is outside the window of {collection.name!r}, {first} to {last}.",
+                found=today,
+                fix="Report within the window.",
+            )
         held = collection.one(value)
-        self._allowance.pay(collection, today)
+        self._ledger.charge(collection, today)
         return frame(collection, self._answer(collection, held), day=today if dated else None)
 
     def _answer(self, collection: Collection, held: One) -> bytes:
@@ -100,37 +110,37 @@ class Device:
         if collection.policy.policy == "memoised":
             return permanent
         if not isinstance(randomiser, Longitudinal):
-            raise ParameterError(f"{randomiser.name} has no second step.")
+            raise ParameterError(f"The protocol {randomiser.name} has no second step.")
         return randomiser.instant(np.frombuffer(permanent, np.uint8).reshape(1, -1)).tobytes()
 
     def _permanent(self, collection: Collection, held: One) -> bytes:
-        secret = self._allowance.secret()
-        answer, context = settled(collection, held, secret)
-        # begins as no message of Keyed does, so that the tag shares nothing with its draws
+        secret = self._ledger.secret()
+        answer, context = permanent_answer(collection, held, secret)
+        # No message of Keyed begins so, and the tag is independent of its draws.
         tag = hmac.new(secret, b"admitted" + context, hashlib.sha256).digest()[:16]
-        return self._allowance.admit(collection, tag, answer)
+        return self._ledger.admit(collection, tag, answer)
 
 
-def settled(collection: Collection, held: One, secret: bytes) -> tuple[bytes, bytes]:
-    """Return the permanent answer that a secret settles for a value, and what it is remembered by.
+def permanent_answer(collection: Collection, held: One, secret: bytes) -> tuple[bytes, bytes]:
+    """Return the permanent answer to a value that follows from a secret, and the context of its tag.
 
     >>> survey = Collection.design(
     ...     "smoking", domain=["yes", "no"], protocol="grr", epsilon=1, longitudinal="memoised",
     ...     window=("2026-01-01", "2026-12-31"),
     ... )
-    >>> settled(survey, survey.one("no"), b"secret")[0]
+    >>> permanent_answer(survey, survey.one("no"), b"secret")[0]
     b'\\x01'
     """
     randomiser, context = collection.randomiser, collection.id + held.key
     if isinstance(randomiser, Remembering):
-        # Cases are told apart by themselves, not by their answers: two cases may have drawn the same answer, and
-        # each case that is told costs ε.
+        # The context is the case, not its answer: two cases may have drawn the same answer, and each case that is
+        # reported costs ε.
         value = int(held.row[0])
         answer = randomiser.remembered(value, secret, collection.id).tobytes()
         return answer, collection.id + randomiser.case(value, secret, collection.id).to_bytes(8, "big")
     if collection.policy.policy != "two-step" or not isinstance(randomiser, Longitudinal):
         return randomiser.encode(held.row, Keyed(secret, context)).tobytes(), context
     group = {}
-    if isinstance(randomiser, Cohorted):  # one cohort for all values of the device
+    if isinstance(randomiser, Cohorted):  # a device has one cohort for all its values
         group["cohorts"] = randomiser.cohort(1, Keyed(secret, collection.id + b"|cohort"))
     return randomiser.permanent(held.row, Keyed(secret, context), **group).tobytes(), context

@@ -1,16 +1,17 @@
-"""What a device may still say: its secret, and its own ledger, in one file.
+"""Keep the secret of a device and its own privacy ledger, in one file.
 
 Claims, whatever crashes and however many processes of a device report at once:
 
-1. A report is paid for on the disk (SQLite, synchronous=FULL) before it is drawn. A crash wastes, it never leaks.
+1. A report is charged on the disk (SQLite, synchronous=FULL) before it is drawn. A crash wastes budget, it never
+   leaks.
 2. Whether a report is allowed follows from the days and collections of earlier reports alone, never from a value.
-   So silence says nothing about an answer. Policies with a memory are paid for whole with the first report.
-3. All that was paid never exceeds `lifetime`, nor what was paid within one period of `days` days `per_period`.
-4. The secret is in the same file as the ledger: whoever loses one loses both, and permanent answers are not drawn
-   again from a new secret under an old allowance. Nobody but the file's owner can read it (0600).
+   So silence says nothing about an answer. Policies with a memory are charged in full with the first report.
+3. All charges together never exceed `lifetime`, and those within one period of `days` days never `per_period`.
+4. The secret is in the same file as the ledger: a device that loses one loses both, and permanent answers are not
+   drawn again from a new secret under an old ledger. Only the file's owner can read it (0600).
 
-Putting back an old copy of the file makes a device forget what it paid, and no file can tell. Amounts are exact
-fractions.
+Restoring an old copy of the file makes a device forget its charges, and the file cannot detect that. Amounts are
+exact fractions.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from pathlib import Path
 from discreet.errors import BudgetExceeded, LedgerUnavailable
 from discreet.local.collection.canonical_json import decimal_above
 from discreet.local.collection.collection import Collection
-from discreet.local.device.days import day_number
+from discreet.local.device.wire import day_number
 
 _TABLES = """
 CREATE TABLE device (secret BLOB NOT NULL);
@@ -41,8 +42,8 @@ PRAGMA user_version = 1;
 
 
 @dataclass(frozen=True)
-class Allowance:
-    """The file of a device, with the caps that it keeps."""
+class DeviceLedger:
+    """The file of a device, with its two limits: over its life, and within one period."""
 
     path: Path
     lifetime: Fraction
@@ -50,7 +51,7 @@ class Allowance:
     days: int = 1
 
     def create(self) -> None:
-        """Make the file with a new secret, unless it is there. Of two processes, one makes it and both use it."""
+        """Make the file with a new secret, unless it exists. Of two processes, one makes it and both use it."""
         draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}")
         descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         os.close(descriptor)
@@ -61,23 +62,23 @@ class Allowance:
             connection.execute("INSERT INTO device VALUES (?)", (secrets.token_bytes(32),))
             connection.close()
             with suppress(FileExistsError):
-                os.link(draft, self.path)  # all of it or nothing, and never over another
+                os.link(draft, self.path)  # a link is atomic, and never replaces an existing file
         finally:
             draft.unlink()
         folder = os.open(self.path.parent, os.O_RDONLY)
         try:
-            os.fsync(folder)  # a file that a crash makes nameless would forget what was paid
+            os.fsync(folder)  # without this, a crash could lose the file and with it the charges
         finally:
             os.close(folder)
 
     def secret(self) -> bytes:
-        """Return the 32 bytes that settle this device's permanent answers."""
+        """Return the 32 bytes that determine this device's permanent answers."""
         with self._transaction() as rows:
             secret: bytes = rows.execute("SELECT secret FROM device").fetchone()[0]
         return secret
 
-    def pay(self, collection: Collection, today: date) -> None:
-        """Pay for a report of today, or refuse. Returns when it is on the disk."""
+    def charge(self, collection: Collection, today: date) -> None:
+        """Charge a report of today, or refuse it. Returns when the charge is on the disk."""
         day, key, policy = day_number(today), collection.id, collection.policy
         with self._transaction() as rows:
             last, reports = rows.execute(
@@ -86,28 +87,31 @@ class Allowance:
             if last is not None and day < last + policy.every:
                 wait = last + policy.every - day
                 raise BudgetExceeded(
-                    f"{collection.name!r} has its report of this period: the next is due in "
-                    f"{wait} {'day' if wait == 1 else 'days'} (every={policy.every})."
+                    f"The device has sent its report of this period to {collection.name!r}.",
+                    found=f"every={policy.every}",
+                    fix=f"The next report is due in {wait} {'day' if wait == 1 else 'days'}.",
                 )
             if policy.reports is not None and reports >= policy.reports:
                 raise BudgetExceeded(
-                    f"{collection.name!r} has all of its {policy.reports} reports of this device."
+                    f"The device has sent all of its {policy.reports} reports to {collection.name!r}."
                 )
-            price = collection.permanent_epsilon * (1 if policy.policy == "none" else policy.distinct or 1)
+            cost = collection.permanent_epsilon * (1 if policy.policy == "none" else policy.distinct or 1)
             if policy.policy == "none" or not reports:
-                self._afford(rows, price, day)
-                rows.execute("INSERT INTO paid VALUES (?, ?, ?)", (day, key, str(price)))
+                self._expect_affordable(rows, cost, day)
+                rows.execute("INSERT INTO paid VALUES (?, ?, ?)", (day, key, str(cost)))
             rows.execute("INSERT OR REPLACE INTO reported VALUES (?, ?, ?)", (key, day, reports + 1))
 
-    def _afford(self, rows: sqlite3.Connection, price: Fraction, day: int) -> None:
-        paid = [(then, Fraction(text)) for then, text in rows.execute("SELECT day, epsilon FROM paid")]
-        spent = sum((epsilon for _, epsilon in paid), Fraction(0))
-        recent = sum((epsilon for then, epsilon in paid if abs(day - then) < self.days), Fraction(0))
-        for used, most, name in ((spent, self.lifetime, "its life"), (recent, self.per_period, "this period")):
-            if used + price > most:
+    def _expect_affordable(self, rows: sqlite3.Connection, cost: Fraction, day: int) -> None:
+        charges = [(then, Fraction(text)) for then, text in rows.execute("SELECT day, epsilon FROM paid")]
+        spent = sum((epsilon for _, epsilon in charges), Fraction(0))
+        recent = sum((epsilon for then, epsilon in charges if abs(day - then) < self.days), Fraction(0))
+        for used, most, name in ((spent, self.lifetime, "the life"), (recent, self.per_period, "this period")):
+            if used + cost > most:
+                left = float(max(most - used, Fraction(0)))
                 raise BudgetExceeded(
-                    f"it costs ε = {decimal_above(price)}, and {float(max(most - used, Fraction(0))):.6g} of "
-                    f"{float(most):.6g} is left for {name} of the device. Nothing is sent."
+                    f"The report costs epsilon = {decimal_above(cost)}, and {left:.6g} of {float(most):.6g} is "
+                    f"left for {name} of the device.",
+                    fix="Nothing is sent.",
                 )
 
     def admit(self, collection: Collection, tag: bytes, answer: bytes) -> bytes:
@@ -125,16 +129,18 @@ class Allowance:
         return answer
 
     def spent(self) -> Fraction:
-        """Return what was paid in all."""
+        """Return the sum of all charges."""
         with self._transaction() as rows:
             return sum((Fraction(text) for (text,) in rows.execute("SELECT epsilon FROM paid")), Fraction(0))
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """A connection of its own for each transaction: reports are rare, and nothing outlives a fork."""
+        """Open a connection for one transaction: reports are rare, and no connection outlives a fork."""
         try:
             if stat.S_IMODE(self.path.stat().st_mode) & 0o077:
-                raise LedgerUnavailable(f"{self.path} can be read by others. Make it yours: chmod 600 {self.path}")
+                raise LedgerUnavailable(
+                    f"Other users can read the device's file {self.path}.", fix=f"Run chmod 600 {self.path}"
+                )
             connection = sqlite3.connect(
                 f"{self.path.absolute().as_uri()}?mode=rw", 30, isolation_level=None, uri=True
             )
@@ -144,8 +150,8 @@ class Allowance:
                 yield connection
                 connection.execute("COMMIT")
             finally:
-                connection.close()  # rolls back what was not committed
+                connection.close()  # this rolls back an open transaction
         except (sqlite3.Error, OSError) as error:
             raise LedgerUnavailable(
-                f"the device's file {self.path} cannot be used ({error}). Nothing is sent."
+                f"The device's file {self.path} cannot be used ({error}).", fix="Nothing is sent."
             ) from error

@@ -1,8 +1,8 @@
-"""Probabilities as whole numbers over 2⁶⁴, and the ε that follows from them.
+"""Represent probabilities as whole numbers over 2⁶⁴, and compute the ε that follows from them.
 
-What is asked for is a real ε; what a device tosses are coins of t/2⁶⁴. So t is taken on the safe side, and the ε
+A design gives a real ε; a device tosses coins of probability t/2⁶⁴. So t is rounded to the private side, and the ε
 that a protocol states is computed back from t: the logarithm of an exact fraction, rounded up to twelve places.
-Both use certified bounds of exp(−x) (`noise.certified`), no floating-point number decides.
+Both use certified bounds of exp(−x) (`noise.certified_exp`); no result depends on a floating-point number.
 
 `odds_below(ε, w)` is the largest t with t/(2⁶⁴ − t) ≤ w·e^ε. With w = 1 it is the coin for the truth in a binary
 answer; with other w it chooses between two sets of answers of which the first has w times as many.
@@ -16,33 +16,38 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.local.primitives.randomness import SCALE
 from discreet.noise.certified_exp import exp_minus
 from discreet.rational import Rational, positive, whole
 
 _PRECISION = 192
 _PLACES = 10**12
+FROM_EPSILON = "Take the parameters from for_epsilon."
 LARGEST = 32
-"""The largest ε of one report: beyond, chances are too few units of 2⁻⁶⁴ to tell what they protect."""
+"""The largest ε of one report: beyond it, probabilities are too few units of 2⁻⁶⁴ to be accurate."""
 
 
 LEAST = Fraction(1, 10_000)
-"""The least ε of one report: a million of them say as much as one does at ε = 0.1."""
+"""The least ε of one report: a million of them tell as much as one at ε = 0.1."""
 
 
 def budget(epsilon: Rational) -> Fraction:
-    """Return an ε that a report may have, rounded down to twelve places: so no protocol is certified for more.
+    """Return the ε of one report, rounded down to twelve places, so that no protocol is certified for more.
 
     >>> budget("0.5"), budget(Fraction(1, 3))
     (Fraction(1, 2), Fraction(333333333333, 1000000000000))
     """
     exact = positive(epsilon, "epsilon")
     if exact > LARGEST:
-        raise ParameterError(f"epsilon={epsilon} protects nobody. The largest for one report is {LARGEST}.")
+        raise ParameterError(
+            f"One report may cost at most epsilon = {LARGEST}.", found=repr(epsilon), fix=Fix("epsilon", 1)
+        )
     if exact < LEAST:
         raise ParameterError(
-            f"epsilon={epsilon!r} leaves nothing but noise: the least for one report is {float(LEAST)}."
+            f"One report must cost at least epsilon = {float(LEAST)}: below it there is only noise.",
+            found=repr(epsilon),
+            fix=Fix("epsilon", "0.1"),
         )
     return Fraction(math.floor(exact * _PLACES), _PLACES)
 
@@ -64,7 +69,7 @@ def epsilon_above(ratio: Fraction) -> Fraction:
     0.200670695463
     """
     if ratio < 1:
-        raise ParameterError(f"the worst ratio of probabilities is 1 or more, not {ratio}.")
+        raise ParameterError("The worst ratio of probabilities must be 1 or more.", found=ratio)
     short = Fraction(-(-(ratio.numerator << _PRECISION) // ratio.denominator), 1 << _PRECISION)  # rounded up
     guess = math.log(short.numerator) - math.log(short.denominator)
     units = max(0, math.floor(guess * _PLACES) - 2)
@@ -74,14 +79,16 @@ def epsilon_above(ratio: Fraction) -> Fraction:
 
 
 def chance(value: int, name: str, *, least: int = 1, most: int = SCALE - 1) -> int:
-    """Return a probability over 2⁶⁴ that is neither impossible nor certain, unless told.
+    """Return a probability over 2⁶⁴, by default neither 0 nor 1.
 
     >>> chance(2**63, "flip")
     9223372036854775808
     """
     if not least <= whole(value, name, least=0) <= most:
         raise ParameterError(
-            f"{name} counts units of 2^-64, a whole number from {least} to {most}, not {value!r}."
+            f"{name} must be a whole number of units of 2^-64, from {least} to {most}.",
+            found=repr(value),
+            fix=FROM_EPSILON,
         )
     return value
 
@@ -110,7 +117,7 @@ def from_bytes(payloads: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def width_of(codes: int) -> int:
-    """Return how many bytes hold 0 … codes − 1.
+    """Return the number of bytes that hold 0 … codes − 1.
 
     >>> width_of(256), width_of(257)
     (1, 2)

@@ -1,4 +1,4 @@
-"""Finite fields of up to 1024 elements, by tables.
+"""Compute in finite fields of up to 1024 elements, by tables.
 
 For a prime q the elements are 0 … q − 1 modulo q. For q = p^e element x = Σ xᵢ·pⁱ is the polynomial with
 coefficients xᵢ over GF(p), modulo the monic irreducible polynomial of degree e whose number Σ cᵢ·pⁱ is smallest;
@@ -19,7 +19,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 
 MOST_ELEMENTS = 1024
 _TABLE = 1 << 16  # entries of a table of inner products, to stay in the cache
@@ -28,7 +28,7 @@ Table = NDArray[np.uint16]
 
 
 def prime_power(q: int) -> tuple[int, int] | None:
-    """Return p and e with q = p^e, or None if q is no power of a prime.
+    """Return p and e with q = p^e, or None if q is not a power of a prime.
 
     >>> prime_power(9), prime_power(7), prime_power(6)
     ((3, 2), (7, 1), None)
@@ -52,7 +52,7 @@ def orders() -> tuple[int, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """The tables of a field: sums, products, what to divide by, and traces."""
+    """The tables of a field: sums, products, inverses and traces."""
 
     q: int
     p: int
@@ -74,7 +74,10 @@ def field(q: int) -> Field:
     """
     found = prime_power(q) if q <= MOST_ELEMENTS else None
     if found is None:
-        raise ParameterError(f"there is no field of {q} elements here: q is a prime power up to {MOST_ELEMENTS}.")
+        raise ParameterError(
+            f"There is no field of {q} elements here: q must be a prime power up to {MOST_ELEMENTS}.",
+            fix=Fix("q", 4),
+        )
     p, e = found
     coefficients = np.arange(q)[:, None] // p ** np.arange(e) % p
     weights = p ** np.arange(e)
@@ -90,7 +93,7 @@ def field(q: int) -> Field:
 
 
 def _products(p: int, e: int, coefficients: NDArray[np.int64]) -> NDArray[np.int64]:
-    """All products: that by x^i is the last one moved up by a place, and reduced by the modulus."""
+    """Return all products: that by x^i is the last one shifted by a place and reduced by the modulus."""
     low = np.array(_modulus(p, e)[:-1])
     moved, total = coefficients, np.zeros((len(coefficients), len(coefficients), e), np.int64)
     for place in range(e):
@@ -102,7 +105,7 @@ def _products(p: int, e: int, coefficients: NDArray[np.int64]) -> NDArray[np.int
 
 
 def _modulus(p: int, e: int) -> tuple[int, ...]:
-    """The smallest monic irreducible polynomial of degree e, lowest coefficient first."""
+    """Return the smallest monic irreducible polynomial of degree e, lowest coefficient first."""
     composite = {
         _times(a, b, p)
         for degree in range(1, e // 2 + 1)
@@ -133,7 +136,7 @@ class Chunks:
 
     places: int
     radix: int
-    """How many such vectors there are: q^k."""
+    """The number of such vectors: q^k."""
     inner: Table
     multiple: Table
     """c·x, for every c of the field."""

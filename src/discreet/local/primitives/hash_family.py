@@ -1,4 +1,4 @@
-"""Hash functions that two languages agree on: public, pairwise independent, one for each row of a sketch.
+"""Define the hash functions of sketches: public, pairwise independent, the same in Python and JavaScript.
 
 An item (any bytes) has a fingerprint: two numbers x₁, x₂ below P = 2³¹ − 1, the first two words of eight bytes of
 SHA-256(item), the lowest byte first, modulo P. Row r has three numbers a, b, c below P, made in the same way from
@@ -9,7 +9,7 @@ SHA-256("discreet local row", seed, r), seed and r as eight bytes, the lowest fi
 Over the choice of a, b, c two items with different fingerprints are sent to two independent uniform places below
 P, and to the same one below m with probability at most 1/m + m/P. Fingerprints of two items are the same with
 probability about 2⁻⁶². Sums stay below 2⁶⁴ − 1, so 64-bit integers, or doubles in halves, are enough everywhere.
-Hashes are no secret and protect nobody: that is the noise's part.
+Hashes are not secret and protect no device: the noise does.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Code, Fix, ParameterError
 from discreet.local.protocols.protocol import Coded, checked
 
 P = 2**31 - 1
@@ -51,7 +51,7 @@ def of_codes(domain: int) -> Fingerprints:
 
 
 def items_of(values: Coded, domain: int) -> Fingerprints:
-    """Return the fingerprints of values of a domain; if that is 0, values are fingerprints of any texts already.
+    """Return the fingerprints of values of a domain; in domain 0, values are fingerprints of texts already.
 
     >>> bool((items_of(np.array([2]), domain=3) == of_codes(3)[2:]).all())
     True
@@ -60,12 +60,15 @@ def items_of(values: Coded, domain: int) -> Fingerprints:
     """
     if domain:
         codes = checked(values, domain)
-        if len(codes) < domain:  # a device hashes what it holds
+        if len(codes) < domain:  # a device hashes only its own value
             return fingerprints(code.to_bytes(8, "little") for code in codes.tolist())
         return of_codes(domain)[codes]
     found = np.asarray(values)
     if found.ndim != 2 or found.shape[1] != 2 or found.dtype != np.uint64 or (found >= P).any():
-        raise ParameterError("values of an open dictionary are fingerprints: make them with fingerprints(items).")
+        raise ParameterError(
+            "The values of an open dictionary must be fingerprints.",
+            fix=Fix("values", Code("fingerprints(items)")),
+        )
     return found
 
 
@@ -80,7 +83,7 @@ def rows(seed: int, count: int) -> NDArray[np.uint64]:
 
 
 def places(row: NDArray[np.uint64], items: Fingerprints, m: int) -> NDArray[np.int64]:
-    """Return where rows send items: one of each, or all combinations by broadcasting.
+    """Return the columns to which rows hash items: one of each, or all combinations by broadcasting.
 
     >>> places(rows(seed=0, count=3)[:, None, :], fingerprints([b"blue", b"green"])[None, :, :], 100).shape
     (3, 2)

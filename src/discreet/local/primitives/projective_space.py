@@ -1,7 +1,7 @@
-"""Projective spaces over finite fields: points by number, points that are orthogonal, and sums over hyperplanes.
+"""Compute in projective spaces over finite fields: numbered points, orthogonality, sums over hyperplanes.
 
 Coordinates are counted from the lowest, place 0, and a vector is the number Σ xⱼ·q^j. Each point is the one of its
-vectors whose highest coordinate but zero is 1, with the number q^m + r, r < q^m, if that is at place m. There are
+vectors whose highest nonzero coordinate is 1, with the number q^m + r, r < q^m, if that is at place m. There are
 (q^m − 1)/(q − 1) points below these, so the point has the index (q^m − 1)/(q − 1) + r: points of fewer coordinates
 come first, whatever t.
 
@@ -12,7 +12,7 @@ come first, whatever t.
 where E is the transform of h on the points (0, z), spread over all their multiples; for u = (0, u′) without χ(a).
 Proof: Σ_a χ(a·x) is q or 0. So two Fourier transforms over GF(q)^{t−1} do, each some multiplications by tables of
 characters, a few coordinates at a time. The sum over a is a product by one more table, along the lines through
-zero: for u′ = g^j·r it has χ(g^{k−j})·G(g^k·r). Sums are integers: what floats leave open is rounded away.
+zero: for u′ = g^j·r it has χ(g^{k−j})·G(g^k·r). Sums are integers, so rounding removes the error of the floats.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from discreet.local.primitives.galois_fields import chunks, field
 
 Values = NDArray[np.int64]
 
-_MATRIX = 64  # rows of a table of characters, about where multiplying by it costs least
+_MATRIX = 64  # rows of a table of characters: about where multiplying by it costs least
 
 
 def points(q: int, t: int) -> int:
-    """Return how many points have t coordinates.
+    """Return the number of points with t coordinates.
 
     >>> points(2, 3), points(4, 6)
     (7, 1365)
@@ -41,7 +41,7 @@ def points(q: int, t: int) -> int:
 
 
 def dimension(q: int, least: int) -> int:
-    """Return how many coordinates give so many points or more, and at least two.
+    """Return the number of coordinates, two or more, that gives at least so many points.
 
     >>> dimension(4, 1024)
     6
@@ -102,14 +102,14 @@ class Space:
         return incidences
 
     def _place(self, index: Values) -> Values:
-        """The place of the highest coordinate."""
+        """Return the place of the highest coordinate."""
         return np.searchsorted(self.first, index, side="right") - 1
 
     def _shift(self) -> Values:
         return self.powers - self.first
 
     def _digits(self, vectors: Values) -> list[Values]:
-        """Vectors cut into chunks, the lowest first."""
+        """Return vectors cut into chunks, the lowest first."""
         radix, cut, left = chunks(self.q).radix, [], vectors
         for _ in range(-(-self.t // chunks(self.q).places) - 1):
             rest = left // radix
@@ -126,7 +126,7 @@ class Space:
         return total
 
     def _index(self, vectors: Values) -> Values:
-        """The index of the point on which a vector lies."""
+        """Return the index of the point on which a vector lies."""
         tables, cut = chunks(self.q), self._digits(vectors)
         leading = tables.leading[cut[0]]
         for chunk in cut[1:]:
@@ -139,7 +139,7 @@ class Space:
         return scaled - self._shift()[place]
 
     def _lines(self) -> Values:
-        """The numbers of g^k·r in row k, for all points r of t − 1 coordinates: all vectors but zero."""
+        """Return the numbers of g^k·r in row k, for all points r of t − 1 coordinates: all vectors but zero."""
         tables, cut = chunks(self.q), self._digits(self.vectors(np.arange(self.first[-2])))
         lines = np.zeros((self.q - 1, len(cut[0])), np.int64)
         for line, factor in zip(lines, _by_generator(self.q), strict=True):
@@ -149,14 +149,14 @@ class Space:
         return lines
 
     def _transform(self, values: NDArray[np.float64]) -> NDArray[Any]:
-        """The Fourier transform of a function of t − 1 coordinates."""
+        """Return the Fourier transform of a function of t − 1 coordinates."""
         places, q = max(1, int(np.log(_MATRIX) / np.log(self.q))), self.q
         found: NDArray[Any] = values.reshape(1, -1)
         left = self.t - 1
         while left:
             some = min(places, left)
             matrix = _character_table(q, some)
-            # Rows hold what is still to be done; the coordinates that are done go round to the end.
+            # Rows hold the coordinates still to be transformed; the transformed ones move to the end.
             found = (matrix @ found.reshape(len(matrix), -1)).T
             left -= some
         return np.ascontiguousarray(found).reshape(-1)
@@ -175,7 +175,7 @@ def space(q: int, t: int) -> Space:
 
 @lru_cache(maxsize=16)
 def _by_generator(q: int) -> tuple[int, ...]:
-    """1, g, g², …: all elements but zero, as powers of the smallest g for which they are."""
+    """Return 1, g, g², …: all elements but zero, as powers of the smallest generator g."""
     times = field(q).times
     for g in range(1, q):
         powers = [1]
@@ -188,7 +188,7 @@ def _by_generator(q: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=8)
 def _turned(q: int) -> NDArray[Any]:
-    """χ(g^(k − j)) in row j: what G(g^k·r), summed over k, is weighted with for u′ = g^j·r."""
+    """Return χ(g^(k − j)) in row j: the weight of G(g^k·r) in the sum over k for u′ = g^j·r."""
     k = np.arange(q - 1)
     turned: NDArray[Any] = _characters(q)[np.array(_by_generator(q))[(k - k[:, None]) % (q - 1)]]
     return turned
@@ -201,7 +201,7 @@ def _characters(q: int) -> NDArray[Any]:
 
 @lru_cache(maxsize=8)
 def _character_table(q: int, places: int) -> NDArray[Any]:
-    """χ(⟨w, z⟩) for all vectors of a few coordinates."""
+    """Return χ(⟨w, z⟩) for all vectors of a few coordinates."""
     f, characters = field(q), _characters(q)
     single = characters[f.times]
     table = single

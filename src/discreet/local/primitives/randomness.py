@@ -1,15 +1,16 @@
-"""Where a device's chances come from: fresh bits, or bits that a secret key settles for ever.
+"""Draw the coins of a device: from fresh bits, or from bits that a secret key determines.
 
 Every probability of a local protocol is a whole number over 2⁶⁴, and every choice is one of two draws: a coin, or
 an integer below a bound. `FRESH` draws through `discreet.noise`, exactly and from the operating system's bits.
 `Keyed` draws the same from a key, so that a device can give the same permanent answer again without storing it,
-and so that two languages can be shown to make the same report.
+and so that tests can show that two languages make the same report.
 
 **Keyed, word for word.** Words are little-endian 64-bit integers, four in each HMAC-SHA256(key, context ‖ i) for
 i = 0, 1, … as four bytes, the highest first. A coin takes one word and shows heads if it is below the threshold.
 An integer below b takes one word; while that is 2⁶⁴ − (2⁶⁴ mod b) or more, it takes the next instead; and is the
-word modulo b. Several draws are one after the other. Given a key that nobody else knows, HMAC-SHA256 is
-indistinguishable from fresh bits to everybody: that is an assumption, and the only one here that is no theorem.
+word modulo b. Several draws are one after the other. Given a key that only the device knows, HMAC-SHA256 is
+indistinguishable from fresh bits to every attacker: this is an assumption, and the only one here that is not a
+theorem.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import noise
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 
 SCALE = 2**64
-"""What probabilities are counted in."""
+"""The denominator of all probabilities."""
 
 
 class Draws(Protocol):
-    """Whoever tosses coins for a randomiser."""
+    """A source of coins and integers for a randomiser."""
 
     def coins(self, threshold: int, size: int) -> NDArray[np.bool_]:
         """Return coins that show heads with probability threshold/2⁶⁴."""
@@ -43,7 +44,7 @@ class Draws(Protocol):
 
 
 class Fresh:
-    """Bits that nobody has seen before."""
+    """Fresh bits of the operating system."""
 
     def coins(self, threshold: int, size: int) -> NDArray[np.bool_]:
         """Return coins that show heads with probability threshold/2⁶⁴."""
@@ -72,13 +73,15 @@ class Keyed:
     def coins(self, threshold: int, size: int) -> NDArray[np.bool_]:
         """Return coins that show heads with probability threshold/2⁶⁴."""
         if not 0 <= threshold <= SCALE:
-            raise ParameterError(f"a threshold is from 0 to 2^64, not {threshold}.")
+            raise ParameterError(
+                "A threshold must be from 0 to 2^64.", found=threshold, fix=Fix("threshold", SCALE // 2)
+            )
         return np.fromiter((next(self._words) < threshold for _ in range(size)), np.bool_, size)
 
     def below(self, bound: int, size: int) -> NDArray[np.int64]:
         """Return integers from 0 to bound − 1, each equally likely."""
         if not 1 <= bound <= 2**63:
-            raise ParameterError(f"a bound is from 1 to 2^63, not {bound}.")
+            raise ParameterError("A bound must be from 1 to 2^63.", found=bound, fix=Fix("bound", 2))
         end = SCALE - SCALE % bound
         return np.fromiter((self._one(end) % bound for _ in range(size)), np.int64, size)
 

@@ -1,4 +1,9 @@
 """Define the protocols of local privacy, their registry and their contract.
 
-Modules: longitudinal, protocol, registry, frequency/, numeric/, strings/.
+longitudinal    protocols with a permanent answer and fresh noise
+protocol        Randomiser: the contract of all protocols
+registry        every protocol by its name
+frequency/      frequencies of a known domain
+numeric/        means and distributions of numbers
+strings/        frequent strings of an open domain
 """

@@ -1,7 +1,8 @@
-"""Protocols of two steps, of which a device draws the first one once and for all.
+"""Define protocols of two steps, of which a device draws the first one once and for all.
 
-What one report costs is its `loss`, and what all reports on one value cost together is its `lifetime`: the loss of
-the first step alone, because reports are drawn from its answer. Two of them are in `twostep`, RAPPOR is a third.
+The cost of one report is its `loss`, and the cost of all reports on one value together is its `lifetime`: the loss
+of the first step alone, because reports are drawn from its answer. Three protocols have two steps: `two_step_grr`,
+`two_step_unary` and `rappor`.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from discreet.rational import Rational
 
 @runtime_checkable
 class Longitudinal(Protocol):
-    """A randomiser of two steps, of which the first may be drawn once for all.
+    """A randomiser of two steps, of which the first may be drawn once and for all.
 
-    It names what these have beyond the contract alone: whoever asks looks at everything that is named.
+    It lists only what these have beyond `Randomiser`, because isinstance looks at every member that is listed.
     """
 
     @property
     def lifetime(self) -> Pure:
-        """What all reports on one value cost together, rounded up."""
+        """The cost of all reports on one value together, rounded up."""
         ...
 
     def permanent(self, values: Coded, draws: Draws) -> Payloads:
@@ -47,7 +48,7 @@ class Remembering(Protocol):
         ...
 
     def case(self, value: int, key: bytes, context: bytes) -> int:
-        """Return which of this device's cases the value is: all values of a case have one answer."""
+        """Return the number of the case of a value on this device: all values of a case have one answer."""
         ...
 
 
@@ -61,12 +62,16 @@ class Cohorted(Protocol):
 
 
 def ordered(lifetime: Rational, each: Rational) -> tuple[Fraction, Fraction]:
-    """Return the two losses, or refuse a single report that costs no less than all together.
+    """Return the two losses, or refuse a report that does not cost less than all reports together.
 
     >>> ordered("2", "1")
     (Fraction(2, 1), Fraction(1, 1))
     """
     always, once = budget(lifetime), budget(each)
     if not once < always:
-        raise ParameterError(f"one report costs less than all together: {each} is not below {lifetime}.")
+        raise ParameterError(
+            "One report must cost less than all reports together.",
+            found=f"{each} is not below {lifetime}",
+            fix="Lower the cost of one report, or raise that of all together.",
+        )
     return always, once

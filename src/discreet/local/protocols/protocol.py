@@ -1,12 +1,12 @@
-"""What a local protocol is: a randomiser that a device runs, and an estimator that a server runs.
+"""Define a local protocol: a randomiser that a device runs, and an estimator that a server runs.
 
 A randomiser with its parameters is a frozen record of integers. It turns a value of a public domain into a report:
-a few bytes, of a length that does not depend on the value, whose law is known exactly. Reports are counted in a
-state, an array of integers that is the sum of the states of any parts, and the state is all that estimates need.
+a few bytes, of a length that does not depend on the value, whose law is known exactly. A server counts reports in
+a state, an array of integers that is the sum of the states of any parts. Estimates need nothing but the state.
 
 Claim of each. For all values u, v and every string of bytes y, P[report(u) = y] ≤ e^ε·P[report(v) = y], with the
-ε of `loss`: the worst ratio of the law with the integer probabilities that are really used, rounded up. Nobody but
-the device has to be trusted for this.
+ε of `loss`: the worst ratio of the law with the integer probabilities that are really used, rounded up. Only the
+device has to be trusted for this.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ class Randomiser(Protocol):
 
     @property
     def domain(self) -> int:
-        """How many values there are: 0 … domain − 1. None, that is 0, if they cannot be listed."""
+        """The number of values: 0 … domain − 1. It is 0 if they cannot be listed."""
         ...
 
     @property
     def loss(self) -> Pure:
-        """What one report costs its device, rounded up."""
+        """The cost of one report for its device, rounded up."""
         ...
 
     @property
     def payload_bytes(self) -> int:
-        """How long every report is."""
+        """The length of every report in bytes."""
         ...
 
     @property
     def influence(self) -> float:
-        """By how much one lying report moves one estimated frequency at most, times the number of reports."""
+        """The largest shift of one estimated frequency by one malicious report, times the number of reports."""
         ...
 
     def parameters(self) -> dict[str, int]:
-        """Return what `registry.of(name, parameters)` makes it from."""
+        """Return the parameters from which `registry.of(name, parameters)` builds it."""
         ...
 
     def encode(self, values: Coded, draws: Draws = FRESH) -> Payloads:
@@ -69,7 +69,7 @@ class Randomiser(Protocol):
         ...
 
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
-        """Return which of these are reports that some device could have made."""
+        """Return which of these are reports that an honest device could have made."""
         ...
 
     def state(self) -> Values:
@@ -86,7 +86,7 @@ class Randomiser(Protocol):
 
 
 def checked(values: Values, domain: int) -> Values:
-    """Return values as integers, or refuse those outside of the domain before anything is drawn.
+    """Return values as integers, or refuse those outside the domain before anything is drawn.
 
     >>> checked([0, 3], domain=4)
     array([0, 3])
@@ -96,8 +96,11 @@ def checked(values: Values, domain: int) -> Values:
         return np.zeros(0, np.int64)
     if found.ndim != 1 or found.dtype.kind not in "iu":
         raise ParameterError(
-            f"values are a row of whole numbers from 0 to {domain - 1}, not {found.dtype} of shape {found.shape}."
+            f"Values must be one row of whole numbers from 0 to {domain - 1}.",
+            found=f"{found.dtype} of shape {found.shape}",
         )
     if int(found.min()) < 0 or int(found.max()) >= domain:
-        raise ParameterError(f"values are from 0 to {domain - 1}: give each the place it has in the domain.")
+        raise ParameterError(
+            f"Values must be from 0 to {domain - 1}.", fix="Give each value as its place in the domain."
+        )
     return found.astype(np.int64)

@@ -1,6 +1,6 @@
-"""Every protocol by its name: what a descriptor names, and how a server makes it from integers.
+"""Find every protocol by the name that a collection gives, and build it from integers.
 
-Modules are imported when they are asked for, so that a device loads the one it uses.
+Modules are imported on demand, so that a device loads only the protocol it uses.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PROTOCOLS = {
     "prefix-tree": "discreet.local.protocols.strings.prefix_tree:PrefixTree",
     "fragments": "discreet.local.protocols.strings.sequence_fragments:FragmentPuzzle",
 }
-"""Where each protocol is."""
+"""The module and the class of each protocol."""
 
 
 def kind(name: str) -> Any:
@@ -45,7 +45,7 @@ def kind(name: str) -> Any:
     'GRR'
     """
     if name not in PROTOCOLS:
-        raise ParameterError(f"there is no protocol {name!r}. There are: {', '.join(PROTOCOLS)}.")
+        raise ParameterError(f"There is no protocol {name!r}.", fix=f"Use one of {', '.join(PROTOCOLS)}.")
     module, _, attribute = PROTOCOLS[name].partition(":")
     return getattr(import_module(module), attribute)
 
@@ -60,9 +60,11 @@ def of(name: str, parameters: Mapping[str, int]) -> Randomiser:
     wanted = [field.name for field in fields(protocol) if field.init]
     if sorted(parameters) != sorted(wanted):
         raise ParameterError(
-            f"{name} has the parameters {', '.join(wanted)}, not {', '.join(parameters) or 'none'}."
+            f"The protocol {name} has the parameters {', '.join(wanted)}.",
+            found=", ".join(parameters) or "none",
+            fix="Give exactly these parameters.",
         )
     for parameter, value in parameters.items():
         if type(value) is not int:
-            raise ParameterError(f"{parameter} is a whole number in a descriptor, not {value!r}.")
+            raise ParameterError(f"{parameter} must be a whole number in a collection.", found=repr(value))
     return cast(Randomiser, protocol(**parameters))

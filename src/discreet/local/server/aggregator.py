@@ -1,22 +1,23 @@
-"""A server that counts: reports in, one array of integers kept, and everything else thrown away.
+"""Count the reports of a collection into one array of integers, and estimate from it.
 
 The state of a collection is a number of reports, the sum of their states, and how many arrivals were refused for
 which reason. States of parts add up to the state of the whole, in any order, so parts may be counted on any number
-of machines. `update` takes bytes as they come from strangers, and never raises: what it cannot count it counts as
-refused. A report id is counted once (`seen`).
+of machines. `update` takes untrusted bytes and never raises: what it cannot count it counts as refused. A report
+id is counted once (`deduplicate`).
 
-What several parts have met is in the sum several times, and cannot be taken out again: `repeated` says how much
-that is. Send equal ids to equal parts (by their first byte, say) to have none. A report that was met m times adds
-m² to the variance, so standard errors are √(Σm²/n) times those of n reports. That is all of the error if repeated
-reports say what others say. Else shares lean towards them as well, and an answer says so.
+A report that several parts have counted is in the sum several times, and cannot be removed: `repeated` is the
+number of these repetitions. Send equal ids to equal parts (by their first byte, for example) to have none. A
+report that was counted m times adds m² to the variance, so standard errors are √(Σm²/n) times those of n reports.
+That is all of the error if repeated reports have the same distribution as the others. Otherwise shares are also
+biased towards them, and an answer says so.
 
 Reports are not devices: within the window one device may send T = `collection.reports_of_a_device`, and nothing in
 them says so. So the minimum cohort is compared with n/T, and under a policy with a memory, where a device repeats
-what it once drew, standard errors are √T as large as those of n devices. A server that counts one period of the
+its answer, standard errors are √T as large as those of n devices. A server that counts one period of the
 collection by itself (`period=`, a day of it) has one report of each device, and needs neither.
 
 The bytes of a state are stable: "DLPS", version, id of the collection, numbers of eight bytes (highest first),
-the arrays (lowest first), and the SHA-256 of all before. Ids are there as often as parts have met them. The
+the arrays (lowest first), and the SHA-256 of all before. An id occurs once for each part that has counted it. The
 version is 1, or 2 for a state of one period, whose numbers begin with its first day (since 1970-01-01).
 """
 
@@ -31,11 +32,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError, QuestionRefused
+from discreet.errors import Code, Fix, ParameterError, QuestionRefused
 from discreet.local.collection.collection import Collection
 from discreet.local.collection.domains import Labels, Texts, Words
-from discreet.local.device.days import day_number
-from discreet.local.device.wire import Layout, Rows, unpacked
+from discreet.local.device.wire import Layout, Rows, day_number, unpacked
 from discreet.local.protocols.protocol import Coded, Payloads, Values
 from discreet.local.protocols.strings.prefix_tree import PrefixTree
 from discreet.local.protocols.strings.rappor import Rappor
@@ -46,17 +46,18 @@ from discreet.local.server.estimate import Estimate
 from discreet.rational import Rational
 
 REASONS = ("malformed", "other collection", "out of window", "invalid payload", "replayed", "without id")
-"""Why arrivals are refused."""
+"""The reasons for which arrivals are refused."""
 
+_AGAIN = "Count its batches again."
 FOUND = "words found, each unbiased over the choice of hashes"
-_MAGIC = (b"DLPS\x01", b"DLPS\x02")  # of the whole window, and of one period
+_MAGIC = (b"DLPS\x01", b"DLPS\x02")  # the first of the whole window, the second of one period
 
 Chosen = NDArray[np.bool_]
 
 
 @runtime_checkable
 class Open(Protocol):
-    """A protocol that counts whatever it is asked about afterwards."""
+    """A protocol that counts any candidates, given after the collection."""
 
     def frequencies(self, state: Values, n: int, items: Coded, /) -> Estimate:
         """Return the frequencies of a list of candidates."""
@@ -84,7 +85,7 @@ class Aggregator:
         """Count reports of a collection; `identified=True` refuses those without a report id.
 
         With `period`, a day, it counts the reports of that day's period, one of each device, and refuses those of
-        other days. A report that has no day, and is given none by `received`, is taken to be of the period.
+        other days. A report without a day counts as one of the period, unless `received` gives its day.
         """
         self.collection = collection
         self.identified = identified
@@ -99,11 +100,11 @@ class Aggregator:
 
     @property
     def rejected(self) -> Mapping[str, int]:
-        """How many were refused, by reason. A batch that cannot be read counts as one."""
+        """The number of refused arrivals by reason. A batch that cannot be read counts as one."""
         return MappingProxyType(self._rejected)
 
     def update(self, data: bytes, *, received: date | None = None) -> int:
-        """Count a batch, and return how many of its reports were new and good. It never raises on what it is sent.
+        """Count a batch, and return how many of its reports were new and valid. No bytes make it raise.
 
         `received` is the day of arrival, for frames that have none of their own.
         """
@@ -118,7 +119,7 @@ class Aggregator:
         return self.n - before
 
     def payloads(self, payloads: Payloads) -> int:
-        """Count reports without frames, one in each row, and return how many were good."""
+        """Count reports without frames, one in each row, and return how many were valid."""
         if payloads.ndim != 2 or payloads.shape[1] != self.collection.randomiser.payload_bytes:
             self._rejected["malformed"] += len(payloads)
             return 0
@@ -163,16 +164,17 @@ class Aggregator:
         return first <= day <= last
 
     def merge(self, other: Aggregator) -> None:
-        """Add the state of another part, whose reports are others. Periods add up to what is of no one period."""
+        """Add the state of another part, which counted other reports. A state of the window takes any period."""
         if other.collection.id != self.collection.id:
             raise ParameterError(
-                f"these are states of two collections, {self.collection.id.hex()[:16]} and "
-                f"{other.collection.id.hex()[:16]}: their counts have nothing to do with each other."
+                "These are states of two collections, which cannot be added.",
+                found=f"{self.collection.id.hex()[:16]} and {other.collection.id.hex()[:16]}",
+                fix="Merge states of one collection.",
             )
         if self.period is not None and other.period != self.period:
             raise ParameterError(
-                f"this is a state of the period of {self.period[0]}, and the other is not: a device may be in "
-                "both. Merge them into Aggregator(collection), which counts with that."
+                f"This state is of the period of {self.period[0]}, and the other is not: a device may be in both.",
+                fix=Fix("period", None, call="Aggregator", note="merge both into it"),
             )
         self._seen = Seen(np.concatenate([self._seen.all(), other._seen.all()]))
         self.repeated = self._repetitions()
@@ -195,13 +197,17 @@ class Aggregator:
 
     @classmethod
     def read(cls, data: bytes, collection: Collection, *, identified: bool = False) -> Aggregator:
-        """Return the state that was written, if it is whole and of this collection."""
+        """Return the state that was written, if it is intact and of this collection."""
         body, check = data[:-32], data[-32:]
         if body[:5] not in _MAGIC or hashlib.sha256(body).digest() != check:
-            raise ParameterError("this is no state, or a damaged one. Read what aggregator.written() returned.")
+            raise ParameterError(
+                "This is not a state, or it is damaged.", fix="Read the bytes of a state, unchanged."
+            )
         if body[5:37] != collection.id:
             raise ParameterError(
-                f"this is a state of the collection {body[5:37].hex()[:16]}, not of {collection.id.hex()[:16]}."
+                f"This is not a state of the collection {collection.id.hex()[:16]}.",
+                found=f"collection {body[5:37].hex()[:16]}",
+                fix="Read it with its own collection.",
             )
         start = 45 if body[:5] == _MAGIC[1] else 37
         day = date(1970, 1, 1) + timedelta(int.from_bytes(body[37:45], "big")) if start == 45 else None
@@ -209,22 +215,21 @@ class Aggregator:
         numbers = [int.from_bytes(body[start + 8 * i : start + 8 + 8 * i], "big") for i in range(count)]
         cells = np.frombuffer(body, "<i8", offset=start + 8 * count)
         if numbers[-2] != len(part.state) or len(cells) != numbers[-2] + numbers[-1]:
-            raise ParameterError("this state has another length than states of this collection have.")
+            raise ParameterError("This state has another length than the states of this collection.", fix=_AGAIN)
         part.n, part.repeated = numbers[:2]
         part._rejected = dict(zip(REASONS, numbers[2:], strict=False))
         part.state = cells[: numbers[-2]].astype(np.int64)
         part._seen = Seen(cells[numbers[-2] :].view("<u8").astype(np.uint64))
         if part.repeated != part._repetitions():
             raise ParameterError(
-                f"this state counted {part.repeated} reports more than once, and does not say which. Count its "
-                "batches again, Aggregator(collection).update(batch)."
+                f"This state counted {part.repeated} reports more than once, and does not say which.", fix=_AGAIN
             )
         return part
 
     def estimate(self) -> Answer:
-        """Return what the reports say, with errors. Below the minimum cohort of the collection it is refused.
+        """Return the estimates with their errors; refuse below the minimum cohort of the collection.
 
-        Of words, those that are found; texts have to be asked for, with `frequencies`.
+        For a collection of words these are the words found. For texts, use `frequencies` with candidates.
         """
         match self.collection.domain:
             case Labels():
@@ -233,31 +238,39 @@ class Aggregator:
                 return self.found()
             case Texts():
                 raise ParameterError(
-                    f"nobody has listed the texts of {self.collection.name!r}: ask about some, such as "
-                    'server.frequencies(["one", "another"]).'
+                    f"The texts of {self.collection.name!r} are not listed, so the analyst must give candidates.",
+                    fix=Fix("candidates", ["one", "another"], call="server.frequencies"),
                 )
 
     def frequencies(self, candidates: Sequence[str]) -> Answer:
         """Return the shares of these words or texts, in a collection whose values cannot be listed."""
         domain, randomiser, n = self.collection.domain, self.collection.randomiser, self._enough()
         if isinstance(domain, Labels) or not isinstance(randomiser, Open):
-            raise ParameterError(f"the values of {self.collection.name!r} are listed: use server.estimate().")
+            raise ParameterError(
+                f"The values of {self.collection.name!r} are listed, so there are no candidates to give.",
+                fix="Estimate all values at once.",
+            )
         names = tuple(dict.fromkeys(candidates))
         if not names or not all(isinstance(name, str) for name in names):
-            raise ParameterError("candidates are a list of one text or more.")
+            raise ParameterError(
+                "Candidates must be a list of one text or more.", fix=Fix("candidates", ["one", "another"])
+            )
         items = domain.coded(names)
         influence = randomiser.influence_on(items) if isinstance(randomiser, Rappor) else None
         return self._answer(self._wide(randomiser.frequencies(self.state, n, items)), names, influence)
 
     def found(self, *, confidence: Rational = "0.95", most: int = 100) -> Answer:
-        """Return the words that some have beyond doubt, the commonest first, in a collection of words.
+        """Return the words whose shares are significantly above zero, the most common first.
 
-        With doubt 1 − confidence there is a word among them that nobody has. Their intervals are those of a word
-        by itself: of words that were barely found, more shares are too high than too low.
+        With probability at most alpha = 1 − confidence there is a word among them that no device has. Each
+        interval is that of one word by itself: of words that were barely found, more shares are too high than too
+        low.
         """
         domain, randomiser, n = self.collection.domain, self.collection.randomiser, self._enough()
         if not isinstance(domain, Words) or not isinstance(randomiser, PrefixTree | FragmentPuzzle):
-            raise ParameterError(f"{self.collection.name!r} is no collection of words.")
+            raise ParameterError(
+                f"{self.collection.name!r} is not a collection of words.", fix="Use estimate or frequencies."
+            )
         words = randomiser.find(
             self.state, domain.alphabet, confidence=confidence, most=most, reports=self._spread
         )
@@ -267,39 +280,40 @@ class Aggregator:
 
     @property
     def reports_of_a_device(self) -> int:
-        """How many of what was counted may be of one device."""
+        """The largest number of counted reports that may be of one device."""
         return self.collection.reports_of_a_device if self.period is None else 1
 
     @property
-    def _alike(self) -> int:
-        """How many reports may repeat what one device has drawn."""
+    def _reports_per_device(self) -> int:
+        """The largest number of reports that may repeat the answer of one device."""
         return 1 if self.collection.policy.policy == "none" else self.reports_of_a_device
 
     def _repetitions(self) -> int:
-        """Return how often a report was counted that another part had met."""
+        """Return how often a report was counted that another part had counted."""
         return int((self._seen.times() - 1).sum())
 
     @property
     def _spread(self) -> float:
-        """How many times the variance is that of as many devices, each of them counted once."""
+        """The factor of the variance over that of as many devices, each of them counted once."""
         times = self._seen.times() if self.repeated else np.ones(0, np.int64)
-        return self._alike * (1 + float(np.sum(times * (times - 1))) / self.n)  # Σm² = n + Σm(m − 1)
+        return self._reports_per_device * (1 + float(np.sum(times * (times - 1))) / self.n)  # Σm² = n + Σm(m − 1)
 
     def _wide(self, estimate: Estimate) -> Estimate:
         return estimate.of_devices_with(self._spread)
 
     def _enough(self) -> int:
-        """How many reports there are, or a refusal if they may be of too few devices."""
+        """Return the number of reports, or refuse if they may be of too few devices."""
         most, wanted = self.reports_of_a_device, self.collection.minimum_cohort
         devices = -(-(self.n - self.repeated) // most)
         if devices < wanted:
-            of_few = f" They may be of {_some(devices, 'device')}, as one may send {most:,}:" if most > 1 else ""
-            fix = " count one period by itself, Aggregator(collection, period=day), or" if most > 1 else ""
+            few = f" They may be of {_some(devices, 'device')}, as one may send {most:,}." if most > 1 else ""
             twice = f" ({self.repeated:,} of them repeated)" if self.repeated else ""
-            are, ask = "is" if self.n == 1 else "are", "ask" if fix else "Ask"
+            one_period = [Fix("period", Code("day"), call="Aggregator", note="counts one period by itself")]
+            are = "is" if self.n == 1 else "are"
             raise QuestionRefused(
-                f"there {are} {_some(self.n, 'report')} of {self.collection.name!r}{twice}, and it promised to "
-                f"wait for {_some(wanted, 'device')}.{of_few}{fix} {ask} again when they are there."
+                f"There {are} {_some(self.n, 'report')} of {self.collection.name!r}{twice}, "
+                f"and the minimum cohort is {_some(wanted, 'device')}.{few}",
+                fix=[*(one_period if most > 1 else []), "Ask again when there are more reports."],
             )
         return self.n
 
@@ -314,7 +328,7 @@ class Aggregator:
             names,
             influence,
             period=self.period,
-            alike=self._alike,
+            reports_per_device=self._reports_per_device,
         )
 
 

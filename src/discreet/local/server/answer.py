@@ -1,8 +1,8 @@
-"""What a server says after counting: each value with its share, an interval, and what liars could have done.
+"""Present the estimates of a collection: each share with its interval and the effect of malicious reports.
 
-A frequency is off for two reasons: the noise of honest devices, which the interval covers, and devices that lie.
-A single report, honest or not, moves an estimate by `influence`/n at most, and a fraction γ of liars moves it by
-γ·influence: this is printed beside the interval and is no part of it.
+A frequency is off for two reasons: the noise of honest devices, which the interval covers, and malicious reports.
+A single report, honest or not, moves an estimate by at most `influence`/n, and a fraction γ of malicious reports
+moves it by at most γ·influence. This is printed beside the interval and is not part of it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from datetime import date
 from html import escape
 from typing import TYPE_CHECKING
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.local.collection.collection import Collection
 from discreet.local.server.estimate import Estimate
 from discreet.plots import Estimated, intervals
@@ -22,12 +22,12 @@ from discreet.rational import Rational, rational
 if TYPE_CHECKING:
     import altair
 
-_SHOWN = 20  # values of a table
+_SHOWN = 20  # the most values that a table shows
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An estimate with the labels of its collection, or with the names that were asked for or found.
+    """An estimate with the labels of its collection, or with the candidates or the words found.
 
     >>> import numpy as np
     >>> survey = Collection.design(
@@ -45,35 +45,35 @@ class Answer:
     names: tuple[str, ...] | None = None
     influence: float | None = None
     period: tuple[date, date] | None = None
-    alike: int = 1
+    reports_per_device: int = 1
 
     @property
     def devices(self) -> str:
-        """What the standard errors take for granted about the reports of one device."""
-        if self.alike > 1:
+        """The assumption of the standard errors about the reports of one device."""
+        if (most := self.reports_per_device) > 1:
             return (
-                f"Up to {self.alike:,} of these reports may be of one device and repeat its answer: standard "
-                f"errors are √{self.alike:,} times those of as many devices. Count periods by themselves for less."
+                f"Up to {most:,} of these reports may be of one device and repeat its answer: standard "
+                f"errors are √{most:,} times those of as many devices. Count each period by itself to avoid this."
             )
         days = "" if self.period is None else f": those of {self.period[0]} to {self.period[1]}"
         if self.collection.policy.policy == "none" and self.period is None:
-            return "Standard errors are those of reports with noise of their own."
+            return "Standard errors are those of reports with independent noise."
         return f"Standard errors are those of one report of each device{days}."
 
     @property
     def repetitions(self) -> str | None:
-        """What comes of reports that several parts have counted, if there are any."""
+        """The effect of reports that several parts have counted, if there are any."""
         if not self.repeated:
             return None
         return (
             f"{self.repeated:,} of these {self.estimate.n:,} were counted by another part before. Standard errors "
-            "count with that, and shares lean towards the reports that were counted again. Send equal report ids "
-            "to equal parts to have none."
+            "include that, and shares are biased towards the reports that were counted again. Send equal report "
+            "ids to equal parts to avoid this."
         )
 
     @property
     def labels(self) -> list[str]:
-        """What each number of the estimate is about."""
+        """The label of each number of the estimate."""
         if self.names is not None:
             return list(self.names)
         count = len(self.estimate.values)
@@ -82,21 +82,27 @@ class Answer:
         return ["mean"] if count == 1 else [str(place) for place in range(count)]
 
     def consistent(self) -> Answer:
-        """Return the nearest distribution: nothing below zero, all adding up to one. It is biased, and says so."""
+        """Return the nearest distribution: no share below zero, and a sum of one. It is biased, and says so."""
         if self.names is not None or self._mean:
-            what = "a mean" if self._mean else "a list of some values"
-            raise ParameterError(f"{what} is no distribution, and has no consistent version: use it as it is.")
+            what = "A mean" if self._mean else "A list of some values"
+            raise ParameterError(
+                f"{what} is not a distribution, so it has no consistent version.", fix="Use the unbiased version."
+            )
         return replace(self, estimate=self.estimate.consistent())
 
     @property
     def _mean(self) -> bool:
         return len(self.estimate.values) == 1 and self.collection.labels is None and self.names is None
 
-    def liars(self, fraction: Rational = "0.01") -> float:
-        """Return by how much this fraction of lying reports can move one number at most."""
+    def malicious_shift(self, fraction: Rational = "0.01") -> float:
+        """Return the largest shift of one number that this fraction of malicious reports can cause."""
         share = rational(fraction, "fraction", floats="exact")
         if not 0 <= share <= 1:
-            raise ParameterError(f"a fraction of the devices is from 0 to 1, not {fraction!r}.")
+            raise ParameterError(
+                "The fraction of malicious reports must be from 0 to 1.",
+                found=repr(fraction),
+                fix=Fix("fraction", "0.01"),
+            )
         influence = self.collection.randomiser.influence if self.influence is None else self.influence
         return float(share) * float(influence)
 
@@ -112,8 +118,8 @@ class Answer:
         labels, values, low, high = (list(column) for column in zip(*rows, strict=True)) if rows else ([],) * 4
         name = "mean, as a share of the range" if self._mean else "share"
         held = float(rational(confidence, "confidence", floats="exact"))
-        said = [f"{self.estimate.n:,} reports at ε = {self.collection.epsilon}", self.estimate.kind]
-        subtitle = ", ".join([*said, f"{100 * held:.10g} % intervals"])
+        parts = [f"{self.estimate.n:,} reports at ε = {self.collection.epsilon}", self.estimate.kind]
+        subtitle = ", ".join([*parts, f"{100 * held:.10g} % intervals"])
         shares = Estimated(name, values, low, high, from_zero=True)
         return intervals({"value": labels}, [shares], title=self.collection.name, subtitle=subtitle)
 
@@ -124,9 +130,10 @@ class Answer:
         return ", ".join(parts)
 
     def _notes(self) -> list[str]:
-        lies = f"1 % of reports lying could move a number by {self.liars('0.01'):.4f}, beyond these intervals."
+        shift = self.malicious_shift("0.01")
+        malicious = f"1 % of malicious reports could move a number by {shift:.4f}, beyond these intervals."
         again = [] if self.repetitions is None else [self.repetitions]
-        return [self.devices, *again, lies, *self.collection.guarantee().split("\n")]
+        return [self.devices, *again, malicious, *self.collection.guarantee().split("\n")]
 
     def __str__(self) -> str:
         rows = self.rows()

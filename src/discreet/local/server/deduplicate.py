@@ -1,10 +1,10 @@
-"""Which report ids were met before: a set of 64-bit integers that grows, kept in sorted rows.
+"""Detect repeated report ids: a growing set of 64-bit integers, kept in sorted rows.
 
-A row is at least twice as long as the one after it, so n ids lie in log₂ n rows at most; a new row is merged with
+A row is at least twice as long as the one after it, so n ids lie in at most log₂ n rows; a new row is merged with
 the one before it until that holds again, and each id is moved log₂ n times in its life. Of an id of 16 random
 bytes the first eight are kept: an honest report is taken for a repetition with probability n/2⁶⁴.
 
-Sets of parts that were counted apart are put together with every id as often as parts have met it.
+A merged set holds every id once for each part that has counted it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Ids = NDArray[np.uint64]
 
 
 class Seen:
-    """A set of ids that is asked, and added to, many at a time.
+    """A set of ids for lookups and additions of many at a time.
 
     >>> seen = Seen()
     >>> seen.first_time(np.array([5, 7, 5], np.uint64))
@@ -26,11 +26,11 @@ class Seen:
     """
 
     def __init__(self, ids: Ids | None = None):
-        """Begin with these ids; one that several parts have met is there several times."""
+        """Begin with these ids; an id occurs once for each part that has counted it."""
         self._rows: list[Ids] = [] if ids is None or not len(ids) else [np.sort(ids, kind="stable")]
 
     def first_time(self, ids: Ids) -> NDArray[np.bool_]:
-        """Return which of these are met for the first time, and remember them."""
+        """Return which of these are new, and remember them."""
         fresh = np.zeros(len(ids), np.bool_)
         fresh[np.unique(ids, return_index=True)[1]] = True
         for row in self._rows:
@@ -47,7 +47,7 @@ class Seen:
         return self._rows[0]
 
     def times(self) -> NDArray[np.int64]:
-        """Return how often each id was met, by as many parts.
+        """Return how many parts have counted each id.
 
         >>> Seen(np.array([5, 7, 5], np.uint64)).times()
         array([2, 1])
@@ -59,7 +59,9 @@ class Seen:
             self._rows.append(row)
         while len(self._rows) > 1 and len(self._rows[-2]) < 2 * len(self._rows[-1]):
             last, before = self._rows.pop(), self._rows.pop()
-            self._rows.append(np.sort(np.concatenate([before, last]), kind="stable"))  # two runs: a merge
+            self._rows.append(
+                np.sort(np.concatenate([before, last]), kind="stable")
+            )  # the stable sort merges two sorted runs
 
 
 def starts(ids: NDArray[np.uint8]) -> Ids:
@@ -72,7 +74,7 @@ def starts(ids: NDArray[np.uint8]) -> Ids:
 
 
 def _among(ids: Ids, known: Ids) -> NDArray[np.bool_]:
-    """Which ids are in a sorted row."""
+    """Return which ids are in a sorted row."""
     if not len(known):
         return np.zeros(len(ids), np.bool_)
     at = np.minimum(np.searchsorted(known, ids), len(known) - 1)

@@ -1,10 +1,9 @@
-"""What a server knows after counting reports: frequencies, how far off they may be, and two honest versions.
+"""Hold the frequencies that a server estimates, with standard errors, in an unbiased and a consistent version.
 
-The **unbiased** version is what the reports say: right on average, and right to add up over groups and days.
-Single values may be below zero. The **consistent** version is a distribution (nothing below zero, all adding up
-to one), by Norm-Sub: the one nearest to the estimates, by subtracting the same amount from every frequency that
-stays above zero. It is closer to the truth for most values and biased for small ones, so both are given, each
-with its name.
+The **unbiased** version is right on average, and may be added up over groups and days. Single values may be below
+zero. The **consistent** version is a distribution (no value below zero, a sum of one), by Norm-Sub: the one
+nearest to the estimates, by subtracting the same amount from every frequency that stays above zero. It is closer
+to the truth for most values and biased for small ones, so both are given, each with its name.
 
 Intervals come from the normal law, for one value or for all at once (Bonferroni); with some thousand reports that
 is accurate, and the tests say how accurate.
@@ -19,7 +18,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.rational import Rational, rational
 
 Floats = NDArray[np.float64]
@@ -43,19 +42,21 @@ class Estimate:
     kind: str = field(default="unbiased")
 
     def interval(self, confidence: Rational = "0.95", *, simultaneous: bool = False) -> tuple[Floats, Floats]:
-        """Return the ends of an interval for each value, or of intervals that hold all at once."""
+        """Return the ends of an interval for each value, or of simultaneous intervals."""
         alpha = 1 - float(rational(confidence, "confidence"))
         if not 0 < alpha < 1:
-            raise ParameterError(f'confidence is between 0 and 1, such as "0.95", not {confidence!r}.')
+            raise ParameterError(
+                "The confidence must be between 0 and 1.", found=repr(confidence), fix=Fix("confidence", "0.95")
+            )
         each = alpha / len(self.values) if simultaneous and len(self.values) else alpha
-        reach = -NormalDist().inv_cdf(each / 2) * self.standard_errors
-        return self.values - reach, self.values + reach
+        margin = -NormalDist().inv_cdf(each / 2) * self.standard_errors
+        return self.values - margin, self.values + margin
 
     def of_devices_with(self, reports: float) -> Estimate:
-        """Return what is known if up to so many of the reports are of one device, and repeat what it said.
+        """Return the estimate with wider errors, if up to so many reports are of one device and repeat its answer.
 
-        With t reports of a device that are all alike, the variance is Σt²/Σt times as large. `reports` is that, or
-        the largest t, which is no less.
+        With t equal reports of a device, the variance is Σt²/Σt times as large. `reports` is that, or the largest
+        t, which is no less.
 
         >>> Estimate(np.array([0.7]), np.array([0.1]), n=100).of_devices_with(4).standard_errors
         array([0.2])

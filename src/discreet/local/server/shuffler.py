@@ -1,17 +1,18 @@
-"""Between devices and server: a place where reports lose whom they came from.
+"""Shuffle reports between devices and server, so that the server cannot tell who sent what.
 
-A shuffler takes frames as they arrive, forgets by whom and when, and hands them on in batches, each of one
-collection, in an order that is uniformly random. It strips report ids after throwing repeated ones away, and days
-too unless told to keep them. A batch leaves when there are `threshold` frames or more; at the end (`flush`) what
-is still below the threshold is dropped, because a small crowd hides nobody. It reads nothing of a payload.
+A shuffler takes frames as they arrive, forgets who sent them and when, and passes them on in batches, each of one
+collection, in an order that is uniformly random. It drops repeated report ids and then removes the ids, and the
+days too unless `keep_days` is set. A batch leaves when there are `threshold` frames or more; at the end (`flush`)
+frames below the threshold are dropped, because a small crowd hides no device. It does not read payloads.
 
-Strangers can name collections that do not exist, and their frames would wait for ever. So a shuffler may be told
-which there are, and no more than so many crowds and so many frames wait at once: whatever is beyond is refused and
-counted by its reason in `dropped`, and its report id is not remembered, so that it may come again.
+An attacker can name collections that do not exist, and those frames would wait for ever. So a shuffler may be
+given the known collections, and the numbers of crowds and of frames that wait are limited. A frame beyond these
+limits is refused and counted by its reason in `dropped`. Its report id is not remembered, so that the device may
+send it again.
 
 The order: every frame is given an integer below 2⁶³ and frames are sorted by them; if two are equal, all are drawn
-again. Given that all differ, each order is as likely as any other, by symmetry. What it is worth is
-accounted for elsewhere: here it only happens.
+again. Given that all differ, each order is as likely as any other, by symmetry. The privacy that follows is
+computed in `discreet.local.design.shuffle_amplification`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import noise
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.local.collection.collection import Collection
 from discreet.local.device.wire import DAY, IDENTIFIED, Layout, Rows, batch, unpacked
 from discreet.local.server.deduplicate import Ids, Seen, starts
@@ -31,7 +32,7 @@ from discreet.rational import whole
 
 
 class Shuffler:
-    """Collects frames, and lets them go in crowds.
+    """A shuffler that collects frames and releases them in crowds.
 
     >>> from discreet.local.device.wire import batch
     >>> crowd = Shuffler(threshold=3)
@@ -49,14 +50,23 @@ class Shuffler:
         most_crowds: int = 1_000,
         most_waiting: int = 10_000_000,
     ):
-        """Let go of `threshold` frames of a collection or more at a time.
+        """Release frames of a collection when there are `threshold` or more.
 
-        Of these collections, or of any if none are given; at most so many crowds, and frames in all, wait.
+        Args:
+            threshold: The least number of frames in a batch.
+            keep_days: Whether frames keep their day; no by default.
+            collections: The known collections; by default frames of any collection are taken.
+            most_crowds: The limit of crowds that wait; 1,000 by default.
+            most_waiting: The limit of frames that wait; 10,000,000 by default.
         """
         self.threshold, self.most_crowds = whole(threshold, "threshold"), whole(most_crowds, "most_crowds")
         self.most_waiting = whole(most_waiting, "most_waiting")
         if self.most_waiting < self.threshold:
-            raise ParameterError(f"no crowd of {self.threshold} can wait with most_waiting={most_waiting}.")
+            raise ParameterError(
+                f"No crowd of {self.threshold} can wait: the limit of waiting frames is smaller.",
+                found=f"most_waiting={most_waiting}",
+                fix=Fix("most_waiting", self.threshold),
+            )
         self._known = None if collections is None else {each.id[:8] for each in collections}
         self.keep_days = keep_days
         self.dropped: Counter[str] = Counter()
@@ -64,7 +74,7 @@ class Shuffler:
         self._seen = Seen()
 
     def take(self, data: bytes) -> list[bytes]:
-        """Take a batch from whoever sent it, and return the batches that are large enough to leave."""
+        """Take a batch, and return the batches that are large enough to leave."""
         rows = unpacked(data)
         if rows is None:
             self.dropped["malformed"] += 1
@@ -76,7 +86,7 @@ class Shuffler:
 
     @property
     def waiting(self) -> int:
-        """How many frames wait."""
+        """The number of frames that wait."""
         return sum(len(part) for parts in self._waiting.values() for part in parts)
 
     def flush(self) -> None:
@@ -92,9 +102,9 @@ class Shuffler:
         dated = self.keep_days and layout.day is not None
         start = rows[:, : 11 if dated else 9].copy()
         start[:, 0] &= ~np.uint8(IDENTIFIED) if dated else ~np.uint8(IDENTIFIED | DAY)
-        # frames of one crowd are alike in all but the payload: collection, day and length
+        # frames of one crowd agree in collection, day and length, and differ only in the payload
         stripped = np.hstack([start, rows[:, layout.payload :]])
-        for crowd, members in _alike(start):
+        for crowd, members in _equal_rows(start):
             ids = None if layout.identity is None else starts(rows[members, layout.identity :])
             self._join((crowd, stripped.shape[1]), stripped[members], ids)
 
@@ -122,8 +132,8 @@ class Shuffler:
         return batch(rows[permutation(len(rows))])
 
 
-def _alike(start: Rows) -> Iterator[tuple[bytes, NDArray[np.int64]]]:
-    """Rows that are equal, and which they are. Mostly all are: that is looked at first."""
+def _equal_rows(start: Rows) -> Iterator[tuple[bytes, NDArray[np.int64]]]:
+    """Return each distinct row with the indices of its copies. Mostly all are equal: that is checked first."""
     if not len(start):
         return
     if (start == start[0]).all():

@@ -1,8 +1,8 @@
-"""Where reports lie: files of batches, Arrow and Parquet, DuckDB, Spark. Each ends in an `Aggregator`.
+"""Count reports from files of batches, Arrow, Parquet, DuckDB and Spark into an `Aggregator`.
 
-Columns hold payloads (without frames), as fixed-size or variable binary. They are looked at as the bytes they are,
-a record batch at a time: nothing is copied where all payloads of a column are of one length and none is missing.
-Spark counts each partition where it lies and sends only states, which are merged on the driver.
+Columns hold payloads (without frames), as fixed-size or variable binary. Their bytes are read in place, a record
+batch at a time: nothing is copied if all payloads of a column have one length and none is missing. Spark counts
+each partition on its worker and sends only states, which are merged on the driver.
 
 >>> import pyarrow as pa
 >>> survey = Collection.design(
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-_ROWS = 1 << 18  # of a record batch: enough to forget what a batch costs, and still small
+_ROWS = 1 << 18  # rows of a record batch: many enough to make its overhead negligible, and still small
 
 
 def from_files(
@@ -47,7 +47,15 @@ def from_files(
     identified: bool = False,
     period: date | None = None,
 ) -> Aggregator:
-    """Count files of batches, one batch after the other in each; `identified` and `period` as for `Aggregator`."""
+    """Count files of batches, one batch after the other in each.
+
+    Args:
+        collection: The collection of the reports.
+        paths: The files.
+        received: The day of arrival, for frames that have none of their own.
+        identified: Whether to refuse reports without an id; no by default.
+        period: A day, to count the reports of its period alone; the whole window by default.
+    """
     counted = Aggregator(collection, identified=identified, period=period)
     for path in paths:
         for data in batches(Path(path).read_bytes()):
@@ -62,7 +70,14 @@ def from_arrow(
     *,
     period: date | None = None,
 ) -> Aggregator:
-    """Count a column of payloads in record batches, or in a table; all of one period, if one is named."""
+    """Count a column of payloads in record batches, or in a table.
+
+    Args:
+        collection: The collection of the reports.
+        column: The record batches, or the table.
+        name: The name of the column.
+        period: A day, if all reports are of its period; the whole window by default.
+    """
     import pyarrow as pa
 
     counted = Aggregator(collection, period=period)
@@ -78,12 +93,19 @@ def from_parquet(
     *,
     period: date | None = None,
 ) -> Aggregator:
-    """Count a column of payloads in a Parquet file or a folder of them. Only this column is read."""
+    """Count a column of payloads in a Parquet file or a folder of them. Only this column is read.
+
+    Args:
+        collection: The collection of the reports.
+        path: The file or the folder.
+        column: The name of the column; "payload" by default.
+        period: A day, if all reports are of its period; the whole window by default.
+    """
     from pyarrow import dataset
 
     found = dataset.dataset(path, format="parquet")
     if column not in found.schema.names:
-        raise ParameterError(f"there is no column {column!r}. There are: {', '.join(found.schema.names)}.")
+        raise _no_column(column, found.schema.names)
     return from_arrow(collection, found.to_batches(columns=[column], batch_size=_ROWS), column, period=period)
 
 
@@ -95,14 +117,29 @@ def from_duckdb(
     *,
     period: date | None = None,
 ) -> Aggregator:
-    """Count a column of payloads that a query returns."""
+    """Count a column of payloads that a query returns.
+
+    Args:
+        collection: The collection of the reports.
+        connection: The connection to DuckDB.
+        query: The SQL text.
+        column: The name of the column; "payload" by default.
+        period: A day, if all reports are of its period; the whole window by default.
+    """
     return from_arrow(collection, connection.sql(query).to_arrow_reader(_ROWS), column, period=period)
 
 
 def from_spark(
     collection: Collection, frame: DataFrame, column: str = "payload", *, period: date | None = None
 ) -> Aggregator:
-    """Count a column of payloads of a Spark DataFrame: each partition where it is, then all states together."""
+    """Count a column of payloads of a Spark DataFrame: each partition on its worker, then merge the states.
+
+    Args:
+        collection: The collection of the reports.
+        frame: The DataFrame.
+        column: The name of the column; "payload" by default.
+        period: A day, if all reports are of its period; the whole window by default.
+    """
     text = collection.text
 
     def states(records: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -113,7 +150,9 @@ def from_spark(
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-        parts = frame.select(column).mapInArrow(states, "state binary").collect()  # no pandas takes part in it
+        parts = (
+            frame.select(column).mapInArrow(states, "state binary").collect()
+        )  # pandas is not used here, so its warning is noise
     counted = Aggregator(collection, period=period)
     for row in parts:
         counted.merge(Aggregator.read(bytes(row["state"]), collection))
@@ -122,12 +161,18 @@ def from_spark(
 
 def _column(records: Any, name: str) -> Any:
     if name not in records.schema.names:
-        raise ParameterError(f"there is no column {name!r}. There are: {', '.join(records.schema.names)}.")
+        raise _no_column(name, records.schema.names)
     return records.column(name)
 
 
+def _no_column(name: str, names: Iterable[str]) -> ParameterError:
+    return ParameterError(
+        f"There is no column {name!r}.", found=", ".join(names), fix="Name the column that holds the payloads."
+    )
+
+
 def _count(counted: Aggregator, column: Any) -> None:
-    """Count an Arrow array of binaries. Missing payloads, and those of another length, are malformed."""
+    """Count an Arrow array of binaries. Missing payloads, and those of another length, count as malformed."""
     width = counted.collection.randomiser.payload_bytes
     rows = _rows(column, width)
     counted.payloads(rows)
@@ -136,12 +181,12 @@ def _count(counted: Aggregator, column: Any) -> None:
 
 
 def _rows(column: Any, width: int) -> Payloads:
-    """The payloads of the right length, one in each row."""
+    """Return the payloads of the right length, one in each row."""
     import pyarrow as pa
 
     kind = column.type
     if not (pa.types.is_fixed_size_binary(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
-        raise ParameterError(f"payloads are binary, and this column is {kind}.")
+        raise ParameterError("A column of payloads must be binary.", found=str(kind), fix="Name a binary column.")
     whole = column.drop_null() if column.null_count else column
     if pa.types.is_fixed_size_binary(kind):
         if kind.byte_width != width:

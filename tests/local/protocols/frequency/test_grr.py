@@ -1,4 +1,4 @@
-"""Randomised response: Warner's survey as the lecture notes have it."""
+"""Test randomised response: Warner's survey as in the lecture notes."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ def test_the_variance_grows_with_the_domain(domain: int, stated: float) -> None:
 
 @pytest.mark.parametrize("truth", [0, "0.5", 1, "0.3", "1.2"])
 def test_a_survey_that_hides_nothing_or_all_is_refused(truth: str) -> None:
-    with pytest.raises(ParameterError, match="no randomised response"):
+    with pytest.raises(ParameterError, match="above 1/2 and below 1"):
         warner(truth)

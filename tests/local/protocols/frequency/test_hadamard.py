@@ -1,4 +1,4 @@
-"""Hadamard response: the transform, and the variance of the paper."""
+"""Test Hadamard response: the transform, and the variance of the paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Local hashing: collisions as likely as they are said to be, and a decoder that hashes nothing twice."""
+"""Test local hashing: the exact probability of collisions, and the decoder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_buckets_are_as_many_as_the_paper_says() -> None:
     assert OLH.for_epsilon(1000, 1).variance(0) == pytest.approx(3.692, abs=1e-3)
 
 
-@pytest.mark.parametrize(("prime", "match"), [(4, "no prime"), (2**31 + 11, "no prime"), (3, "too small")])
+@pytest.mark.parametrize(("prime", "match"), [(4, "a prime number"), (2**31 + 11, "a prime number"), (3, "small")])
 def test_a_modulus_that_does_not_mix_is_refused(prime: int, match: str) -> None:
     with pytest.raises(ParameterError, match=match):
         OLH(5, 2, 2**63 + 1, prime=prime)

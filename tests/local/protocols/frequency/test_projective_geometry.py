@@ -1,4 +1,4 @@
-"""Projective geometry response: the choice of the space, and how near it comes to the optimum."""
+"""Test projective geometry response: the choice of the space, and the distance to the optimum."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_seven_points_of_the_fano_plane_are_an_optimal_protocol() -> None:
 
 
 def test_a_million_values_are_decoded_in_seconds() -> None:
-    """Of processor time: a tenth of what is promised, so that a slow machine passes too."""
+    """Measure processor time against a tenth of the stated speed, so that a slow machine passes too."""
     protocol, n = Projective.for_epsilon(10**6, 1), 200_000
     held = np.full(n, 765_432)
     state = protocol.state()

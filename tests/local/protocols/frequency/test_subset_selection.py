@@ -1,4 +1,4 @@
-"""Subset selection: the best size, and sets without an order."""
+"""Test subset selection: the best size, and sets without an order."""
 
 from __future__ import annotations
 

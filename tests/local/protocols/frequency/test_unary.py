@@ -1,4 +1,4 @@
-"""Unary encoding: reports as maps of bits, at the variances of their papers."""
+"""Test unary encoding: reports as bitmaps, with the variances of the papers."""
 
 from __future__ import annotations
 

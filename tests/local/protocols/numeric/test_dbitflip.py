@@ -1,4 +1,4 @@
-"""A few bits of each device: the loss from the bytes, variance from the law, one report for a lifetime."""
+"""Test dBitFlip: the loss from the bytes, the variance from the law, one report for a lifetime."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Means on a grid: exact laws, no bias at all, and the variances of the papers as steps shrink."""
+"""Test means on a grid: exact laws, no bias, and the variances of the papers as steps shrink."""
 
 from __future__ import annotations
 

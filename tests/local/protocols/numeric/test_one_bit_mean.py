@@ -1,4 +1,4 @@
-"""One bit for a mean: its law, its estimate, and one ε for a lifetime of the same number."""
+"""Test 1BitMean: its law, its estimate, and one ε for a lifetime of the same number."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_remembered_bits_of_many_devices_have_the_law_of_fresh_ones() -> None:
 
 
 def test_keyed_reports_are_the_words_of_the_stream() -> None:
-    """What a client in another language has to do: one integer for the rounding, one coin for the flip."""
+    """Do what a client in another language does: one integer for the rounding, one coin for the flip."""
     randomiser = OneBitMean.for_epsilon(101, 1)
     stream = Keyed(b"key", b"context")
     rounded = bool(stream.below(100, 1)[0] < 40)

@@ -1,4 +1,4 @@
-"""Square Wave: an exact law, an unbiased way back and a likely one, and quantiles."""
+"""Test Square Wave: an exact law, an unbiased and a likeliest estimate, and quantiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Apple's sketches: the loss from the bytes, estimates that are right over hashes, with their variance."""
+"""Test Apple's sketches: the loss from the bytes, estimates unbiased over hashes, their variance."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from discreet import noise
 from discreet.errors import ParameterError
 from discreet.local.primitives.hash_family import fingerprints, of_codes, places, rows
 from discreet.local.primitives.randomness import SCALE
-from discreet.local.protocols.strings.count_mean_sketch import CMS, HCMS
-from discreet.local.protocols.strings.hash_sketch import Sketch
+from discreet.local.protocols.strings.count_mean_sketch import CMS, HCMS, Sketch
 from discreet.local.server.estimate import Estimate, Floats
 from tests.local.protocols.exactly import (
     estimates_of,

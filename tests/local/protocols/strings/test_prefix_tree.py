@@ -1,4 +1,4 @@
-"""Strings that many have: the loss from the bytes, what is found, and what is not made up."""
+"""Test the tree of prefixes: the loss from the bytes, the words found, and no false words."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_code_has_the_law() -> None:
 
 
 def test_keyed_reports_are_the_words_of_the_stream() -> None:
-    """What a client in another language has to do: a level, then the sketch of the level's byte and the prefix."""
+    """Do what a client in another language does: a level, then the sketch of the level's byte and the prefix."""
     tree = PrefixTree.for_epsilon(LETTERS, 1, step=2, rows=8, columns=64)
     for context in (b"%d" % i for i in range(30)):  # each shows one bit of the item
         stream = Keyed(b"key", context)
@@ -86,7 +86,7 @@ def collected(tree: PrefixTree, words: Words, seed: int) -> np.ndarray:
 
 @pytest.mark.parametrize("step", [1, 2])
 def test_common_words_are_found_and_no_others(step: int) -> None:
-    """60,000 devices at ε = 4: a miss is over 15 standard errors away, and a false word has doubt 1e-7."""
+    """60,000 devices at ε = 4: a miss is over 15 standard errors away, and alpha is 1e-7 for a false word."""
     tree = PrefixTree.for_epsilon(LETTERS, 4, step=step, rows=64, columns=256)
     state = collected(tree, LETTERS.words(population(60_000, 1)), 1)
     found = tree.find(state, LETTERS, confidence="0.9999999")
@@ -98,7 +98,7 @@ def test_common_words_are_found_and_no_others(step: int) -> None:
 
 
 def test_nothing_is_found_where_nothing_is_common() -> None:
-    """Words of their own for all: the doubt of finding one is 1e-7."""
+    """Each device has its own word: alpha is 1e-7 for finding one."""
     tree = PrefixTree.for_epsilon(LETTERS, 2, step=3, rows=64, columns=256)
     generator = np.random.default_rng(3)
     state = collected(tree, generator.integers(1, 27, (4000, 6)).astype(np.uint8), 2)

@@ -1,4 +1,4 @@
-"""RAPPOR: what one report and a lifetime of them cost, exactly; estimates with their errors; attacks over time."""
+"""Test RAPPOR: the exact cost of one report and of a lifetime, estimates with errors, attacks over time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_code_has_the_law() -> None:
 def test_losses_are_the_formulas_of_the_paper() -> None:
     chrome = Rappor(10, bits=128, hashes=2, cohorts=8, f=HALF, p=HALF, q=3 * QUARTER)
     q, p = 0.6875, 0.5625
-    assert [float(each) for each in chrome.told] == [q, p]
+    assert [float(each) for each in chrome.reported] == [q, p]
     assert float(chrome.loss.epsilon) == pytest.approx(2 * math.log(q * (1 - p) / (p * (1 - q))), abs=1e-11)
     assert float(chrome.lifetime.epsilon) == pytest.approx(4 * math.log(3), abs=1e-11)
 
@@ -58,8 +58,8 @@ def ratio_of_a_bit(randomiser: Rappor, reports: int, *, memoised: bool) -> Fract
     def likelihood(kept: Fraction, ones: int) -> Fraction:
         if not memoised:
             return (kept * q + (1 - kept) * p) ** ones * (1 - kept * q - (1 - kept) * p) ** (reports - ones)
-        told = [side**ones * (1 - side) ** (reports - ones) for side in (q, p)]
-        return kept * told[0] + (1 - kept) * told[1]
+        sent = [side**ones * (1 - side) ** (reports - ones) for side in (q, p)]
+        return kept * sent[0] + (1 - kept) * sent[1]
 
     ratios = (likelihood(1 - f / 2, ones) / likelihood(f / 2, ones) for ones in range(reports + 1))
     return max(max(ratio, 1 / ratio) for ratio in ratios)
@@ -101,7 +101,7 @@ def test_the_auditor_tells_kept_from_redrawn_in_the_code_itself(release: object,
 
 
 def guessed(reports: int, *, memoised: bool, devices: int = 100) -> float:
-    """How often the likeliest value, given all reports of a device, is the true one."""
+    """Return how often the likeliest value, given all reports of a device, is the true one."""
     made = Rappor.for_losses(32, lifetime=4, each=1, bits=64, cohorts=1)
     filters = made._equations(made_items(32)).matrix(0).astype(bool)
     right = 0
@@ -111,10 +111,10 @@ def guessed(reports: int, *, memoised: bool, devices: int = 100) -> float:
             sums = np.zeros(64)
             if memoised:
                 kept = made.permanent(value, FRESH)
-                told = made.instant(np.repeat(kept, reports, axis=0))
+                sent = made.instant(np.repeat(kept, reports, axis=0))
             else:
-                told = made.instant(made.permanent(np.repeat(value, reports), FRESH))
-            sums = np.unpackbits(told[:, 2:], axis=1, bitorder="little").sum(0)
+                sent = made.instant(made.permanent(np.repeat(value, reports), FRESH))
+            sums = np.unpackbits(sent[:, 2:], axis=1, bitorder="little").sum(0)
             scores = sums @ filters / filters.sum(0)
             right += int(np.argmax(scores) == value[0])
     return right / devices
@@ -134,7 +134,7 @@ def test_a_year_of_redrawn_reports_shows_the_value_and_of_kept_ones_does_not() -
 
 
 def expected_state(randomiser: Rappor, frequencies: np.ndarray, devices: int) -> np.ndarray:
-    """What cohorts of so many devices tell on average, from the law of every value."""
+    """Return what cohorts of so many devices report on average, from the law of every value."""
     table = np.zeros((randomiser.cohorts, randomiser.bits))
     for value, share in enumerate(frequencies):
         for seen, chance in randomiser.law(value).items():
@@ -155,7 +155,7 @@ def test_least_squares_are_unbiased() -> None:
 
 
 def test_stated_errors_are_those_of_the_law() -> None:
-    """Of devices drawn from a population into cohorts of a given size; estimates are linear in the bits told."""
+    """Of devices drawn from a population into cohorts of a given size; estimates are linear in the bits."""
     made, each = Rappor(3, bits=4, hashes=2, cohorts=2, f=HALF, p=QUARTER, q=3 * QUARTER), 10**10
     truth = np.array([0.7, 0.2, 0.1])
     state = expected_state(made, truth, each)
@@ -166,16 +166,16 @@ def test_stated_errors_are_those_of_the_law() -> None:
             more = state.copy()
             more[cohort * 4 + bit] += each
             slopes[bit] = (made.estimate(more, 2 * each).values - base.values) / each
-        told, chances = [], []
+        sent, chances = [], []
         for value, share in enumerate(truth):
             for seen, chance in made.law(value).items():
                 if seen[0] == cohort:
-                    told.append(
+                    sent.append(
                         np.unpackbits(np.frombuffer(seen[2:], np.uint8), count=4, bitorder="little") @ slopes
                     )
                     chances.append(2 * share * float(chance))
-        mean = np.array(chances) @ np.array(told)
-        variance += each * (np.array(chances) @ (np.array(told) - mean) ** 2)
+        mean = np.array(chances) @ np.array(sent)
+        variance += each * (np.array(chances) @ (np.array(sent) - mean) ** 2)
     assert base.standard_errors == pytest.approx(np.sqrt(variance), rel=1e-6)
 
 
@@ -218,7 +218,7 @@ def test_a_lie_moves_an_estimate_by_the_influence_at_most_and_some_lie_does() ->
     for payload in made.law(0):
         state = base.copy()
         made.add(state, np.frombuffer(payload, np.uint8)[None, :])
-        state[made.cohorts * made.bits + payload[0]] -= 1  # in place of an honest one, who told nothing
+        state[made.cohorts * made.bits + payload[0]] -= 1  # in place of an honest report without information
         moved.append(2 * each * (made.estimate(state, 2 * each).values - made.estimate(base, 2 * each).values))
     assert np.ptp(moved, axis=0).max() == pytest.approx(made.influence, rel=0.35)
     assert np.ptp(moved, axis=0).max() <= made.influence * 1.001
@@ -239,7 +239,7 @@ def test_a_device_keeps_its_cohort_and_its_permanent_bits() -> None:
 
 
 def test_keyed_reports_are_the_words_of_the_stream() -> None:
-    """What a client in another language has to do: cohort, replacements, fair coins; ones, zeros."""
+    """Do what a client in another language does: cohort, replacements, fair coins; ones, zeros."""
     made = Rappor(5, bits=4, hashes=2, cohorts=3, f=HALF, p=QUARTER, q=3 * QUARTER)
     stream = Keyed(b"key", b"context")
     cohort = stream.below(3, 1)
@@ -249,20 +249,20 @@ def test_keyed_reports_are_the_words_of_the_stream() -> None:
     replaced, fair = stream.coins(HALF, 4), stream.coins(HALF, 4)
     kept = np.where(replaced, fair, bits)
     ones, zeros = stream.coins(made.q, 4), stream.coins(made.p, 4)
-    told = np.packbits(np.where(kept, ones, zeros), bitorder="little")
-    assert made.encode(np.array([2]), Keyed(b"key", b"context")).tolist() == [[cohort[0], 0, told[0]]]
+    sent = np.packbits(np.where(kept, ones, zeros), bitorder="little")
+    assert made.encode(np.array([2]), Keyed(b"key", b"context")).tolist() == [[cohort[0], 0, sent[0]]]
 
 
 def test_what_has_no_meaning_is_refused() -> None:
-    with pytest.raises(ParameterError, match="q is above p"):
+    with pytest.raises(ParameterError, match="q must be above p"):
         Rappor(5, 8, 2, 4, HALF, HALF, HALF)
     with pytest.raises(ParameterError, match=r"below 2\^63"):
         Rappor(5, 8, 2, 4, HALF, QUARTER, HALF, seed=2**63)
     with pytest.raises(ParameterError, match="hashes"):
         Rappor(5, 8, 65, 4, HALF, QUARTER, HALF)
-    with pytest.raises(ParameterError, match="less than all together"):
+    with pytest.raises(ParameterError, match="less than all reports together"):
         Rappor.for_losses(5, lifetime=1, each=1)
     crowded = Rappor(50, 4, 1, 2, HALF, QUARTER, HALF)
-    with pytest.raises(ParameterError, match="do not tell 50 candidates apart"):
+    with pytest.raises(ParameterError, match="do not distinguish 50 candidates"):
         crowded.estimate(np.ones_like(crowded.state()), 2)
     assert crowded.valid(np.array([[1, 0, 15], [2, 0, 0], [0, 0, 16]], np.uint8)).tolist() == [True, False, False]

@@ -1,4 +1,4 @@
-"""The puzzle of fragments: both reports are paid for, and words come together again."""
+"""Test the puzzle of fragments: both reports are charged, and the words are found."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_code_has_the_law() -> None:
 
 
 def test_common_words_are_put_together_and_no_others() -> None:
-    """60,000 devices: fragments are over 15 standard errors above zero, a false word has doubt 1e-7."""
+    """60,000 devices: fragments are over 15 standard errors above zero, a false word has a probability of 1e-7."""
     puzzle = FragmentPuzzle.for_epsilons(LETTERS, fragment=4, word=2, step=2, rows=32, columns=256)
     generator = np.random.default_rng(1)
     rare = ["".join(generator.choice(list("abcdefghijkl"), 4)) for _ in range(9000)]

@@ -1,8 +1,8 @@
-"""Protocols whose reports support values: what all of them have in common.
+"""Estimate frequencies from reports that support values: the common part of all such protocols.
 
 A report supports some values of the domain: those whose holders are likelier to send it. If a holder of v sends a
 report that supports v with probability p, and one that supports any other given value with probability q < p, the
-number c_v of reports that support v says how many hold it:
+number c_v of reports that support v gives the frequency of v:
 
     f̂_v = (c_v/n − q)/(p − q),        n·Var f̂_v = q(1 − q)/(p − q)² + f_v·(1 − p − q)/(p − q).
 
@@ -10,7 +10,7 @@ Unbiased, whatever the others hold; the variance is over the devices' coins, wit
 report. (Wang, Blocki, Li and Jha 2017 call such protocols pure.) Summed over the domain the second term is
 (1 − p − q)/(p − q) for every population, so the mean of the variances depends on the protocol alone.
 
-One report adds 1/(p − q) to n·f̂_v if it supports v and did not: no lie moves it further.
+One report adds 1/(p − q) to n·f̂_v if it supports v and did not: no malicious report moves it further.
 p and q are exact fractions here.
 """
 
@@ -24,8 +24,8 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
-from discreet.local.primitives.fixed_point import epsilon_above
+from discreet.errors import Fix, ParameterError
+from discreet.local.primitives.fixed_point import FROM_EPSILON, epsilon_above
 from discreet.local.primitives.randomness import FRESH, Draws
 from discreet.local.server.estimate import Estimate
 from discreet.privacy import Pure
@@ -35,21 +35,21 @@ Values = NDArray[np.int64]
 Payloads = NDArray[np.uint8]
 
 MOST_VALUES = 2**31
-_LISTED = 2**18  # reports of a law that can be listed
+_LISTED = 2**18  # the most reports of a law that is listed
 
 
-class Supporting(ABC):
-    """A randomiser whose reports support values, the true one most. A record of integers inherits from it."""
+class FrequencyOracle(ABC):
+    """A randomiser whose reports support values, the true one most. Records of integers inherit from it."""
 
     name: ClassVar[str]
 
     domain: int
-    """How many values there are: 0 … domain − 1."""
+    """The number of values: 0 … domain − 1."""
 
     @property
     @abstractmethod
     def outputs(self) -> int:
-        """How many different reports there are."""
+        """The number of different reports."""
 
     @property
     @abstractmethod
@@ -64,7 +64,7 @@ class Supporting(ABC):
     @property
     @abstractmethod
     def payload_bytes(self) -> int:
-        """How long every report is."""
+        """The length of every report in bytes."""
 
     @classmethod
     @abstractmethod
@@ -73,7 +73,7 @@ class Supporting(ABC):
 
     @abstractmethod
     def parameters(self) -> dict[str, int]:
-        """Return what `registry.of(name, parameters)` makes it from."""
+        """Return the parameters from which `registry.of(name, parameters)` builds it."""
 
     @abstractmethod
     def encode(self, values: Values, draws: Draws = FRESH) -> Payloads:
@@ -85,7 +85,7 @@ class Supporting(ABC):
 
     @abstractmethod
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
-        """Return which of these are reports that some device could have made."""
+        """Return which of these are reports that an honest device could have made."""
 
     @abstractmethod
     def add(self, state: Values, payloads: Payloads) -> None:
@@ -101,22 +101,22 @@ class Supporting(ABC):
 
     @property
     def loss(self) -> Pure:
-        """What one report costs its device: the logarithm of the worst ratio, rounded up."""
+        """The cost of one report for its device: the logarithm of the worst ratio, rounded up."""
         return _certified(self.worst)
 
     @property
     def bits(self) -> int:
-        """How many bits a report needs, if they were packed."""
+        """The number of bits of a report, if it were packed."""
         return (self.outputs - 1).bit_length()
 
     @property
     def influence(self) -> float:
-        """By how much one lying report moves one estimated frequency at most, times the number of reports."""
+        """The largest shift of one estimated frequency by one malicious report, times the number of reports."""
         p, q = self.support
         return float(1 / (p - q))
 
     def variance(self, frequency: float | None = None) -> float:
-        """Return n·Var of the estimate of a value of this frequency; the mean over the domain if none is given."""
+        """Return n·Var of the estimate of a value of this frequency; by default the mean over the domain."""
         f = 1 / self.domain if frequency is None else frequency
         p, q = self.support
         return float(q * (1 - q) / (p - q) ** 2) + f * float((1 - p - q) / (p - q))
@@ -124,7 +124,9 @@ class Supporting(ABC):
     def estimate(self, state: Values, n: int) -> Estimate:
         """Return unbiased frequencies with their standard errors, from the state of n reports."""
         if n < 1:
-            raise ParameterError("there is no report yet, so there is nothing to estimate.")
+            raise ParameterError(
+                "There is no report yet, so there is nothing to estimate.", fix="Count reports first."
+            )
         p, q = self.support
         values = (self.supported(state) / n - float(q)) / float(p - q)
         certain, moved = self.variance(0), self.variance(1)
@@ -138,7 +140,7 @@ def _certified(worst: Fraction) -> Pure:
 
 
 def domain_of(values: int, most: int = MOST_VALUES) -> int:
-    """Return how many values there are, at least two.
+    """Return the number of values, which must be at least two.
 
     >>> domain_of(10)
     10
@@ -146,17 +148,20 @@ def domain_of(values: int, most: int = MOST_VALUES) -> int:
     found = whole(values, "domain", least=2)
     if found > most:
         raise ParameterError(
-            f"a domain of {found:,} values is more than the {most:,} that this protocol can hold."
+            f"This protocol can hold a domain of at most {most:,} values.",
+            found=f"{found:,}",
+            fix=Fix("domain", most),
         )
     return found
 
 
 def refuse_useless(p: Fraction, q: Fraction) -> None:
-    """Refuse a protocol that supports the truth no more than anything else."""
+    """Refuse a protocol that does not support the truth more than other values."""
     if p <= q:
         raise ParameterError(
-            f"reports that support the truth with probability {float(p):.3g}, and another value with "
-            f"{float(q):.3g}, say nothing about it. Take the parameters from for_epsilon(domain, epsilon)."
+            f"Reports that support the truth with probability {float(p):.3g}, and another value with "
+            f"{float(q):.3g}, say nothing about it.",
+            fix=FROM_EPSILON,
         )
 
 
@@ -164,5 +169,6 @@ def refuse_endless(outputs: int) -> None:
     """Refuse to list a law of too many reports."""
     if outputs > _LISTED:
         raise ParameterError(
-            f"a law of {outputs:.3g} reports is too long to list. Look at the same protocol with a smaller domain."
+            f"A law of {outputs:.3g} reports is too long to list.",
+            fix="List the law of the same protocol with a smaller domain.",
         )

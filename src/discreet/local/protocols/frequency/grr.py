@@ -1,11 +1,11 @@
-"""Generalised randomised response: the truth with probability p, else one of the other values, each as likely.
+"""Run generalised randomised response: the truth with probability p, or one of the other values, equally likely.
 
 Warner (1965) for two values; Kairouz, Bonawitz and Ramage (2016) for d. With keep = ⌊2⁶⁴·e^ε/(e^ε + d − 1)⌋,
 
     P[report v | v] = keep/2⁶⁴ = p,     P[report u | v] = (1 − p)/(d − 1) = q   for u ≠ v,
 
-and the worst ratio is p/q. n·Var ≈ (e^ε + d − 2)/(e^ε − 1)²: nothing is better for d < 3e^ε + 2, and little is
-worse for a large domain. A report is the value, of as many bytes as the domain needs.
+and the worst ratio is p/q. n·Var ≈ (e^ε + d − 2)/(e^ε − 1)²: the best for d < 3e^ε + 2, and bad for a large
+domain. A report is the value, of as many bytes as the domain needs.
 
 Draws: a coin (keep), then an integer below d − 1, which is the place among the other values. Both are always
 drawn.
@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.local.primitives.fixed_point import (
     budget,
     chance,
@@ -33,7 +33,7 @@ from discreet.local.primitives.fixed_point import (
 )
 from discreet.local.primitives.randomness import FRESH, SCALE, Draws
 from discreet.local.protocols.frequency.frequency_oracle import (
-    Supporting,
+    FrequencyOracle,
     domain_of,
     refuse_endless,
     refuse_useless,
@@ -43,7 +43,7 @@ from discreet.rational import Rational, rational
 
 
 @dataclass(frozen=True)
-class GRR(Supporting):
+class GRR(FrequencyOracle):
     """Generalised randomised response over `domain` values, true with probability keep/2⁶⁴.
 
     >>> yes_or_no = GRR.for_epsilon(2, "1.0")
@@ -68,12 +68,12 @@ class GRR(Supporting):
         return cls(domain, odds_below(budget(epsilon), Fraction(1, domain_of(domain) - 1)))
 
     def parameters(self) -> dict[str, int]:
-        """Return what `registry.of(name, parameters)` makes it from."""
+        """Return the parameters from which `registry.of(name, parameters)` builds it."""
         return {"domain": self.domain, "keep": self.keep}
 
     @property
     def outputs(self) -> int:
-        """How many different reports there are."""
+        """The number of different reports."""
         return self.domain
 
     @property
@@ -90,7 +90,7 @@ class GRR(Supporting):
 
     @property
     def payload_bytes(self) -> int:
-        """How long every report is."""
+        """The length of every report in bytes."""
         return width_of(self.domain)
 
     def encode(self, values: Values, draws: Draws = FRESH) -> Payloads:
@@ -116,7 +116,7 @@ class GRR(Supporting):
 
 
 def warner(truth: Rational) -> GRR:
-    """Return Warner's survey of a yes or no that is answered truthfully with a given probability.
+    """Return Warner's survey of a yes or no question, answered truthfully with a given probability.
 
     With 55 % the students of the lecture notes give away ln(11/9), and the share of yes is 10·(X − 0.45).
 
@@ -129,6 +129,6 @@ def warner(truth: Rational) -> GRR:
     likely = rational(truth, "truth", floats="exact")
     if not Fraction(1, 2) < likely < 1:
         raise ParameterError(
-            f"truth={truth!r} is no randomised response: the truth has a probability above 1/2 and below 1."
+            "The truth must have a probability above 1/2 and below 1.", found=repr(truth), fix=Fix("truth", "0.55")
         )
     return GRR(2, math.floor(SCALE * likely))

@@ -1,14 +1,14 @@
-"""Hadamard response: a column of the Hadamard matrix in which the row of the value likely has a plus.
+"""Run Hadamard response: report a column of the Hadamard matrix in which the row of the value likely has a plus.
 
 Acharya, Sun and Zhang (2019), with halves. Let K be the least power of two above d, and let value v have the row
 v + 1 of the K×K matrix with entries (−1)^⟨v + 1, y⟩, where ⟨·,·⟩ is the parity of the bits that both have. Half of
 all y have a plus in the row, and two rows agree in half of their places. A report is a y of those with probability
-p = keep/2⁶⁴ = e^ε/(e^ε + 1), else one of the other half:
+p = keep/2⁶⁴ = e^ε/(e^ε + 1), otherwise one of the other half:
 
     P[y | v] = 2p/K or 2(1 − p)/K,     worst ratio p/(1 − p),     q = 1/2,     n·Var = ((e^ε + 1)/(e^ε − 1))².
 
 All supports at once are the Walsh–Hadamard transform of the histogram of reports, in integers. Near the optimum
-for ε below 1, and the shortest code that a device can make with a few instructions.
+for ε below 1, and the shortest report that a device can make with a few instructions.
 
 Draws: a coin (keep), then an integer z below K. If the parity of z and v + 1 is not what the coin says, the lowest
 bit of v + 1 is flipped in z. Theory: docs/theory/local.md.
@@ -33,7 +33,7 @@ from discreet.local.primitives.fixed_point import (
 )
 from discreet.local.primitives.randomness import FRESH, SCALE, Draws
 from discreet.local.protocols.frequency.frequency_oracle import (
-    Supporting,
+    FrequencyOracle,
     domain_of,
     refuse_endless,
     refuse_useless,
@@ -45,7 +45,7 @@ _MOST = 2**26 - 1
 
 
 @dataclass(frozen=True)
-class Hadamard(Supporting):
+class Hadamard(FrequencyOracle):
     """Hadamard response over `domain` values, in the right half with probability keep/2⁶⁴.
 
     >>> protocol = Hadamard.for_epsilon(1000, 1)
@@ -68,12 +68,12 @@ class Hadamard(Supporting):
         return cls(domain, odds_below(budget(epsilon)))
 
     def parameters(self) -> dict[str, int]:
-        """Return what `registry.of(name, parameters)` makes it from."""
+        """Return the parameters from which `registry.of(name, parameters)` builds it."""
         return {"domain": self.domain, "keep": self.keep}
 
     @property
     def outputs(self) -> int:
-        """How many different reports there are: K."""
+        """The number of different reports: K."""
         return 1 << self.domain.bit_length()
 
     @property
@@ -88,7 +88,7 @@ class Hadamard(Supporting):
 
     @property
     def payload_bytes(self) -> int:
-        """How long every report is."""
+        """The length of every report in bytes."""
         return width_of(self.outputs)
 
     def encode(self, values: Values, draws: Draws = FRESH) -> Payloads:

@@ -1,4 +1,4 @@
-"""Optimised local hashing: a hash function of the device's own, and randomised response on the hashed value.
+"""Run optimised local hashing: draw a hash function, and apply randomised response to the hashed value.
 
 Wang, Blocki, Li and Jha (2017). A report is a hash function h and an answer y among g buckets, which is h(v) with
 probability p = keep/2⁶⁴ and any other bucket equally likely. The function is drawn without looking at v, so the
@@ -9,7 +9,7 @@ state: a server hashes the whole domain for every report, and keeps the supports
 **Functions.** h(v) = ⌊g·((a·v + b) mod P)/P⌋ with a and b below a prime P. For u ≠ v the pair of remainders is
 uniform on all P² pairs, so the chance of a collision is exactly c = Σ_r (n_r/P)², with n_r the remainders in
 bucket r: not 1/g, but known, and so is q = c·p + (1 − c)·(1 − p)/(g − 1). Estimates are exactly unbiased.
-P is 2³¹ − 1 unless told.
+P is 2³¹ − 1 by default.
 
 Draws: an integer a below P, an integer b below P, a coin (keep), an integer below g − 1, which is the place among
 the other buckets. A report is a and b of four bytes each, then y. Theory: docs/theory/local.md.
@@ -26,9 +26,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.local.primitives.bitmaps import blocks
 from discreet.local.primitives.fixed_point import (
+    FROM_EPSILON,
     budget,
     chance,
     from_bytes,
@@ -39,7 +40,7 @@ from discreet.local.primitives.fixed_point import (
 from discreet.local.primitives.galois_fields import prime_power
 from discreet.local.primitives.randomness import FRESH, SCALE, Draws
 from discreet.local.protocols.frequency.frequency_oracle import (
-    Supporting,
+    FrequencyOracle,
     domain_of,
     refuse_endless,
     refuse_useless,
@@ -48,13 +49,13 @@ from discreet.local.protocols.protocol import Payloads, Values, checked
 from discreet.rational import Rational, whole
 
 PRIME = 2**31 - 1
-_MOST = 2**20  # values that a server hashes for each report
+_MOST = 2**20  # the most values, which a server hashes for each report
 _BUCKETS = 2**16
-_BLOCK = 1 << 13  # reports looked at together: four rows of them stay in the fastest cache
+_BLOCK = 1 << 13  # reports counted together: four rows of them stay in the fastest cache
 
 
 @dataclass(frozen=True)
-class OLH(Supporting):
+class OLH(FrequencyOracle):
     """Hashing of `domain` values into `buckets`, modulo `prime`, true with probability keep/2⁶⁴.
 
     >>> protocol = OLH.for_epsilon(1000, 1)
@@ -74,10 +75,14 @@ class OLH(Supporting):
         object.__setattr__(self, "keep", chance(self.keep, "keep"))
         object.__setattr__(self, "prime", whole(self.prime, "prime", least=2))
         if self.prime > PRIME or prime_power(self.prime) != (self.prime, 1):
-            raise ParameterError(f"prime={self.prime} is no prime up to 2^31 − 1.")
+            raise ParameterError(
+                "prime must be a prime number up to 2^31 − 1.", found=self.prime, fix=Fix("prime", PRIME)
+            )
         if self.domain > self.prime or self.buckets > min(self.prime, _BUCKETS):
             raise ParameterError(
-                f"prime={self.prime} is too small for the domain, or buckets={self.buckets} too many."
+                "The prime is too small for the domain, or there are too many buckets.",
+                found=f"prime={self.prime}, domain={self.domain}, buckets={self.buckets}",
+                fix=FROM_EPSILON,
             )
         refuse_useless(*self.support)
 
@@ -90,12 +95,12 @@ class OLH(Supporting):
         return min(made, key=lambda protocol: protocol.variance())
 
     def parameters(self) -> dict[str, int]:
-        """Return what `registry.of(name, parameters)` makes it from."""
+        """Return the parameters from which `registry.of(name, parameters)` builds it."""
         return {"domain": self.domain, "buckets": self.buckets, "keep": self.keep, "prime": self.prime}
 
     @property
     def outputs(self) -> int:
-        """How many different reports there are."""
+        """The number of different reports."""
         return self.prime**2 * self.buckets
 
     @property
@@ -114,7 +119,7 @@ class OLH(Supporting):
 
     @property
     def payload_bytes(self) -> int:
-        """How long every report is."""
+        """The length of every report in bytes."""
         return 8 + width_of(self.buckets)
 
     def encode(self, values: Values, draws: Draws = FRESH) -> Payloads:

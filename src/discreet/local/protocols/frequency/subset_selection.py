@@ -1,18 +1,17 @@
-"""Subset selection: a set of w values, in which the true one is likelier to be than any other.
+"""Run subset selection: report a set of w values that contains the true one more likely than any other.
 
 Ye and Barg (2018); Wang and others (2016). With probability p = keep/2⁶⁴ a report is a set of w values that has
-the true one, else a set of w that has not; in both cases each such set is as likely. So
+the true one, otherwise a set of w that has not; in both cases all such sets are equally likely. So
 
     P[S | v] = p/C(d − 1, w − 1) if v ∈ S, else (1 − p)/C(d − 1, w),      worst ratio  p/(1 − p)·(d − w)/w,
 
-and with w ≈ d/(e^ε + 1) no protocol whatever has a smaller sum of squared errors. w = 1 is randomised response.
-A set is reported as a map of d bits, which has no order: whoever lists the members and puts the true one first
-gives it away.
+and with w ≈ d/(e^ε + 1) no protocol has a smaller sum of squared errors. w = 1 is randomised response. A set is
+reported as a map of d bits, which has no order: a list of the members with the true one first would give it away.
 
 Draws: a coin (keep); then w members among the other d − 1 values by Floyd's method: for j = d − 1 − w … d − 2 an
 integer r below j + 1, and r is taken, or j where r is taken already; then an integer i below w: the member taken
-in step i leaves for the true value, if that is to be in. All of them are always drawn. Every set of w others is as
-likely, and so is each of its members to leave. Theory: docs/theory/local.md.
+in step i leaves for the true value, if the set is to contain it. All of them are always drawn. Every set of w
+others is equally likely, and so is each of its members to leave. Theory: docs/theory/local.md.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.local.primitives.bitmaps import blocks, count_bits, pack_bits, tidy
 from discreet.local.primitives.fixed_point import budget, chance, odds_below
 from discreet.local.primitives.randomness import FRESH, SCALE, Draws
 from discreet.local.protocols.frequency.frequency_oracle import (
-    Supporting,
+    FrequencyOracle,
     domain_of,
     refuse_endless,
     refuse_useless,
@@ -39,11 +38,11 @@ from discreet.local.protocols.frequency.frequency_oracle import (
 from discreet.local.protocols.protocol import Payloads, Values, checked
 from discreet.rational import Rational, whole
 
-_MOST = 2**16  # values, of which a share is drawn one by one
+_MOST = 2**16  # the most values, of which a share is drawn one by one
 
 
 @dataclass(frozen=True)
-class Subset(Supporting):
+class Subset(FrequencyOracle):
     """A set of `size` values out of `domain`, which has the true one with probability keep/2⁶⁴.
 
     >>> protocol = Subset.for_epsilon(128, 1)
@@ -60,7 +59,11 @@ class Subset(Supporting):
         object.__setattr__(self, "domain", domain_of(self.domain, _MOST))
         object.__setattr__(self, "size", whole(self.size, "size"))
         if self.size >= self.domain:
-            raise ParameterError(f"size={self.size} leaves no value out of a domain of {self.domain}.")
+            raise ParameterError(
+                f"A set must leave out at least one value of a domain of {self.domain}.",
+                found=f"size={self.size}",
+                fix=Fix("size", self.domain - 1),
+            )
         object.__setattr__(self, "keep", chance(self.keep, "keep"))
         refuse_useless(*self.support)
 
@@ -74,12 +77,12 @@ class Subset(Supporting):
         return min(made, key=lambda protocol: protocol.variance())
 
     def parameters(self) -> dict[str, int]:
-        """Return what `registry.of(name, parameters)` makes it from."""
+        """Return the parameters from which `registry.of(name, parameters)` builds it."""
         return {"domain": self.domain, "size": self.size, "keep": self.keep}
 
     @property
     def outputs(self) -> int:
-        """How many different reports there are."""
+        """The number of different reports."""
         return math.comb(self.domain, self.size)
 
     @property
@@ -95,7 +98,7 @@ class Subset(Supporting):
 
     @property
     def payload_bytes(self) -> int:
-        """How long every report is."""
+        """The length of every report in bytes."""
         return -(-self.domain // 8)
 
     def encode(self, values: Values, draws: Draws = FRESH) -> Payloads:

@@ -1,15 +1,14 @@
-"""Permanent noise that a device draws once, and fresh noise on top of it in every report.
+"""Randomise twice: permanent noise that a device draws once, and fresh noise on top of it in every report.
 
-A device that answers the same question every day may not draw its noise anew: the average of its reports would be
-its answer. One that repeats the same noisy report is safe and can be recognised by it. So RAPPOR draws twice: a
-*permanent* answer, settled for ever by the device's secret, and in each report a fresh, *instantaneous* answer to
-the permanent one. Two alphabets are offered,
-the second in `twostep_unary`:
+A device that answers the same question every day must not draw its noise anew: the average of its reports would be
+its answer. One that repeats the same noisy report is safe but can be recognised by it. So RAPPOR draws twice: a
+*permanent* answer, determined for ever by the device's secret, and in each report a fresh, *instantaneous* answer
+to the permanent one. There are two alphabets, the second in `two_step_unary`:
 
     two-step-grr      permanent: the value, or (each equally likely) another one; fresh: the same again
     two-step-unary    permanent: one bit for each value of the domain; fresh: each bit again
 
-With keep a (permanent), b (fresh) and the chances a', b' of what is not held, a report supports a value with
+With keep a (permanent), b (fresh) and the probabilities a', b' of what is not held, a report supports a value with
 
     p = a·b + (1 − a)·b'   if the device holds it,     q = a'·b + (1 − a')·b'   if it does not
 
@@ -42,23 +41,23 @@ from discreet.local.primitives.fixed_point import (
 )
 from discreet.local.primitives.randomness import FRESH, SCALE, Draws
 from discreet.local.protocols.frequency.frequency_oracle import (
-    Supporting,
+    FrequencyOracle,
     domain_of,
     refuse_endless,
     refuse_useless,
 )
 from discreet.local.protocols.frequency.grr import GRR
 from discreet.local.protocols.frequency.two_step_unary import TwoStepUnary
-from discreet.local.protocols.longitudinal import Longitudinal, ordered
+from discreet.local.protocols.longitudinal import ordered
 from discreet.local.protocols.protocol import Payloads, Values, checked
 from discreet.privacy import Pure
 from discreet.rational import Rational
 
-__all__ = ["Longitudinal", "TwoStepGRR", "TwoStepUnary"]
+__all__ = ["TwoStepGRR", "TwoStepUnary"]  # the registry names both by this module
 
 
 @dataclass(frozen=True)
-class TwoStepGRR(Supporting):
+class TwoStepGRR(FrequencyOracle):
     """Generalised randomised response twice. `keep` and `keep_fresh` are over 2⁶⁴.
 
     >>> twice = TwoStepGRR.for_losses(4, lifetime="2", each="1")
@@ -79,7 +78,7 @@ class TwoStepGRR(Supporting):
 
     @classmethod
     def for_losses(cls, domain: int, *, lifetime: Rational, each: Rational) -> TwoStepGRR:
-        """Return the one whose reports together cost `lifetime` at most, and one of them `each`."""
+        """Return the one whose reports together cost at most `lifetime`, and one of them `each`."""
         others = domain_of(domain) - 1
         keep, whole = (odds_below(loss, Fraction(1, others)) for loss in ordered(lifetime, each))
         a, p = Fraction(keep, SCALE), Fraction(whole, SCALE)
@@ -91,12 +90,12 @@ class TwoStepGRR(Supporting):
         return cls.for_losses(domain, lifetime=2 * budget(epsilon), each=epsilon)
 
     def parameters(self) -> dict[str, int]:
-        """Return what `registry.of(name, parameters)` makes it from."""
+        """Return the parameters from which `registry.of(name, parameters)` builds it."""
         return {"domain": self.domain, "keep": self.keep, "keep_fresh": self.keep_fresh}
 
     @property
     def outputs(self) -> int:
-        """How many different reports there are."""
+        """The number of different reports."""
         return self.domain
 
     @property
@@ -114,7 +113,7 @@ class TwoStepGRR(Supporting):
 
     @property
     def lifetime(self) -> Pure:
-        """What all reports on one value cost together, rounded up."""
+        """The cost of all reports on one value together, rounded up."""
         a = Fraction(self.keep, SCALE)
         return Pure(epsilon_above(a * (self.domain - 1) / (1 - a)))
 
@@ -125,7 +124,7 @@ class TwoStepGRR(Supporting):
 
     @property
     def payload_bytes(self) -> int:
-        """How long every report is."""
+        """The length of every report in bytes."""
         return width_of(self.domain)
 
     def permanent(self, values: Values, draws: Draws) -> Payloads:

@@ -1,6 +1,6 @@
-"""Permanent and fresh noise on a row of bits, one for each value: RAPPOR without its Bloom filter.
+"""Randomise a row of bits twice, one bit for each value: RAPPOR without its Bloom filter.
 
-The theory, of this and of the other alphabet, is in `twostep`.
+The theory, of this and of the other alphabet, is in `two_step_grr`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from discreet.local.primitives.bitmaps import count_bits, pack_bits, tidy
 from discreet.local.primitives.fixed_point import budget, chance, epsilon_above, odds_below
 from discreet.local.primitives.randomness import FRESH, SCALE, Draws
 from discreet.local.protocols.frequency.frequency_oracle import (
-    Supporting,
+    FrequencyOracle,
     domain_of,
     refuse_endless,
     refuse_useless,
@@ -30,12 +30,12 @@ from discreet.rational import Rational
 
 
 @dataclass(frozen=True)
-class TwoStepUnary(Supporting):
+class TwoStepUnary(FrequencyOracle):
     """A bit for each value of the domain, answered twice: RAPPOR without its Bloom filter. All over 2⁶⁴.
 
-    A bit that is set stays so with `one`, one that is not becomes so with `zero`; in each report again with
-    `one_fresh` and `zero_fresh`. Each step tosses two coins for each bit, whatever it is: for all bits one for the
-    case that it is set, then for all bits one for the case that it is not.
+    A bit of 1 stays 1 with probability `one`, and a bit of 0 becomes 1 with `zero`; in each report again with
+    `one_fresh` and `zero_fresh`. Each step tosses two coins for each bit, whatever it is: first for all bits one
+    for the case that it is 1, then for all bits one for the case that it is 0.
 
     >>> twice = TwoStepUnary.for_losses(4, lifetime="2", each="1")
     >>> float(twice.lifetime.epsilon), float(twice.loss.epsilon)
@@ -57,7 +57,7 @@ class TwoStepUnary(Supporting):
 
     @classmethod
     def for_losses(cls, domain: int, *, lifetime: Rational, each: Rational) -> TwoStepUnary:
-        """Return the symmetric one whose reports together cost `lifetime` at most, and one of them `each`."""
+        """Return the symmetric one whose reports together cost at most `lifetime`, and one of them `each`."""
         one, whole = (odds_below(loss / 2) for loss in ordered(lifetime, each))
         a, p = Fraction(one, SCALE), Fraction(whole, SCALE)
         fresh = math.floor(SCALE * (p + a - 1) / (2 * a - 1))
@@ -69,13 +69,13 @@ class TwoStepUnary(Supporting):
         return cls.for_losses(domain, lifetime=2 * budget(epsilon), each=epsilon)
 
     def parameters(self) -> dict[str, int]:
-        """Return what `registry.of(name, parameters)` makes it from."""
+        """Return the parameters from which `registry.of(name, parameters)` builds it."""
         permanent = {"domain": self.domain, "one": self.one, "zero": self.zero}
         return permanent | {"one_fresh": self.one_fresh, "zero_fresh": self.zero_fresh}
 
     @property
     def outputs(self) -> int:
-        """How many different reports there are."""
+        """The number of different reports."""
         return 1 << self.domain
 
     @property
@@ -92,19 +92,19 @@ class TwoStepUnary(Supporting):
 
     @property
     def lifetime(self) -> Pure:
-        """What all reports on one value cost together, rounded up."""
+        """The cost of all reports on one value together, rounded up."""
         a, c = Fraction(self.one, SCALE), Fraction(self.zero, SCALE)
         return Pure(epsilon_above(a * (1 - c) / (c * (1 - a))))
 
     @property
     def second_loss(self) -> Pure:
-        """What one report costs about the permanent answer, rounded up: two of these may differ in all bits."""
+        """The loss of one report on the permanent answer, rounded up: two such answers may differ in all bits."""
         b, d = Fraction(self.one_fresh, SCALE), Fraction(self.zero_fresh, SCALE)
         return Pure(self.domain * epsilon_above(max(b / d, (1 - d) / (1 - b))))
 
     @property
     def payload_bytes(self) -> int:
-        """How long every report is."""
+        """The length of every report in bytes."""
         return -(-self.domain // 8)
 
     def permanent(self, values: Values, draws: Draws) -> Payloads:
@@ -139,7 +139,7 @@ class TwoStepUnary(Supporting):
         return law
 
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
-        """Return which of these are reports: nothing is set behind the domain."""
+        """Return which of these are reports: no bit is set beyond the domain."""
         return tidy(payloads, self.domain)
 
     def add(self, state: Values, payloads: Payloads) -> None:

@@ -1,6 +1,6 @@
-"""Unary encoding: the value as a row of bits of which one is set, and every bit reported with noise of its own.
+"""Run unary encoding: report the value as a row of bits of which one is set, each with independent noise.
 
-A bit that is set stays so with probability p = one/2⁶⁴, and one that is not is set with probability q = zero/2⁶⁴.
+A bit of 1 stays 1 with probability p = one/2⁶⁴, and a bit of 0 becomes 1 with probability q = zero/2⁶⁴.
 Two values differ in two bits, so the worst ratio is p(1 − q)/(q(1 − p)).
 
 - **SUE** (Erlingsson, Pihur and Korolova 2014, basic RAPPOR): symmetric, q = 1 − p, p = e^{ε/2}/(e^{ε/2} + 1).
@@ -28,7 +28,7 @@ from discreet.local.primitives.bitmaps import blocks, count_bits, pack_bits, tid
 from discreet.local.primitives.fixed_point import budget, chance, odds_below
 from discreet.local.primitives.randomness import FRESH, SCALE, Draws
 from discreet.local.protocols.frequency.frequency_oracle import (
-    Supporting,
+    FrequencyOracle,
     domain_of,
     refuse_endless,
     refuse_useless,
@@ -36,20 +36,20 @@ from discreet.local.protocols.frequency.frequency_oracle import (
 from discreet.local.protocols.protocol import Payloads, Values, checked
 from discreet.rational import Rational
 
-_MOST = 2**20  # bits of a report
+_MOST = 2**20  # the most bits of a report
 
 
-class Unary(Supporting):
-    """What both have in common. They differ in how their two probabilities are chosen."""
+class Unary(FrequencyOracle):
+    """The common part of SUE and OUE, which differ in how their two probabilities are chosen."""
 
     @property
     @abstractmethod
     def coins(self) -> tuple[int, int]:
-        """How likely a bit is to be reported as set, if it is and if it is not: over 2⁶⁴."""
+        """The probabilities over 2⁶⁴ that a bit is reported as 1, if it is 1 and if it is 0."""
 
     @property
     def outputs(self) -> int:
-        """How many different reports there are."""
+        """The number of different reports."""
         return 1 << self.domain
 
     @property
@@ -66,7 +66,7 @@ class Unary(Supporting):
 
     @property
     def payload_bytes(self) -> int:
-        """How long every report is."""
+        """The length of every report in bytes."""
         return -(-self.domain // 8)
 
     def encode(self, values: Values, draws: Draws = FRESH) -> Payloads:
@@ -123,18 +123,18 @@ class SUE(Unary):
         return cls(domain, odds_below(budget(epsilon) / 2))
 
     def parameters(self) -> dict[str, int]:
-        """Return what `registry.of(name, parameters)` makes it from."""
+        """Return the parameters from which `registry.of(name, parameters)` builds it."""
         return {"domain": self.domain, "keep": self.keep}
 
     @property
     def coins(self) -> tuple[int, int]:
-        """How likely a bit is to be reported as set, if it is and if it is not: over 2⁶⁴."""
+        """The probabilities over 2⁶⁴ that a bit is reported as 1, if it is 1 and if it is 0."""
         return self.keep, SCALE - self.keep
 
 
 @dataclass(frozen=True)
 class OUE(Unary):
-    """Optimised unary encoding: the bit of the value is a fair coin, every other one is set with zero/2⁶⁴.
+    """Optimised unary encoding: the bit of the value is a fair coin, other bits are 1 with probability zero/2⁶⁴.
 
     >>> protocol = OUE.for_epsilon(20, 1)
     >>> protocol.loss, round(protocol.variance(0), 3)
@@ -156,10 +156,10 @@ class OUE(Unary):
         return cls(domain, SCALE - odds_below(budget(epsilon)))
 
     def parameters(self) -> dict[str, int]:
-        """Return what `registry.of(name, parameters)` makes it from."""
+        """Return the parameters from which `registry.of(name, parameters)` builds it."""
         return {"domain": self.domain, "zero": self.zero}
 
     @property
     def coins(self) -> tuple[int, int]:
-        """How likely a bit is to be reported as set, if it is and if it is not: over 2⁶⁴."""
+        """The probabilities over 2⁶⁴ that a bit is reported as 1, if it is 1 and if it is 0."""
         return SCALE // 2, self.zero

@@ -1,4 +1,8 @@
 """Estimate means and distributions of numbers.
 
-Modules: dbitflip, means, one_bit_mean, piecewise, square_wave.
+dbitflip        histograms from a few bits (Windows)
+means           Duchi, Piecewise and Hybrid
+one_bit_mean    means from one bit (Windows)
+piecewise       the law of a window that moves with the value
+square_wave     distributions and quantiles
 """

@@ -1,8 +1,9 @@
-"""Histograms from a few bits of each device, as in Windows: dBitFlip, with memoised answers.
+"""Run dBitFlip, as in Windows: estimate histograms from a few bits of each device, with memoised answers.
 
-Ding, Kulkarni and Yekhanin (2017). A device draws d of the k buckets, without looking at its value, and says of
-each whether it is in it, with every bit flipped with probability φ = flip/2⁶⁴. Two values differ in two of the
-bits at most, so the worst ratio is ((1 − φ)/φ)², or (1 − φ)/φ for d = 1; φ = 1/(1 + e^{ε/2}), or 1/(1 + e^ε).
+Ding, Kulkarni and Yekhanin (2017). A device draws d of the k buckets, without looking at its value, and reports
+for each whether its value is in it, with every bit flipped with probability φ = flip/2⁶⁴. Two values differ in at
+most two of the bits, so the worst ratio is ((1 − φ)/φ)², or (1 − φ)/φ for d = 1; φ = 1/(1 + e^{ε/2}), or 1/(1 +
+e^ε).
 
     f̂_v = (k/(d·n))·Σ (b − φ)/(1 − 2φ)  over those asked about v,
     n·Var f̂_v = (k/d)·(φ(1 − φ)/(1 − 2φ)² + f_v) − f_v:
@@ -11,10 +12,10 @@ unbiased, and with d = k it is symmetric unary encoding. A report lists its buck
 each, the lowest first, and then the bits. The d buckets are drawn by Floyd's method: for i = k − d … k − 1 an
 integer t of 0 … i is drawn, and t is taken, or i if t was taken before; every subset is equally likely.
 
-**For life.** `remembered` settles the buckets once for each device, and one answer for each case: the value is in
-the first bucket, … the d-th, or in none of them. A value that stays costs one ε for all its reports, and values
-that are in none of the buckets are never told apart. When a value moves from one case to another, that it moved
-can be seen, and each new case costs another ε, d + 1 of them at most.
+**For life.** `remembered` determines the buckets once for each device, and one answer for each case: the value is
+in the first bucket, … the d-th, or in none of them. A value that stays costs one ε for all its reports, and values
+that are in none of the buckets are never distinguished. When a value changes from one case to another, an attacker
+can see the change, and each new case costs another ε, for at most d + 1 cases.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.local.primitives.bitmaps import pack_bits, tidy
 from discreet.local.primitives.fixed_point import budget, chance, epsilon_above, odds_below
 from discreet.local.primitives.randomness import FRESH, SCALE, Draws, Keyed
@@ -57,19 +58,21 @@ class BitFlip:
         domain_of(self.domain, most=2**16)
         if not 1 <= whole(self.bits, "bits") <= self.domain:
             raise ParameterError(
-                f"a device tells from 1 to {self.domain} bits, one for each bucket, not {self.bits}."
+                f"A device reports from 1 to {self.domain} bits, one for each bucket.",
+                found=self.bits,
+                fix=Fix("bits", min(4, self.domain)),
             )
         chance(self.flip, "flip", most=SCALE // 2 - 1)
 
     @classmethod
     def for_epsilon(cls, domain: int, epsilon: Rational, *, bits: int = 4) -> BitFlip:
-        """Return the one that costs a device at most ε. More bits are more accurate, and no less private."""
+        """Return the one that costs a device at most ε. More bits are more accurate at the same cost."""
         bits = min(bits, domain_of(domain))
         return cls(domain, bits, SCALE - odds_below(budget(epsilon) / min(2, bits)))
 
     @property
     def loss(self) -> Pure:
-        """What one report costs."""
+        """The cost of one report."""
         return Pure(epsilon_above(Fraction(SCALE - self.flip, self.flip) ** min(2, self.bits)))
 
     @property
@@ -79,27 +82,29 @@ class BitFlip:
 
     @property
     def influence(self) -> float:
-        """A lie that sets a bit moves n times a frequency by this much."""
+        """The largest shift of n times a frequency, by a malicious report that sets a bit."""
         return self.domain / self.bits * SCALE / (SCALE - 2 * self.flip)
 
     def parameters(self) -> dict[str, int]:
-        """Return the buckets, the bits and the chance of a flip."""
+        """Return the buckets, the bits and the probability of a flip."""
         return asdict(self)
 
     def encode(self, values: Values, draws: Draws = FRESH) -> Payloads:
         """Return a report for each value."""
         codes = checked(values, self.domain)
         buckets = self.buckets(len(codes), draws)
-        return self._told(buckets, buckets == codes[:, None], draws)
+        return self._flipped(buckets, buckets == codes[:, None], draws)
 
     def remembered(self, value: int, key: bytes, context: bytes) -> Payloads:
         """Return the one report that a device with this key always makes of this value."""
         case = self.case(value, key, context)
         held = np.arange(self.bits)[None] == case
-        return self._told(self._own(key, context), held, Keyed(key, context + b"|case" + case.to_bytes(4, "big")))
+        return self._flipped(
+            self._own(key, context), held, Keyed(key, context + b"|case" + case.to_bytes(4, "big"))
+        )
 
     def case(self, value: int, key: bytes, context: bytes) -> int:
-        """Return which of this device's buckets a value is in, from 0; `bits` if in none of them."""
+        """Return the number of this device's bucket that a value is in, from 0; `bits` if in none of them."""
         held = self._own(key, context)[0] == checked(np.array([value]), self.domain)
         return int(np.argmax(held)) if held.any() else self.bits
 
@@ -115,7 +120,7 @@ class BitFlip:
             taken[:, place] = np.where(again, last, drawn)
         return np.sort(taken, axis=1)
 
-    def _told(self, buckets: Values, held: NDArray[np.bool_], draws: Draws) -> Payloads:
+    def _flipped(self, buckets: Values, held: NDArray[np.bool_], draws: Draws) -> Payloads:
         bits = held ^ draws.coins(self.flip, held.size).reshape(held.shape)
         listed = buckets.astype("<u2").view(np.uint8).reshape(len(buckets), 2 * self.bits)
         return np.hstack([listed, pack_bits(bits)])
@@ -137,14 +142,14 @@ class BitFlip:
         return np.ascontiguousarray(payloads[:, : 2 * self.bits]).view("<u2").astype(np.int64)
 
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
-        """Return which list buckets in rising order, with nothing behind the bits."""
+        """Return which list buckets in rising order, with only zeros after the bits."""
         listed = self._listed(payloads)
         rising = (np.diff(listed, axis=1) > 0).all(1) & (listed[:, -1] < self.domain)
         good: NDArray[np.bool_] = rising & tidy(payloads, self.bits)
         return good
 
     def state(self) -> Values:
-        """Return how often each bucket was asked about, then how often the answer was 1."""
+        """Return how often each bucket was reported on, then how often the answer was 1."""
         return np.zeros(2 * self.domain, np.int64)
 
     def add(self, state: Values, payloads: Payloads) -> None:

@@ -1,18 +1,18 @@
-"""Means of numbers: Duchi's two points, the Piecewise mechanism, and the Hybrid of both, on an integer grid.
+"""Estimate means of numbers by Duchi's mechanism, Piecewise, and the Hybrid of both, on an integer grid.
 
 All take codes 0 … G of a range and return the mean as a share of the range, exactly unbiased; on [−1, 1], which is
 where papers state them, n·Var is four times as large.
 
 - **Duchi** (Duchi, Jordan and Wainwright 2013), in one dimension: the law of `OneBitMean`. n·Var for a value x of
   [−1, 1] is ((e^ε + 1)/(e^ε − 1))² − x².
-- **Piecewise** (Wang et al. 2019): a window (`windows`) of w = G/h answers, h = e^{ε/2}. The variance tends to
-  x²/(h − 1) + (h + 3)/(3(h − 1)²) as steps shrink; on a grid of G steps it is off by a relative O(1/G), in either
-  direction, and the loss by nothing.
-- **Hybrid**: Piecewise with probability α = 1 − e^{−ε/2} if ε > 0.61, else Duchi, and the report says which: the
-  loss is the larger of the two.
+- **Piecewise** (Wang et al. 2019): a window (`piecewise`) of w = G/h answers, h = e^{ε/2}. The variance tends to
+  x²/(h − 1) + (h + 3)/(3(h − 1)²) as steps shrink; on a grid of G steps it differs by a relative O(1/G), in either
+  direction, and the loss is exact.
+- **Hybrid**: Piecewise with probability α = 1 − e^{−ε/2} if ε > 0.61, otherwise Duchi, and the report says which:
+  the loss is the larger of the two.
 
 Standard errors come from the spread of the answers. They are those of devices drawn from a population, which are
-not below those for the very devices that answered.
+not below those for the devices that answered.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.local.primitives.fixed_point import (
     budget,
     chance,
@@ -76,7 +76,9 @@ class Hybrid:
         chance(self.piecewise, "piecewise", least=0, most=SCALE)
         if max(self.domain - 1, self.width) > 2**14:  # squares of 2^32 answers add up to less than 2^63
             raise ParameterError(
-                f"a grid and its window have at most 2^14 steps here, not {self.domain - 1} and {self.width}."
+                "A grid and its window may have at most 2^14 steps each.",
+                found=f"{self.domain - 1} and {self.width}",
+                fix=Fix("domain", 2**14 + 1),
             )
         _ = self._window, self._duchi
 
@@ -98,7 +100,7 @@ class Hybrid:
 
     @property
     def loss(self) -> Pure:
-        """What one report costs: the larger of the two, of those that occur."""
+        """The cost of one report: the larger of the two losses, of those that occur."""
         both = []
         if self.piecewise:
             both.append(self._window.ratio)
@@ -108,12 +110,12 @@ class Hybrid:
 
     @property
     def payload_bytes(self) -> int:
-        """As many as the number of the answer needs."""
+        """The length of every report in bytes: that of the number of an answer."""
         return width_of(self._window.answers + 2)
 
     @property
     def influence(self) -> float:
-        """From the lowest to the highest answer that can occur."""
+        """The distance of the lowest and the highest answer that can occur."""
         law, ends = self._window, []
         if self.piecewise:
             ends += [
@@ -124,7 +126,7 @@ class Hybrid:
         return max(ends) - min(ends)
 
     def parameters(self) -> dict[str, int]:
-        """Return the grid, the window and the three chances."""
+        """Return the grid, the window and the three probabilities."""
         return asdict(self)
 
     def encode(self, values: Values, draws: Draws = FRESH) -> Payloads:
@@ -165,20 +167,20 @@ class Hybrid:
         total, squares, near, ones, bits = (int(each) for each in state)
         whole(n, "n")
         law, steps, flip = self._window, self.domain - 1, Fraction(self.flip, SCALE)
-        # Exactly, in fractions: sums of squares and squares of sums differ in few of their digits.
+        # Fractions are exact: sums of squares and squares of sums differ in few of their digits.
         a, s = law.offset, law.slope * steps
         first = (total - near * a) / s
         second = (squares - 2 * a * total + near * a * a) / s**2
-        low, reach = -flip / (1 - 2 * flip), 1 / (1 - 2 * flip)
-        first += bits * low + ones * reach
-        second += (bits - ones) * low**2 + ones * (low + reach) ** 2
+        low, step = -flip / (1 - 2 * flip), 1 / (1 - 2 * flip)
+        first += bits * low + ones * step
+        second += (bits - ones) * low**2 + ones * (low + step) ** 2
         mean = first / n
-        variance = max(second / n - mean**2, reach**2 / n)
+        variance = max(second / n - mean**2, step**2 / n)
         return Estimate(np.array([float(mean)]), np.array([math.sqrt(variance / n)]), n, MEAN)
 
 
 class Piecewise(Hybrid):
-    """The Piecewise mechanism: the Hybrid that never asks Duchi.
+    """The Piecewise mechanism: the Hybrid that never uses Duchi.
 
     >>> randomiser = Piecewise.for_epsilon(101, 1)
     >>> randomiser.law(0)[b"\\0"] > randomiser.law(100)[b"\\0"]

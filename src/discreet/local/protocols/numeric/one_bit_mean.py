@@ -1,7 +1,7 @@
-"""The mean of numbers from one bit each, as in Windows: 1BitMean, with α-point rounding for a device's whole life.
+"""Run 1BitMean, as in Windows: estimate a mean from one bit of each device, with α-point rounding for a life.
 
 **Law.** A number of a range is a code j on the grid 0 … G. The device rounds j to an end of the range, up with
-probability j/G, and then tells that end, or with probability φ the other one:
+probability j/G, and then reports that end, or with probability φ the other one:
 
     P[1 | j] = φ + (j/G)·(1 − 2φ),    φ = flip/2⁶⁴ = 1/(e^ε + 1),
 
@@ -13,8 +13,8 @@ it is Warner's randomised response. The worst ratio is (1 − φ)/φ, between th
 population. At worst it is ((e^ε + 1)/(e^ε − 1))²/4n.
 
 **For life.** Fresh bits every day would add up. A device that draws the point of rounding once (α), and the flip
-of either end once, says the same as long as its number stays on the same side of α: one ε for all its reports.
-What is seen in addition is *that* the number crossed α, and then the other end's bit, but never a third.
+of either end once, reports the same as long as its number stays on the same side of α: one ε for all its reports.
+An attacker also sees *that* the number crossed α, and then the other end's bit, but never a third bit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.local.primitives.fixed_point import budget, chance, epsilon_above, odds_below
 from discreet.local.primitives.randomness import FRESH, SCALE, Draws, Keyed
 from discreet.local.protocols.protocol import Payloads, Values, checked
@@ -34,7 +34,7 @@ from discreet.local.server.estimate import Estimate
 from discreet.privacy import Pure
 from discreet.rational import Rational, whole
 
-_LARGEST = 2**53 - 1  # whole numbers that a double holds, one by one
+_LARGEST = 2**53 - 1  # up to here a double holds every whole number, and JavaScript counts in doubles
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,9 @@ class OneBitMean:
     def __post_init__(self) -> None:
         if whole(self.domain, "domain", least=2) > _LARGEST:
             raise ParameterError(
-                f"a grid has at most 2^53 - 1 values, which every client can count, not {self.domain}."
+                "A grid may have at most 2^53 - 1 values, which every client can count.",
+                found=self.domain,
+                fix=Fix("domain", 101),
             )
         chance(self.flip, "flip", most=SCALE // 2 - 1)
 
@@ -71,21 +73,21 @@ class OneBitMean:
 
     @property
     def loss(self) -> Pure:
-        """What one report costs."""
+        """The cost of one report."""
         return Pure(epsilon_above(Fraction(SCALE - self.flip, self.flip)))
 
     @property
     def payload_bytes(self) -> int:
-        """One byte, 0 or 1."""
+        """The length of every report: one byte, 0 or 1."""
         return 1
 
     @property
     def influence(self) -> float:
-        """A lie that turns 0 into 1 moves n times the mean by this much."""
+        """The largest shift of n times the mean, by a malicious report that turns 0 into 1."""
         return SCALE / (SCALE - 2 * self.flip)
 
     def parameters(self) -> dict[str, int]:
-        """Return the grid and the chance of a flip."""
+        """Return the grid and the probability of a flip."""
         return asdict(self)
 
     def encode(self, values: Values, draws: Draws = FRESH) -> Payloads:
@@ -100,7 +102,7 @@ class OneBitMean:
         return self._flipped(np.array([bool(end)]), Keyed(key, context + b"|end" + bytes([end])))
 
     def case(self, value: int, key: bytes, context: bytes) -> int:
-        """Return on which side of this device's point of rounding a number is: 0 below, 1 above."""
+        """Return the side of this device's point of rounding that a number is on: 0 below, 1 above."""
         codes = checked(np.array([value]), self.domain)
         return int(Keyed(key, context + b"|alpha").below(self.domain - 1, 1)[0] < codes[0])
 
@@ -137,21 +139,27 @@ MEAN = "unbiased mean, as a share of the range"
 
 
 def to_grid(numbers: NDArray[np.float64], low: float, high: float, domain: int) -> Values:
-    """Return the nearest codes on the grid; numbers outside of the range count as its ends.
+    """Return the nearest codes on the grid; numbers outside the range count as its ends.
 
-    Off by half a step of (high − low)/(domain − 1) at most. Privacy loses nothing: codes are what is protected.
+    The error is at most half a step of (high − low)/(domain − 1). Privacy is not affected: it protects the codes.
+
+    Args:
+        numbers: The numbers.
+        low: The low end of the range.
+        high: The high end of the range.
+        domain: The number of codes.
 
     >>> to_grid(np.array([0.0, 12.6, 99.0]), 0, 50, domain=51)
     array([ 0, 13, 50])
     """
     found = np.asarray(numbers, np.float64)
     if not np.isfinite(found).all() or not low < high:
-        raise ParameterError("numbers on a grid are finite, and its low end is below its high one.")
+        raise ParameterError("Numbers on a grid must be finite, and its low end must be below its high end.")
     return np.rint((found.clip(low, high) - low) / (high - low) * (domain - 1)).astype(np.int64)
 
 
 def on_range(share: Estimate, low: float, high: float) -> Estimate:
-    """Return a mean that is a share of a range in the units of the range.
+    """Return a mean, given as a share of a range, in the units of the range.
 
     >>> half = Estimate(np.array([0.5]), np.array([0.01]), 100, MEAN)
     >>> on_range(half, 0, 50).values

@@ -1,12 +1,12 @@
-"""A window that moves with the value: the law that Piecewise and Square Wave share, on integers.
+"""Define the law that Piecewise and Square Wave share: a window of answers that moves with the value.
 
-Values are 0 … G, answers 0 … G + w − 1. Value j is told as one of the w answers j … j + w − 1 with probability
-τ = heads/2⁶⁴, each as likely, and else as one of the G others, each as likely:
+Values are 0 … G, answers 0 … G + w − 1. Value j is reported as one of the w answers j … j + w − 1 with probability
+τ = heads/2⁶⁴, equally likely, and otherwise as one of the G others, equally likely:
 
     P[o | j] = τ/w inside,  (1 − τ)/G outside,
 
 so that the worst ratio is τ·G/((1 − τ)·w), exactly, and attained. The continuous mechanisms are the limit of small
-steps, and nothing is lost on the way but what w must be rounded by. The mean of o is affine in j:
+steps; the grid differs from them only by the rounding of w. The mean of o is affine in j:
 
     E[o | j] = τ·(j + (w − 1)/2) + (1 − τ)·(N(N − 1)/2 − w·(j + (w − 1)/2))/G = a + s·j,   N = G + w,
 
@@ -20,8 +20,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.errors import ParameterError
-from discreet.local.primitives.fixed_point import chance, odds_below
+from discreet.errors import Fix, ParameterError
+from discreet.local.primitives.fixed_point import FROM_EPSILON, chance, odds_below
 from discreet.local.primitives.randomness import SCALE, Draws
 from discreet.local.protocols.protocol import Values
 from discreet.rational import whole
@@ -29,7 +29,7 @@ from discreet.rational import whole
 
 @dataclass(frozen=True)
 class Window:
-    """The law for values 0 … domain − 1, a window of some width, and its chance.
+    """The law for values 0 … domain − 1, with the width of the window and its probability.
 
     >>> window = Window(domain=3, width=2, heads=SCALE // 4 * 3)
     >>> [str(p) for p in window.law(1)]
@@ -45,23 +45,30 @@ class Window:
         whole(self.width, "width")
         chance(self.heads, "heads")
         if self.answers > 2**31:
-            raise ParameterError(f"a grid of {self.domain} values needs {self.answers} answers, more than 2^31.")
+            raise ParameterError(
+                f"A grid of {self.domain} values needs {self.answers} answers, more than 2^31.",
+                fix=Fix("domain", 101),
+            )
         if self.ratio < 1:
-            raise ParameterError(f"heads={self.heads} makes the window less likely than what is outside of it.")
+            raise ParameterError(
+                "The window must not be less likely than the answers outside it.",
+                found=f"heads={self.heads}",
+                fix=FROM_EPSILON,
+            )
 
     @property
     def answers(self) -> int:
-        """How many answers there are."""
+        """The number of answers."""
         return self.domain - 1 + self.width
 
     @property
     def ratio(self) -> Fraction:
-        """How much likelier an answer is inside than outside."""
+        """The ratio of the probabilities of an answer inside the window and one outside."""
         return Fraction(self.heads * (self.domain - 1), (SCALE - self.heads) * self.width)
 
     @property
     def slope(self) -> Fraction:
-        """By how much the mean answer grows with the value."""
+        """The slope of the mean answer in the value."""
         tau = Fraction(self.heads, SCALE)
         return tau - (1 - tau) * Fraction(self.width, self.domain - 1)
 
@@ -73,7 +80,7 @@ class Window:
         return tau * Fraction(width - 1, 2) + (1 - tau) * outside
 
     def draw(self, codes: Values, draws: Draws) -> Values:
-        """Return an answer for each value. What is drawn does not depend on the values."""
+        """Return an answer for each value. The draws do not depend on the values."""
         inside = draws.coins(self.heads, len(codes))
         near = draws.below(self.width, len(codes))
         far = draws.below(self.domain - 1, len(codes))

@@ -1,17 +1,17 @@
-"""Square Wave: whole distributions and quantiles of a number, on an integer grid.
+"""Run Square Wave: estimate the distribution and the quantiles of a number, on an integer grid.
 
-Li, Wang, Lopuhaä-Zwakenberg, Skoric and Li (2020): a number is told as one nearby likelier than as one far away,
-so what comes back is its distribution, smoothed. The range is cut into d cells; cell j is told as one of d − 1 + w
-answers by the law of `windows`, with the width that keeps most information,
+Li, Wang, Lopuhaä-Zwakenberg, Skoric and Li (2020): a number is reported as one nearby likelier than as one far
+away, so the reports have its distribution, smoothed. The range is cut into d cells; cell j is reported as one of
+d − 1 + w answers by the law of `piecewise`, with the width that keeps most information,
 
     w/d = 2b,   b = (ε·e^ε − e^ε + 1)/(2e^ε(e^ε − 1 − ε)).
 
-On the grid the law is exact, and its loss too; what it costs is that a number is known to a cell.
+On the grid the law is exact, and its loss too; a number is known only up to its cell.
 
-**Two ways back.** `estimate` undoes the smoothing by least squares: unbiased, with the standard errors of a
-multinomial histogram, and wide, because it assumes nothing about the shape. `distribution` looks for what most
-likely gave these reports (expectation and maximisation), smoothed by (1, 2, 1)/4 in every step, which says that
-neighbouring cells are alike: much closer for the distributions of nature, and biased. `quantile` reads it off.
+**Two estimators.** `estimate` inverts the smoothing by least squares: unbiased, with the standard errors of a
+multinomial histogram, and with wide intervals, because it assumes nothing about the shape. `distribution` finds
+the maximum likelihood (expectation maximisation), smoothed by (1, 2, 1)/4 in every step, which assumes that
+neighbouring cells are similar: much closer for smooth distributions, and biased. `quantile` reads it off.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.local.primitives.fixed_point import (
     budget,
     epsilon_above,
@@ -40,13 +40,13 @@ from discreet.local.server.estimate import Estimate, Floats
 from discreet.privacy import Pure
 from discreet.rational import Rational, rational, whole
 
-_MOST = 2**12  # cells: least squares take the cube of them
+_MOST = 2**12  # the most cells: least squares take the cube of them
 _SMOOTHER = np.array([0.25, 0.5, 0.25])
 
 
 @dataclass(frozen=True)
 class SquareWave:
-    """Reports on which of `domain` cells of a range a number is in.
+    """Reports on the cell of a number, of `domain` cells of a range.
 
     >>> randomiser = SquareWave.for_epsilon(64, 1)
     >>> float(randomiser.loss.epsilon), randomiser.payload_bytes, randomiser.width
@@ -67,14 +67,18 @@ class SquareWave:
 
     def __post_init__(self) -> None:
         if self.domain > _MOST:
-            raise ParameterError(f"a range is cut into at most {_MOST} cells here, not {self.domain}.")
+            raise ParameterError(
+                f"A range may have at most {_MOST} cells.", found=self.domain, fix=Fix("domain", _MOST)
+            )
         _ = self._window
 
     @classmethod
     def for_epsilon(cls, domain: int, epsilon: Rational) -> SquareWave:
         """Return the one that costs a device at most ε."""
         exact = budget(epsilon)
-        law = window(domain, max(1, round(2 * _reach(float(exact)) * whole(domain, "domain", least=2))), exact)
+        law = window(
+            domain, max(1, round(2 * _half_width(float(exact)) * whole(domain, "domain", least=2))), exact
+        )
         return cls(law.domain, law.width, law.heads)
 
     @property
@@ -83,28 +87,28 @@ class SquareWave:
 
     @property
     def loss(self) -> Pure:
-        """What one report costs."""
+        """The cost of one report."""
         return Pure(epsilon_above(self._window.ratio))
 
     @property
     def payload_bytes(self) -> int:
-        """As many as the number of the answer needs."""
+        """The length of every report in bytes: that of the number of an answer."""
         return width_of(self._window.answers)
 
     @property
     def influence(self) -> float:
-        """By how much one answer instead of another moves n times an unbiased frequency at most."""
+        """The largest shift of n times an unbiased frequency, by one answer instead of another."""
         back = _undo(self.domain, self.width) / self._gap
         return float((back.max(1) - back.min(1)).max())
 
     @property
     def _gap(self) -> float:
-        """How much likelier an answer inside of the window is."""
+        """The probability of an answer inside the window minus that of one outside."""
         chances = self._window.law(0)
         return float(chances[0] - chances[-1])
 
     def parameters(self) -> dict[str, int]:
-        """Return the cells, the width of the window and its chance."""
+        """Return the cells, the width of the window and its probability."""
         return asdict(self)
 
     def encode(self, values: Values, draws: Draws = FRESH) -> Payloads:
@@ -137,7 +141,7 @@ class SquareWave:
         return Estimate(back @ (seen - outside), np.sqrt(np.maximum(variance, 1 / n) / n), n)
 
     def distribution(self, state: Values, *, smooth: bool = True, tolerance: float = 1e-3) -> Floats:
-        """Return the likeliest frequencies of the cells: biased, nothing below zero, adding up to 1."""
+        """Return the likeliest frequencies of the cells: biased, none below zero, with a sum of 1."""
         outside = (1 - self.heads / SCALE) / (self.domain - 1)
         found, before = np.full(self.domain, 1 / self.domain), -math.inf
         for _ in range(10_000):
@@ -153,27 +157,29 @@ class SquareWave:
         return found
 
     def quantile(self, state: Values, probability: Rational) -> float:
-        """Return the place below which a share of the numbers is, from 0 to 1 of the range.
+        """Return the quantile as a share of the range, from 0 to 1.
 
-        Read off `distribution`, as if numbers were spread evenly within their cells.
+        It is read off `distribution`, as if numbers were uniform within their cells.
         """
         share = float(rational(probability, "probability", floats="exact"))
         if not 0 < share < 1:
-            raise ParameterError(f'probability is between 0 and 1, such as "0.5", not {probability!r}.')
+            raise ParameterError(
+                "The probability must be between 0 and 1.", found=repr(probability), fix=Fix("probability", "0.5")
+            )
         below = np.concatenate([[0.0], np.cumsum(self.distribution(state))])
         return float(np.interp(share, below, np.arange(self.domain + 1) / self.domain))
 
 
-def _reach(epsilon: float) -> float:
-    """Half the width of the best window on a range of 1."""
+def _half_width(epsilon: float) -> float:
+    """Return half the width b of the best window on a range of 1."""
     e = math.exp(epsilon)
-    if epsilon < 1e-3:  # the formula loses its digits; it tends to 1/2
+    if epsilon < 1e-3:  # the formula loses its digits here, and its limit is 1/2
         return 0.5
     return (epsilon * e - e + 1) / (2 * e * (e - 1 - epsilon))
 
 
 def _spread(cells: Floats, width: int) -> Floats:
-    """How much of the cells has each answer in its window."""
+    """Return the sum of the cells that have each answer in their window."""
     total = np.concatenate([[0.0], np.cumsum(cells)])
     answers = np.arange(len(cells) - 1 + width)
     spread: Floats = total[np.minimum(answers + 1, len(cells))] - total[np.maximum(answers + 1 - width, 0)]
@@ -181,7 +187,7 @@ def _spread(cells: Floats, width: int) -> Floats:
 
 
 def _gathered(answers: Floats, width: int) -> Floats:
-    """The sum of the answers in each window."""
+    """Return the sum of the answers in each window."""
     total = np.concatenate([[0.0], np.cumsum(answers)])
     gathered: Floats = total[width:] - total[:-width]
     return gathered
@@ -189,5 +195,5 @@ def _gathered(answers: Floats, width: int) -> Floats:
 
 @lru_cache(maxsize=8)
 def _undo(domain: int, width: int) -> Floats:
-    """The least-squares inverse of `_spread`, as a matrix."""
+    """Return the least-squares inverse of `_spread`, as a matrix."""
     return np.linalg.pinv(np.array([_spread(row, width) for row in np.eye(domain)]).T)

@@ -1,4 +1,4 @@
-"""Apple's sketches: counts of items that nobody has listed, from a report of bits (CMS) or of one bit (HCMS).
+"""Count items of an open dictionary by Apple's sketches, from a report of bits (CMS) or of one bit (HCMS).
 
 Apple's Differential Privacy Team (2017). The sketch has k rows of m columns, row j with a public hash h_j
 (`hash_family`). A device draws a row, and its item x is the unit vector at h_j(x) of that row.
@@ -15,14 +15,16 @@ hashes at hand collisions stay, and their variance does not shrink with n. Over 
     n·Var f̂ ≤ (m/(m − 1))²·[σ² + (1/m)(1 − 1/m)·S/n],     S = Σ_j Σ_u N(j, u)²,
     σ² = φ(1 − φ)/(1 − 2φ)² for CMS,  1/(1 − 2φ)² − f_x − (1 − f_x)/m for HCMS,
 
-N(j, u) being how many in row j hold u; equality would leave out u = x. S is estimated from the sketch itself:
+N(j, u) being the number of devices in row j that hold u; equality would leave out u = x. S is estimated from the
+sketch itself:
 
     E Σ_y M(j, y)² = (1 − 1/m)·Σ_u N(j, u)² + N_j²/m + the noise of m places.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from itertools import product
 from typing import Any, ClassVar
@@ -30,24 +32,117 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.local.primitives.bitmaps import blocks, count_bits, pack_bits, tidy
 from discreet.local.primitives.fixed_point import (
     budget,
+    chance,
     epsilon_above,
     from_bytes,
     odds_below,
     to_bytes,
     width_of,
 )
-from discreet.local.primitives.hash_family import Fingerprints
+from discreet.local.primitives.hash_family import Fingerprints, items_of, of_codes, places, rows
 from discreet.local.primitives.randomness import FRESH, SCALE, Draws
-from discreet.local.protocols.frequency.frequency_oracle import refuse_endless
-from discreet.local.protocols.protocol import Payloads, Values
-from discreet.local.protocols.strings.hash_sketch import Sketch
-from discreet.local.server.estimate import Floats
+from discreet.local.protocols.frequency.frequency_oracle import domain_of, refuse_endless
+from discreet.local.protocols.protocol import Coded, Payloads, Values
+from discreet.local.server.estimate import Estimate, Floats
 from discreet.privacy import Pure
-from discreet.rational import Rational
+from discreet.rational import Rational, whole
+
+KIND = "unbiased over the choice of hashes"
+
+
+@dataclass(frozen=True)
+class Sketch(ABC):
+    """The common part of both sketches. Values 0 … domain − 1 are items of eight bytes.
+
+    A sketch of domain 0 is of an open dictionary: its values are the fingerprints of any items, and `frequencies`
+    estimates those of a list.
+    """
+
+    name: ClassVar[str]
+    domain: int
+    rows: int
+    columns: int
+    flip: int
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if whole(self.domain, "domain", least=0):
+            domain_of(self.domain)
+        if not 1 <= whole(self.rows, "rows") <= 2**16:
+            raise ParameterError("A sketch may have at most 2^16 rows.", found=self.rows, fix=Fix("rows", 1024))
+        if not 2 <= whole(self.columns, "columns") <= 2**20:
+            raise ParameterError(
+                "A row of a sketch must have from 2 to 2^20 columns.", found=self.columns, fix=Fix("columns", 1024)
+            )
+        chance(self.flip, "flip", most=SCALE // 2 - 1)
+        if not 0 <= whole(self.seed, "seed", least=0) < 2**63:
+            raise ParameterError("A seed must be below 2^63.", found=self.seed, fix=Fix("seed", 0))
+
+    @property
+    @abstractmethod
+    def payload_bytes(self) -> int:
+        """The length of every report in bytes."""
+
+    @abstractmethod
+    def state(self) -> Values:
+        """Return the sketch of no reports."""
+
+    @abstractmethod
+    def add(self, state: Values, payloads: Payloads) -> None:
+        """Count valid reports into a sketch."""
+
+    @abstractmethod
+    def encode_items(self, items: Fingerprints, draws: Draws = FRESH) -> Payloads:
+        """Return a report for each item, given by its fingerprint."""
+
+    @abstractmethod
+    def _unbiased(self, state: Values, n: int) -> tuple[Floats, float, float]:
+        """Return M, the variance of one place from one report, and Σ_j N_j²."""
+
+    @abstractmethod
+    def _noise(self, share: Floats) -> Floats:
+        """Return σ² for items of these frequencies."""
+
+    def parameters(self) -> dict[str, int]:
+        """Return the size of the sketch, the probability of a flip, and the seed of the hashes."""
+        return asdict(self)
+
+    def encode(self, values: Coded, draws: Draws = FRESH) -> Payloads:
+        """Return a report for each value."""
+        return self.encode_items(items_of(values, self.domain), draws)
+
+    def estimate(self, state: Values, n: int) -> Estimate:
+        """Return the frequencies of the domain, with their standard errors."""
+        return self.frequencies(state, n, of_codes(self.domain))
+
+    def frequencies(self, state: Values, n: int, items: Fingerprints) -> Estimate:
+        """Return the frequencies of any items, with their standard errors."""
+        m = self.columns
+        table, each, squared = self._unbiased(state, whole(n, "n"))
+        sums = np.concatenate(
+            [self._sums(table, items[part]) for part in blocks(len(items), self.rows)] or [np.zeros(0)]
+        )
+        values = m / (m - 1) * (sums / n - 1 / m)
+        together = np.clip(((table**2).sum() - squared / m - n * m * each) / (1 - 1 / m), n, float(n) ** 2)
+        share = np.clip(values, 0, 1)
+        # This includes the square of the item itself, which can only make the error larger.
+        collisions = (1 / m) * (1 - 1 / m) * together / n
+        return Estimate(values, m / (m - 1) * np.sqrt((self._noise(share) + collisions) / n), n, KIND)
+
+    def _sums(self, table: Floats, items: Fingerprints) -> Floats:
+        where = places(rows(self.seed, self.rows)[:, None, :], items[None, :, :], self.columns)
+        found: Floats = np.take_along_axis(table, where, axis=1).sum(0)
+        return found
+
+    def _item(self, value: int | Fingerprints) -> Fingerprints:
+        return items_of(np.array([value]) if isinstance(value, int) else value, self.domain)
+
+    def _place(self, row: Values, items: Fingerprints) -> Values:
+        return places(rows(self.seed, self.rows)[row], items, self.columns)
 
 
 @dataclass(frozen=True)
@@ -70,17 +165,17 @@ class CMS(Sketch):
 
     @property
     def loss(self) -> Pure:
-        """What one report costs: two bits."""
+        """The cost of one report: two bits."""
         return Pure(epsilon_above(Fraction(SCALE - self.flip, self.flip) ** 2))
 
     @property
     def payload_bytes(self) -> int:
-        """Two bytes of row, then the bits."""
+        """The length of every report in bytes: two for the row, then the bits."""
         return 2 + -(-self.columns // 8)
 
     @property
     def influence(self) -> float:
-        """A lie that sets a bit moves n times a frequency by this much."""
+        """The largest shift of n times a frequency, by a malicious report that sets a bit."""
         return self.columns / (self.columns - 1) * SCALE / (SCALE - 2 * self.flip)
 
     def encode_items(self, items: Fingerprints, draws: Draws = FRESH) -> Payloads:
@@ -110,7 +205,7 @@ class CMS(Sketch):
         return law
 
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
-        """Return which name a row and have nothing behind their bits."""
+        """Return which name a row and have only zeros after their bits."""
         return (from_bytes(payloads[:, :2]) < self.rows) & tidy(payloads, self.columns)
 
     def state(self) -> Values:
@@ -152,7 +247,11 @@ class HCMS(Sketch):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.columns & (self.columns - 1):
-            raise ParameterError(f"columns={self.columns} is no power of two, as the Hadamard transform needs.")
+            raise ParameterError(
+                "The Hadamard transform needs a power of two as columns.",
+                found=f"columns={self.columns}",
+                fix=Fix("columns", 1024),
+            )
 
     @classmethod
     def for_epsilon(
@@ -163,17 +262,17 @@ class HCMS(Sketch):
 
     @property
     def loss(self) -> Pure:
-        """What one report costs: one sign."""
+        """The cost of one report: one sign."""
         return Pure(epsilon_above(Fraction(SCALE - self.flip, self.flip)))
 
     @property
     def payload_bytes(self) -> int:
-        """As many as a row, a coordinate and a sign need."""
+        """The length of every report in bytes: that of a row, a coordinate and a sign."""
         return width_of(2 * self.rows * self.columns)
 
     @property
     def influence(self) -> float:
-        """A lie that turns a sign moves n times a frequency by this much."""
+        """The largest shift of n times a frequency, by a malicious report that turns a sign."""
         return 2 * self.columns / (self.columns - 1) * SCALE / (SCALE - 2 * self.flip)
 
     def encode_items(self, items: Fingerprints, draws: Draws = FRESH) -> Payloads:
@@ -224,7 +323,7 @@ class HCMS(Sketch):
 
 
 def _by_rows(table: Values) -> Values:
-    """The Walsh–Hadamard transform of every row."""
+    """Return the Walsh–Hadamard transform of every row."""
     found: NDArray[Any] = table
     half, m = 1, table.shape[1]
     while half < m:

@@ -1,13 +1,13 @@
-"""Strings that many have, found letter by letter: a tree of prefixes, one level for each device.
+"""Find frequent strings letter by letter: a tree of prefixes, one level for each device.
 
-Nobody can ask for the count of every string of ten letters. But a string that a tenth of the devices have has
+There are too many strings of ten letters to count each of them. But a string that a tenth of the devices have has
 prefixes that at least a tenth of them have (Bassily, Nissim, Stemmer and Thakurta 2017; Wang, Li and Jha 2018).
 Each device draws one level of the tree, without looking at its word, and reports its prefix of that level with
-the whole ε, as an item of a Hadamard count-mean sketch (`sketches.HCMS`): one bit of information, a few bytes.
-The loss is that of the sketch: the level is public and independent of the word.
+the whole ε, as an item of a Hadamard count-mean sketch (`count_mean_sketch.HCMS`): one bit of information, a few
+bytes. The loss is that of the sketch: the level is public and independent of the word.
 
 The server walks down. At each level it counts all continuations of the prefixes that it kept, by `step` letters,
-and keeps those that are above zero beyond doubt. For L levels, each with n/L devices, a word is found once its
+and keeps those that are significantly above zero. For L levels, each with n/L devices, a word is found once its
 share f is above its standard error times the quantile z for the number of candidates, about
 
     f ≥ z·√(L/n)·(e^ε + 1)/(e^ε − 1),       with collisions of the sketch included in the error that is used.
@@ -24,7 +24,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.local.primitives.hash_family import Fingerprints
 from discreet.local.primitives.randomness import FRESH, Draws
 from discreet.local.protocols.protocol import Payloads, Values
@@ -64,11 +64,15 @@ class PrefixTree:
     def __post_init__(self) -> None:
         if not 3 <= whole(self.symbols, "symbols") <= 252 or not 1 <= whole(self.length, "length") <= 255:
             raise ParameterError(
-                f"words have up to 255 of up to 252 symbols, not {self.length} of {self.symbols}."
+                "Words must have up to 255 out of 3 to 252 symbols.",
+                found=f"{self.length} of {self.symbols}",
+                fix="Take the symbols and the length from an Alphabet.",
             )
         if self.length % whole(self.step, "step") or self.symbols**self.step > 2**15:
             raise ParameterError(
-                f"step={self.step} must divide the length of {self.length}, with at most 2^15 continuations each."
+                f"step must divide the length of {self.length}, with at most 2^15 continuations each.",
+                found=f"step={self.step}",
+                fix=Fix("step", 1),
             )
         _ = self.sketch
 
@@ -83,13 +87,22 @@ class PrefixTree:
         columns: int = 1024,
         seed: int = 0,
     ) -> PrefixTree:
-        """Return the one that costs a device at most ε."""
+        """Return the one that costs a device at most ε.
+
+        Args:
+            alphabet: The letters and the length of words.
+            epsilon: What one report may cost.
+            step: How many letters a level adds; 1 by default. It must divide the length.
+            rows: The rows of the sketches; 256 by default.
+            columns: The columns of the sketches, a power of two; 1024 by default.
+            seed: The seed of the hashes; 0 by default.
+        """
         flip = HCMS.for_epsilon(2, epsilon, rows=rows, columns=columns).flip
         return cls(alphabet.symbols, alphabet.length, step, rows, columns, flip, seed)
 
     @property
     def domain(self) -> int:
-        """Nobody lists all words."""
+        """The number of listed values: 0, because words cannot be listed."""
         return 0
 
     @property
@@ -99,26 +112,26 @@ class PrefixTree:
 
     @property
     def levels(self) -> int:
-        """How many levels the tree has."""
+        """The number of levels of the tree."""
         return self.length // self.step
 
     @property
     def loss(self) -> Pure:
-        """What one report costs."""
+        """The cost of one report."""
         return self.sketch.loss
 
     @property
     def payload_bytes(self) -> int:
-        """A byte for the level, and the report of the sketch."""
+        """The length of every report in bytes: one for the level, then the report of the sketch."""
         return 1 + self.sketch.payload_bytes
 
     @property
     def influence(self) -> float:
-        """What a lie moves n times the frequency of a word by: all levels' devices are needed for one."""
+        """The largest shift of n times the frequency of a word by a malicious report: n counts all levels."""
         return self.levels * self.sketch.influence
 
     def parameters(self) -> dict[str, int]:
-        """Return the words, the sketch, the chance of a flip and the seed of the hashes."""
+        """Return the words, the sketch, the probability of a flip and the seed of the hashes."""
         return asdict(self)
 
     def _items(self, words: Words, level: int) -> Fingerprints:
@@ -163,7 +176,7 @@ class PrefixTree:
         return state[level * cells : (level + 1) * cells]
 
     def estimate(self, state: Values, n: int) -> Estimate:
-        """Return the frequencies of the domain, which has no values: words are looked for with `find`."""
+        """Return the frequencies of the domain, which lists no values: use `find` for words."""
         return self.frequencies(state, n, np.zeros((0, self.length), np.uint8))
 
     def frequencies(self, state: Values, n: int, words: Words) -> Estimate:
@@ -171,7 +184,7 @@ class PrefixTree:
         items = self._items(checked_words(words, self.symbols, self.length), self.levels - 1)
         whole_words = int(state[-1])
         if not whole_words:
-            raise ParameterError("no device has reported on whole words yet.")
+            raise ParameterError("No device has reported on whole words yet.", fix="Wait for more reports.")
         found = self.sketch.frequencies(self._level(state, self.levels - 1), whole_words, items)
         return replace(found, n=n)
 
@@ -185,13 +198,25 @@ class PrefixTree:
         least: float = 0.0,
         reports: float = 1,
     ) -> tuple[Found, ...]:
-        """Return the words that are above zero at every level, and above a share if told, the commonest first.
+        """Return the words that are significantly above zero at every level, the most common first.
 
-        At most `most` prefixes are kept at a level. With doubt 1 − confidence, shared by the levels, some word or
-        prefix is on the list that nobody has. Up to `reports` of what was counted are of one device (`Estimate`).
+        With probability at most alpha = 1 − confidence, shared by the levels, a word or a prefix is on the list
+        that no device has.
+
+        Args:
+            state: The state of the reports.
+            alphabet: The alphabet of the words.
+            confidence: That of the whole list; 95 % by default.
+            most: The largest number of prefixes that are kept at a level; 100 by default.
+            least: The least share to keep; 0 by default.
+            reports: The largest number of counted reports of one device (`Estimate`); 1 by default.
         """
         if (alphabet.symbols, alphabet.length) != (self.symbols, self.length):
-            raise ParameterError(f"this tree is of words of {self.length} symbols out of {self.symbols}.")
+            raise ParameterError(
+                f"This tree is of words of {self.length} out of {self.symbols} symbols.",
+                found=f"{alphabet.length} out of {alphabet.symbols}",
+                fix="Use the alphabet of the tree.",
+            )
         each = 1 - (1 - rational(confidence, "confidence")) / self.levels
         kept = np.zeros((1, 0), np.uint8)
         for level in range(self.levels):

@@ -1,19 +1,19 @@
-"""RAPPOR, as in Chrome: a Bloom filter with permanent noise that is drawn once, and fresh noise in every report.
+"""Run RAPPOR, as in Chrome: a Bloom filter with permanent noise, drawn once, and fresh noise in every report.
 
 Erlingsson, Pihur and Korolova (2014). A device belongs to one of c cohorts for ever. A value sets h of m bits, by
 the hashes of its cohort (`hash_family`, rows cohort·h … cohort·h + h − 1). Then
 
 - *permanent*: each bit is replaced by a fair coin with probability f, once for each value and device;
-- *instantaneous*: in every report a bit of 1 is told as 1 with probability q, one of 0 with probability p.
+- *instantaneous*: in every report a bit of 1 is reported as 1 with probability q, one of 0 with probability p.
 
 All over 2⁶⁴. One report has a 1 where the value has one with q* = f(p + q)/2 + (1 − f)q, elsewhere with
-p* = f(p + q)/2 + (1 − f)p. Two values differ in 2h bits at most, h each way, and the cohort says nothing, so
+p* = f(p + q)/2 + (1 − f)p. Two values differ in at most 2h bits, h each way, and the cohort says nothing, so
 
     one report:   e^ε₁ = (q*(1 − p*)/(p*(1 − q*)))^h        `loss`
     any number:   e^ε∞ = ((1 − f/2)/(f/2))^{2h}             `lifetime`, if the permanent bits are kept
 
 (for a pair of values with common bits it is less). The second holds because reports are drawn from permanent bits
-alone. It is a promise about one value that stays; each further value of the same device costs as much again.
+alone. It is a guarantee for one value that stays; each further value of the same device costs as much again.
 
 **Estimate.** With H_j the m × d matrix of the bits of all d values in cohort j, N_j devices and c_j their sums of
 bits, f̂ = G⁻¹·Σ_j H_jᵀ(c_j − N_j·p*)/(q* − p*), G = Σ_j N_j·H_jᵀH_j: least squares, unbiased given the cohorts if
@@ -21,8 +21,8 @@ devices fell into them at random. Standard errors are those of devices drawn fro
 
     Cov = G⁻¹·Σ_j N_j·H_jᵀ[H_j·diag(f)·H_jᵀ − (H_j f)(H_j f)ᵀ + diag(v_j)]H_j·G⁻¹,
 
-v_j the variance of a told bit over (q* − p*)². `nonnegative` is NNLS on the same equations. Any list of
-candidates can be decoded, not only the domain; what is not on the list disturbs the rest.
+v_j the variance of a reported bit over (q* − p*)². `nonnegative` is NNLS on the same equations. Any list of
+candidates can be decoded, not only the domain; values that are not on the list bias the rest.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.local.primitives.bitmaps import blocks, count_bits, pack_bits, tidy
 from discreet.local.primitives.fixed_point import (
     budget,
@@ -49,6 +49,7 @@ from discreet.local.primitives.fixed_point import (
 from discreet.local.primitives.hash_family import Fingerprints, items_of, of_codes, places, rows
 from discreet.local.primitives.randomness import FRESH, SCALE, Draws
 from discreet.local.protocols.frequency.frequency_oracle import domain_of, refuse_endless
+from discreet.local.protocols.longitudinal import ordered
 from discreet.local.protocols.protocol import Coded, Payloads, Values, checked
 from discreet.local.protocols.strings.rappor_decoding import (
     Equations,
@@ -89,13 +90,17 @@ class Rappor:
             (self.cohorts, "cohorts", 2**16),
         ):
             if whole(count, name) > most:
-                raise ParameterError(f"{name} is at most {most}, not {count}.")
+                raise ParameterError(f"{name} must be at most {most}.", found=count, fix=Fix(name, most))
         chance(self.f, "f")
         chance(self.p, "p", least=0)
         if chance(self.q, "q", most=SCALE) <= self.p:
-            raise ParameterError("q is above p: bits that are set are told as set more often than others.")
+            raise ParameterError(
+                "q must be above p: a bit of 1 must be reported as 1 more often than a bit of 0.",
+                found=f"q={self.q}, p={self.p}",
+                fix="Take the parameters from for_losses.",
+            )
         if whole(self.seed, "seed", least=0) >= 2**63:
-            raise ParameterError(f"a seed is below 2^63, not {self.seed}.")
+            raise ParameterError("A seed must be below 2^63.", found=self.seed, fix=Fix("seed", 0))
 
     @classmethod
     def for_losses(
@@ -110,16 +115,22 @@ class Rappor:
     ) -> Rappor:
         """Return the one with p = 1 − q whose reports together cost at most `lifetime`, and one of them `each`.
 
+        Args:
+            domain: The number of values; 0 for an open dictionary.
+            lifetime: What all reports on one value may cost together.
+            each: What one report may cost; below `lifetime`.
+            bits: The bits of the Bloom filter; 128 by default.
+            hashes: The hashes of the Bloom filter; 2 by default.
+            cohorts: The number of cohorts; 64 by default.
+
         >>> private = Rappor.for_losses(50, lifetime=4, each=1)
         >>> round(float(private.lifetime.epsilon), 9), round(float(private.loss.epsilon), 9)
         (4.0, 1.0)
         """
-        always, once = budget(lifetime), budget(each)
-        if once >= always:
-            raise ParameterError(f"one report costs less than all together: {each} is not below {lifetime}.")
-        kept, told = (Fraction(odds_below(loss / (2 * hashes)), SCALE) for loss in (always, once))
+        losses = ordered(lifetime, each)
+        kept, reported = (Fraction(odds_below(loss / (2 * hashes)), SCALE) for loss in losses)
         f = 2 * (1 - kept)
-        q = int((told - f / 2) / (1 - f) * SCALE)  # rounded down: no loss is more than was asked for
+        q = int((reported - f / 2) / (1 - f) * SCALE)  # rounded down, so no loss is above the given one
         return cls(domain, bits, hashes, cohorts, int(f * SCALE), SCALE - q, q)
 
     @classmethod
@@ -128,32 +139,32 @@ class Rappor:
         return cls.for_losses(domain, lifetime=2 * budget(epsilon), each=epsilon)
 
     @property
-    def told(self) -> tuple[Fraction, Fraction]:
+    def reported(self) -> tuple[Fraction, Fraction]:
         """The probabilities q* and p* that a report has a 1 where the value has one, and where it has none."""
         f, p, q = (Fraction(each, SCALE) for each in (self.f, self.p, self.q))
         return f * (p + q) / 2 + (1 - f) * q, f * (p + q) / 2 + (1 - f) * p
 
     @property
     def loss(self) -> Pure:
-        """What one report costs."""
-        q, p = self.told
+        """The cost of one report."""
+        q, p = self.reported
         return Pure(epsilon_above((q * (1 - p) / (p * (1 - q))) ** self.hashes))
 
     @property
     def lifetime(self) -> Pure:
-        """What all reports on one value cost together, if the permanent bits are kept."""
+        """The cost of all reports on one value together, if the permanent bits are kept."""
         return Pure(epsilon_above(Fraction(2 * SCALE - self.f, self.f) ** (2 * self.hashes)))
 
     @property
     def payload_bytes(self) -> int:
-        """Two bytes of cohort, then the bits."""
+        """The length of every report in bytes: two for the cohort, then the bits."""
         return 2 + -(-self.bits // 8)
 
     @property
     def influence(self) -> float:
-        """By how much one lying report moves a frequency at most, times n, in cohorts of equal size.
+        """The largest shift of a frequency by one malicious report, times n, in cohorts of equal size.
 
-        It depends on the list that is decoded (`influence_on`): without one, nothing bounds it.
+        It depends on the list that is decoded (`influence_on`): without a list it has no bound.
         """
         return self.influence_on(of_codes(self.domain)) if self.domain else inf
 
@@ -162,19 +173,19 @@ class Rappor:
         return influence_of(self._equations(items))
 
     def parameters(self) -> dict[str, int]:
-        """Return the filter, the cohorts, the three chances and the seed of the hashes."""
+        """Return the filter, the cohorts, the three probabilities and the seed of the hashes."""
         return asdict(self)
 
     def encode(self, values: Coded, draws: Draws = FRESH) -> Payloads:
-        """Return a report for each value, of a device that makes no other."""
+        """Return a report for each value, of a device that makes no other report."""
         return self.instant(self.permanent(values, draws), draws)
 
     def cohort(self, size: int, draws: Draws) -> Values:
-        """Return the cohorts of devices, which keep them for ever and for all values."""
+        """Return the cohorts of devices, which they keep for ever and for all values."""
         return draws.below(self.cohorts, size)
 
     def permanent(self, values: Coded, draws: Draws, cohorts: Values | None = None) -> Payloads:
-        """Return the permanent bits of each value, in cohorts that are drawn first if not given."""
+        """Return the permanent bits of each value, in given cohorts; by default cohorts are drawn first."""
         return self.permanent_items(items_of(values, self.domain), draws, cohorts)
 
     def permanent_items(self, items: Fingerprints, draws: Draws, cohorts: Values | None = None) -> Payloads:
@@ -191,17 +202,17 @@ class Rappor:
         return kept
 
     def instant(self, answers: Payloads, draws: Draws = FRESH) -> Payloads:
-        """Return a report of permanent bits: coins for all bits as if set, then as if not, whatever they are."""
-        told = answers.copy()
+        """Return a report of permanent bits: coins for all bits as if 1, then as if 0, whatever they are."""
+        reported = answers.copy()
         for part in blocks(len(answers), self.bits):
             kept = np.unpackbits(answers[part, 2:], axis=1, count=self.bits, bitorder="little").astype(np.bool_)
             ones = draws.coins(self.q, kept.size).reshape(kept.shape)
             zeros = draws.coins(self.p, kept.size).reshape(kept.shape)
-            told[part, 2:] = pack_bits(np.where(kept, ones, zeros))
-        return told
+            reported[part, 2:] = pack_bits(np.where(kept, ones, zeros))
+        return reported
 
     def _set(self, cohorts: Values, items: Fingerprints) -> Values:
-        """Which bits items set in cohorts."""
+        """Return the bits that items set in cohorts."""
         return places(
             rows(self.seed, self.cohorts * self.hashes)[cohorts * self.hashes + np.arange(self.hashes)],
             items,
@@ -212,7 +223,7 @@ class Rappor:
         """Return the law of the bytes of one report, for a very small filter."""
         refuse_endless(self.cohorts << min(self.bits, 60))
         item = items_of(np.array([value]) if isinstance(value, int) else value, self.domain)
-        (q, p), law = self.told, {}
+        (q, p), law = self.reported, {}
         for cohort in range(self.cohorts):
             mine = set(self._set(np.array([[cohort]]), item[:, None, :])[0].tolist())
             ones = [q if i in mine else p for i in range(self.bits)]
@@ -223,11 +234,11 @@ class Rappor:
         return law
 
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
-        """Return which name a cohort and have nothing behind their bits."""
+        """Return which name a cohort and have only zeros after their bits."""
         return (from_bytes(payloads[:, :2]) < self.cohorts) & tidy(payloads, self.bits)
 
     def state(self) -> Values:
-        """Return how often each bit of each cohort was told as 1, then how many reports each cohort made."""
+        """Return how often each bit of each cohort was reported as 1, then the reports of each cohort."""
         return np.zeros(self.cohorts * (self.bits + 1), np.int64)
 
     def add(self, state: Values, payloads: Payloads) -> None:
@@ -255,5 +266,5 @@ class Rappor:
 
     def _equations(self, items: Fingerprints) -> Equations:
         cohorts = np.arange(self.cohorts)[:, None, None]
-        q, p = self.told
+        q, p = self.reported
         return Equations(self._set(cohorts, items[None, :, None, :]), self.bits, float(q), float(p))

@@ -1,4 +1,4 @@
-"""The server's part of RAPPOR: least squares over cohorts. The equations are in `rappor`."""
+"""Decode RAPPOR reports on the server by least squares over cohorts. The equations are in `rappor`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from discreet.errors import ParameterError
 from discreet.local.protocols.protocol import Values
 from discreet.local.server.estimate import Estimate, Floats, norm_sub
 
-_MOST = 2**12  # candidates: least squares take the cube of them
+_MOST = 2**12  # the most candidates: least squares take the cube of them
 
 
 @dataclass(frozen=True)
 class Equations:
-    """Which bits every candidate sets in every cohort, and how bits are told."""
+    """The bits that every candidate sets in every cohort, and the probabilities of a reported 1."""
 
     set: Values
     """Places by cohort, candidate and hash."""
@@ -25,7 +25,7 @@ class Equations:
 
     @property
     def gap(self) -> float:
-        """How much likelier a bit is told as 1 where it is set."""
+        """The probability of a reported 1 where the bit is 1 minus that where it is 0."""
         return self.q - self.p
 
     def matrix(self, cohort: int) -> Floats:
@@ -36,18 +36,21 @@ class Equations:
         return filled.T
 
     def inverse(self, devices: Floats) -> Floats:
-        """Return G⁻¹ for so many devices in each cohort, or refuse equations that do not settle all candidates."""
+        """Return G⁻¹ for so many devices in each cohort, or refuse equations that are singular."""
         candidates = self.set.shape[1]
         if candidates > _MOST:
-            raise ParameterError(f"at most {_MOST} candidates can be decoded at once, not {candidates}.")
+            raise ParameterError(
+                f"At most {_MOST} candidates can be decoded at once.", found=candidates, fix="Give a shorter list."
+            )
         total = np.zeros((candidates, candidates))
         for j in np.flatnonzero(devices):
             H = self.matrix(int(j))
             total += devices[j] * (H.T @ H)
         if np.linalg.matrix_rank(total) < candidates:
             raise ParameterError(
-                f"{self.bits} bits in {np.count_nonzero(devices)} cohorts do not tell {candidates} candidates "
-                "apart. Take more cohorts or more bits, or a shorter list."
+                f"{self.bits} bits in {np.count_nonzero(devices)} cohorts do not distinguish {candidates} "
+                "candidates.",
+                fix="Use more cohorts or more bits, or a shorter list.",
             )
         return np.linalg.inv(total).astype(np.float64)
 
@@ -81,7 +84,7 @@ def nonnegative_of(equations: Equations, state: Values, n: int) -> Estimate:
 
 
 def influence_of(equations: Equations) -> float:
-    """Return how far the estimates of two reports are apart at most, times n, in cohorts of equal size."""
+    """Return the largest distance of the estimates of two reports, times n, in cohorts of equal size."""
     cohorts, p = len(equations.set), equations.p
     back = cohorts * equations.inverse(np.ones(cohorts)) / equations.gap
     sides = [back @ equations.matrix(j).T for j in range(cohorts)]
@@ -91,7 +94,7 @@ def influence_of(equations: Equations) -> float:
 
 
 def _normal(equations: Equations, state: Values) -> tuple[Floats, Floats, Floats]:
-    """Devices by cohort, G⁻¹, and the right-hand side of the normal equations."""
+    """Return the devices of each cohort, G⁻¹, and the right-hand side of the normal equations."""
     cohorts = len(equations.set)
     devices = state[cohorts * equations.bits :].astype(np.float64)
     table = state[: cohorts * equations.bits].reshape(cohorts, equations.bits)

@@ -1,19 +1,19 @@
-"""New words for an open dictionary: Apple's sequence fragment puzzle.
+"""Find new words of an open dictionary by Apple's sequence fragment puzzle.
 
-Apple's Differential Privacy Team (2017). Who types a word that is in no dictionary cannot be counted under it. A
-device draws a position, without looking at its word, and sends two reports, each an item of a Hadamard count-mean
-sketch (`sketches.HCMS`):
+Apple's Differential Privacy Team (2017). A word that is in no dictionary cannot be a candidate. A device draws a
+position, without looking at its word, and sends two reports, each an item of a Hadamard count-mean sketch
+(`count_mean_sketch.HCMS`):
 
 - the *fragment* of `step` letters at that position together with one byte of a hash of the whole word, at ε₁;
 - the *word* itself, at ε₂.
 
 One device loses ε₁ + ε₂, the sum of the two, which is `loss`. The server counts, for each position, all fragments
-with all 256 bytes, and keeps those above zero beyond doubt. Fragments with the same byte are pieces of one
+with all 256 bytes, and keeps those significantly above zero. Fragments with the same byte are pieces of one
 puzzle: their combinations over the positions are candidates, and the sketch of words, to which every device
-contributed, says which of them are words and how many have them.
+contributed, gives the frequency of each.
 
-Beside a tree of prefixes (`heavy_hitters`) it needs fewer devices for long words, as every position is asked
-about at the same depth, and spends a part of ε on the puzzle. The work is L·symbols^step·256·rows hashes.
+Compared with a tree of prefixes (`prefix_tree`) it needs fewer devices for long words, because all positions are
+reported at the same depth, and spends a part of ε on the puzzle. The work is L·symbols^step·256·rows hashes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.local.primitives.fixed_point import budget, epsilon_above
 from discreet.local.primitives.hash_family import Fingerprints
 from discreet.local.primitives.randomness import FRESH, SCALE, Draws
@@ -48,8 +48,8 @@ from discreet.privacy import Pure
 from discreet.rational import Rational, rational, whole
 
 _TAG, _WORD = b"discreet local puzzle", b"\xff"
-_FRAGMENTS = 2**12  # that a position can have
-_CANDIDATES = 2**16  # combinations of fragments that are looked at, of one piece and of all
+_FRAGMENTS = 2**12  # the most fragments of a position
+_CANDIDATES = 2**16  # the most combinations of fragments, of one piece and of all
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,15 @@ class FragmentPuzzle:
     def __post_init__(self) -> None:
         if not 3 <= whole(self.symbols, "symbols") <= 252 or not 1 <= whole(self.length, "length") <= 254:
             raise ParameterError(
-                f"words have up to 254 of up to 252 symbols, not {self.length} of {self.symbols}."
+                "Words must have up to 254 out of 3 to 252 symbols.",
+                found=f"{self.length} of {self.symbols}",
+                fix="Take the symbols and the length from an Alphabet.",
             )
         if self.length % whole(self.step, "step") or self.symbols**self.step > _FRAGMENTS:
             raise ParameterError(
-                f"step={self.step} must divide the length of {self.length}, with at most 2^12 fragments."
+                f"step must divide the length of {self.length}, with at most 2^12 fragments.",
+                found=f"step={self.step}",
+                fix=Fix("step", 1),
             )
         _ = self.of_fragments, self.of_words
 
@@ -94,7 +98,17 @@ class FragmentPuzzle:
         columns: int = 1024,
         seed: int = 0,
     ) -> FragmentPuzzle:
-        """Return the one whose two reports cost a device at most these, together their sum."""
+        """Return the one whose two reports cost a device at most these, together their sum.
+
+        Args:
+            alphabet: The letters and the length of words.
+            fragment: What the report on a fragment may cost.
+            word: What the report on the word may cost.
+            step: The letters of a fragment; 2 by default. It must divide the length.
+            rows: The rows of the sketches; 256 by default.
+            columns: The columns of the sketches, a power of two; 1024 by default.
+            seed: The seed of the hashes; 0 by default.
+        """
         flips = [HCMS.for_epsilon(2, each, rows=rows, columns=columns).flip for each in (fragment, word)]
         return cls(alphabet.symbols, alphabet.length, step, rows, columns, flips[0], flips[1], seed)
 
@@ -110,7 +124,7 @@ class FragmentPuzzle:
 
     @property
     def domain(self) -> int:
-        """Nobody lists all words."""
+        """The number of listed values: 0, because words cannot be listed."""
         return 0
 
     @property
@@ -125,27 +139,27 @@ class FragmentPuzzle:
 
     @property
     def positions(self) -> int:
-        """How many fragments a word has."""
+        """The number of fragments of a word."""
         return self.length // self.step
 
     @property
     def loss(self) -> Pure:
-        """What both reports of a device cost together."""
+        """The cost of both reports of a device together."""
         ratios = (Fraction(SCALE - flip, flip) for flip in (self.flip_fragment, self.flip_word))
         return Pure(epsilon_above(next(ratios) * next(ratios)))
 
     @property
     def payload_bytes(self) -> int:
-        """A byte for the position, the fragment's report, the word's report."""
+        """The length of every report in bytes: one for the position, then those of fragment and word."""
         return 1 + 2 * self.of_words.payload_bytes
 
     @property
     def influence(self) -> float:
-        """What a lie moves n times the frequency of a word by."""
+        """The largest shift of n times the frequency of a word by a malicious report."""
         return self.of_words.influence
 
     def parameters(self) -> dict[str, int]:
-        """Return the words, the sketches, the two chances and the seed of the hashes."""
+        """Return the words, the sketches, the two probabilities and the seed of the hashes."""
         return asdict(self)
 
     def _fragments(self, words: Words, position: int) -> Fingerprints:
@@ -199,7 +213,7 @@ class FragmentPuzzle:
         return state[part * cells : (part + 1) * cells]
 
     def estimate(self, state: Values, n: int) -> Estimate:
-        """Return the frequencies of the domain, which has no values: words are looked for with `find`."""
+        """Return the frequencies of the domain, which lists no values: use `find` for words."""
         return self.frequencies(state, n, np.zeros((0, self.length), np.uint8))
 
     def frequencies(self, state: Values, n: int, words: Words) -> Estimate:
@@ -216,12 +230,21 @@ class FragmentPuzzle:
         most: int = 100,
         reports: float = 1,
     ) -> tuple[Found, ...]:
-        """Return words that are above zero beyond doubt, the commonest first, from at most `most` pieces each.
+        """Return the words that are significantly above zero, the most common first.
 
-        Up to `reports` of what was counted are of one device (`Estimate`).
+        Args:
+            state: The state of the reports.
+            alphabet: The alphabet of the words.
+            confidence: That of the whole list; 95 % by default.
+            most: The largest number of fragments that are kept at a position, and of words; 100 by default.
+            reports: The largest number of counted reports of one device (`Estimate`); 1 by default.
         """
         if (alphabet.symbols, alphabet.length) != (self.symbols, self.length):
-            raise ParameterError(f"this puzzle is of words of {self.length} symbols out of {self.symbols}.")
+            raise ParameterError(
+                f"This puzzle is of words of {self.length} out of {self.symbols} symbols.",
+                found=f"{alphabet.length} out of {alphabet.symbols}",
+                fix="Use the alphabet of the puzzle.",
+            )
         each = 1 - (1 - rational(confidence, "confidence")) / (self.positions + 1)
         if not state[-self.positions :].all():
             return ()
@@ -237,7 +260,7 @@ class FragmentPuzzle:
         return tuple(Found(alphabet.text(word), float(share), float(error)) for word, share, error in shown)
 
     def _kept(self, state: Values, position: int, confidence: Fraction, most: int, reports: float) -> Words:
-        """Fragments with their piece that are above zero at a position."""
+        """Return the fragments with their piece that are significantly above zero at a position."""
         tails = extended(np.zeros((1, 0), np.uint8), self.symbols, self.step)
         every = np.hstack(
             [np.repeat(tails, 256, axis=0), np.tile(np.arange(256, dtype=np.uint8), len(tails))[:, None]]
@@ -263,7 +286,7 @@ def pieces(words: Words) -> NDArray[np.uint8]:
 
 
 def _joined(kept: list[Words]) -> Iterator[tuple[int, ...]]:
-    """Combinations of fragments with the same piece, which must be the piece of what they make."""
+    """Return combinations of fragments with the same piece, if it is the piece of the word they make."""
     for piece in sorted(set.intersection(*({int(byte) for byte in some[:, -1]} for some in kept))):
         sides = ([tuple(row[:-1].tolist()) for row in some if row[-1] == piece] for some in kept)
         for parts in islice(product(*sides), _CANDIDATES):

@@ -1,7 +1,7 @@
-"""Words as rows of symbols: what protocols over strings count, and what they find.
+"""Represent words as rows of symbols, which the protocols over strings count and find.
 
 Symbol 0 is the end of a word, filled up to a fixed length; 1 … are the letters of an alphabet; the last one stands
-for every other letter. A length that is the same for all says nothing about anybody.
+for every other letter. All words have the same length, so the length reveals nothing about a device.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.local.primitives.hash_family import Fingerprints, fingerprints
 from discreet.local.server.estimate import Estimate
 from discreet.rational import Rational, rational
@@ -26,7 +26,7 @@ OTHER = "�"
 
 @dataclass(frozen=True)
 class Alphabet:
-    """The letters that words are made of, and how long words are.
+    """The letters of words, and their length.
 
     >>> alphabet = Alphabet("abc", length=4)
     >>> alphabet.symbols, alphabet.words(["cab", "xa", "abcabc"])
@@ -41,15 +41,15 @@ class Alphabet:
     def __post_init__(self) -> None:
         _check_letters(self.letters)
         if not 1 <= self.length <= 255:
-            raise ParameterError(f"words have from 1 to 255 letters, not {self.length}.")
+            raise ParameterError("Words must have from 1 to 255 letters.", found=self.length, fix=Fix("length", 8))
 
     @property
     def symbols(self) -> int:
-        """How many symbols there are, with the end and the other letters."""
+        """The number of symbols, with the end and the one for other letters."""
         return len(self.letters) + 2
 
     def words(self, texts: Iterable[str]) -> Words:
-        """Return texts as rows of symbols. What is beyond the length is cut off."""
+        """Return texts as rows of symbols. Longer texts are cut off."""
         code = {letter: i for i, letter in enumerate(self.letters, start=1)}
         listed = list(texts)
         found = np.zeros((len(listed), self.length), np.uint8)
@@ -67,12 +67,15 @@ class Alphabet:
 def _check_letters(letters: object) -> None:
     if isinstance(letters, str) and 1 <= len(set(letters)) == len(letters) <= 250 and "\0" not in letters:
         return
-    raise ParameterError("an alphabet is a text of 1 to 250 letters, each once, and none of them zero.")
+    raise ParameterError(
+        "An alphabet must be a text of 1 to 250 letters, each once, without the zero character.",
+        fix=Fix("letters", "abcdefghijklmnopqrstuvwxyz"),
+    )
 
 
 @dataclass(frozen=True)
 class Found:
-    """A word that many have, and how many."""
+    """A word that was found, with its frequency."""
 
     text: str
     frequency: float
@@ -87,14 +90,14 @@ def checked_words(words: Words, symbols: int, length: int) -> Words:
     """
     found = np.asarray(words)
     if found.ndim != 2 or found.shape[1] != length or found.dtype.kind not in "iu":
-        raise ParameterError(f"words are rows of {length} symbols: make them with Alphabet(…).words(texts).")
+        raise ParameterError(f"Words must be rows of {length} symbols.", fix="Make them with Alphabet.words.")
     if found.size and (int(found.min()) < 0 or int(found.max()) >= symbols):
-        raise ParameterError(f"symbols are from 0 to {symbols - 1}: make words with Alphabet(…).words(texts).")
+        raise ParameterError(f"Symbols must be from 0 to {symbols - 1}.", fix="Make words with Alphabet.words.")
     return found.astype(np.uint8)
 
 
 def hashed(rows: Words, prefix: bytes) -> Fingerprints:
-    """Return the fingerprints of rows of symbols behind a prefix; equal rows are hashed once."""
+    """Return the fingerprints of rows of symbols after a prefix; equal rows are hashed once."""
     if not len(rows):
         return np.zeros((0, 2), np.uint64)
     unique, where = np.unique(rows, axis=0, return_inverse=True)
@@ -102,7 +105,7 @@ def hashed(rows: Words, prefix: bytes) -> Fingerprints:
 
 
 def extended(starts: Words, symbols: int, step: int) -> Words:
-    """Return every start with every continuation of so many symbols: nothing but the end follows the end."""
+    """Return every start with every continuation of so many symbols. Only the end follows the end."""
     tails = np.stack(np.unravel_index(np.arange(symbols**step), (symbols,) * step), axis=1).astype(np.uint8)
     tails = tails[((tails[:, :-1] > 0) | (tails[:, 1:] == 0)).all(1)]
     longer = np.hstack([np.repeat(starts, len(tails), axis=0), np.tile(tails, (len(starts), 1))])
@@ -117,11 +120,20 @@ def extended(starts: Words, symbols: int, step: int) -> Words:
 def significant(found: Estimate, confidence: Rational, most: int, least: float = 0.0) -> NDArray[np.int64]:
     """Return which values are above zero with this confidence for all of them, the largest first.
 
-    The normal law, and Bonferroni's bound: some value that nobody holds is among them with at most the doubt left.
+    By the normal law and Bonferroni's bound, a value that no device holds is among them with probability at most
+    alpha = 1 − confidence.
+
+    Args:
+        found: The estimates of the candidates.
+        confidence: That of the whole list.
+        most: The largest number of values to return.
+        least: The least share to return; 0 by default.
     """
     alpha = 1 - float(rational(confidence, "confidence", floats="exact"))
     if not 0 < alpha < 1:
-        raise ParameterError(f'confidence is between 0 and 1, such as "0.95", not {confidence!r}.')
+        raise ParameterError(
+            "The confidence must be between 0 and 1.", found=repr(confidence), fix=Fix("confidence", "0.95")
+        )
     threshold = -NormalDist().inv_cdf(alpha / max(len(found.values), 1)) * found.standard_errors
     above = np.flatnonzero(found.values > np.maximum(threshold, least))
     return above[np.argsort(-found.values[above], kind="stable")][:most]

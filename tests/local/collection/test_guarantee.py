@@ -1,4 +1,4 @@
-"""What is promised to a device holds against whoever sees every batch, and is said in words that hold too."""
+"""Test the guarantee of a device against an attacker who sees every batch, and its words."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ import pytest
 
 from discreet.errors import ParameterError
 from discreet.local.collection.collection import Collection
+from discreet.local.collection.guarantee import FRESH, REPEATED, SECOND_STEP, promised
 from discreet.local.collection.policy import Policy
-from discreet.local.collection.promises import FRESH, REPEATED, SECOND_STEP, promised
 from discreet.local.design.shuffle_amplification import amplified, shuffled
 from discreet.local.device.device import Device
 from discreet.local.device.wire import batch, unpacked
 from discreet.local.primitives.randomness import SCALE
 from discreet.local.protocols.frequency.grr import GRR
-from discreet.local.protocols.frequency.two_step_grr import TwoStepGRR, TwoStepUnary
+from discreet.local.protocols.frequency.two_step_grr import TwoStepGRR
+from discreet.local.protocols.frequency.two_step_unary import TwoStepUnary
 from discreet.local.protocols.frequency.unary import SUE
 from discreet.local.protocols.strings.rappor import Rappor
 from discreet.local.server.shuffler import Shuffler
@@ -32,24 +33,24 @@ JUNE = MAY + timedelta(31)
 MONTHLY = Policy("memoised", every=30)
 
 
-def test_three_promises_are_printed_together() -> None:
+def test_three_guarantees_are_printed_together() -> None:
     survey = colours(longitudinal=Policy(reports=4))
-    found = promised(survey, n=10_000, liars="0.1")
+    found = promised(survey, n=10_000, malicious="0.1")
     assert (found.local, found.lifetime, found.delta, found.n) == ("1", "4", "1e-6", 9000)
     assert float(found.shuffled) >= shuffled(survey.randomiser, 9000, "1e-6")
     words = str(found)
-    assert all(number in words for number in ("ε = 1,", "ε = 4.", f"ε = {found.shuffled} at", "9,000"))
+    assert all(number in words for number in ("ε = 1 against", "ε = 4.", f"ε = {found.shuffled} at", "9,000"))
     assert "do not work together" in words
 
 
-def test_one_report_alone_is_hidden_by_nobody() -> None:
+def test_one_report_alone_is_not_hidden() -> None:
     assert promised(colours(), n=1).shuffled == "1"
 
 
 def test_what_has_no_meaning_is_refused() -> None:
     for survey in (colours(), colours(longitudinal=MONTHLY)):
-        with pytest.raises(ParameterError, match="lying"):
-            promised(survey, n=10, liars=1)
+        with pytest.raises(ParameterError, match="share of malicious devices must be"):
+            promised(survey, n=10, malicious=1)
         with pytest.raises(ParameterError, match="delta"):
             promised(survey, n=10, delta=1)
 
@@ -71,7 +72,7 @@ class Phones:
         return [self.devices[i].report(self.survey, COLOURS[i % len(COLOURS)]) for i in who]
 
     def histogram(self, reports: list[bytes]) -> Counter[int]:
-        """What a server sees of a batch: how often each payload is in it."""
+        """Return what a server sees of a batch: how often each payload is in it."""
         (left,) = Shuffler(threshold=len(reports)).take(batch(reports))
         rows = unpacked(left)
         assert rows is not None
@@ -79,7 +80,7 @@ class Phones:
 
 
 def test_the_difference_of_two_batches_of_repeated_reports_is_the_report_of_one_device(tmp_path: Path) -> None:
-    """The victim, device 0, was away in May. So one report tells all that it would tell without a crowd."""
+    """The victim, device 0, was away in May. So one report reveals as much as without a crowd."""
     phones = Phones(tmp_path, 25, longitudinal=MONTHLY)
     may = phones.histogram(phones.reports(MAY, range(1, 25)))
     sent = phones.reports(JUNE, range(25))
@@ -87,10 +88,10 @@ def test_the_difference_of_two_batches_of_repeated_reports_is_the_report_of_one_
     june.subtract(may)
     assert {payload: count for payload, count in june.items() if count} == {sent[0][-1]: 1}
     laws = [phones.survey.randomiser.law(value) for value in (0, 1)]
-    told = max(math.log(laws[0][report] / laws[1][report]) for report in laws[0])
-    assert told == pytest.approx(1)
+    revealed = max(math.log(laws[0][report] / laws[1][report]) for report in laws[0])
+    assert revealed == pytest.approx(1)
     for n in (25, 10_000, 10**6):
-        assert float(promised(phones.survey, n=n).shuffled) >= told
+        assert float(promised(phones.survey, n=n).shuffled) >= revealed
 
 
 def test_the_odd_one_in_a_batch_of_two_periods_is_the_report_of_one_device(tmp_path: Path) -> None:
@@ -106,8 +107,8 @@ def test_reports_that_are_repeated_are_promised_no_crowd_in_words() -> None:
     found = promised(colours(longitudinal=MONTHLY), n=10_000)
     assert (found.shuffled, found.noise, found.reports) == (found.local, REPEATED, 13)
     words = found.sentences[2]
-    assert words.startswith("Shuffled: no less than ε = 1 is promised")
-    assert "one batch from another" in words
+    assert words.startswith("Shuffled: one report among 10,000 costs ε = 1, as without a shuffler")
+    assert "the difference of two batches may be the report of one device" in words
     assert "k times" not in words
 
 
@@ -130,7 +131,7 @@ Batches = dict[tuple[Any, ...], float]
 
 
 def steps(protocol: TwoStepGRR | TwoStepUnary) -> tuple[list[Law], dict[bytes, Law]]:
-    """The law of the permanent answer to each value, and that of the report on each permanent answer."""
+    """Return the law of the permanent answer to each value, and that of the report on each permanent answer."""
     size = protocol.domain
     first: GRR | SUE
     if isinstance(protocol, TwoStepGRR):
@@ -139,7 +140,7 @@ def steps(protocol: TwoStepGRR | TwoStepUnary) -> tuple[list[Law], dict[bytes, L
     else:
         first = SUE(size, protocol.one)
         rows = list(product((0, 1), repeat=size))
-        second = {bits(held): {bits(told): bitwise(protocol, held, told) for told in rows} for held in rows}
+        second = {bits(held): {bits(sent): bitwise(protocol, held, sent) for sent in rows} for held in rows}
     return [floats(first.law(value)) for value in range(size)], second
 
 
@@ -151,14 +152,14 @@ def bits(row: tuple[int, ...]) -> bytes:
     return bytes([sum(bit << i for i, bit in enumerate(row))])
 
 
-def bitwise(protocol: TwoStepUnary, held: tuple[int, ...], told: tuple[int, ...]) -> float:
-    """The chance of a row of bits in a report, given the permanent ones."""
+def bitwise(protocol: TwoStepUnary, held: tuple[int, ...], sent: tuple[int, ...]) -> float:
+    """Return the probability of a row of bits in a report, given the permanent ones."""
     ones = [(protocol.one_fresh if bit else protocol.zero_fresh) / SCALE for bit in held]
-    return math.prod(one if bit else 1 - one for one, bit in zip(ones, told, strict=True))
+    return math.prod(one if bit else 1 - one for one, bit in zip(ones, sent, strict=True))
 
 
 def shuffled_law(laws: Iterable[Law]) -> Batches:
-    """The law of a batch: reports by their number, in no order."""
+    """Return the law of a batch: reports by their number, in no order."""
     batches: Batches = {(): 1.0}
     for law in laws:
         longer: Counter[tuple[Any, ...]] = Counter()
@@ -172,14 +173,14 @@ def shuffled_law(laws: Iterable[Law]) -> Batches:
 def exact_delta(
     protocol: TwoStepGRR | TwoStepUnary, others: tuple[int, ...], epsilon: float, *, before: int, k: int = 1
 ) -> float:
-    """The least δ for the values 0 and 1 of a device, with these others."""
+    """Return the least δ for the values 0 and 1 of a device, with these others."""
     one, other = (seen(protocol, value, others, before, k) for value in (0, 1))
     grown = math.exp(epsilon)
     return max(sum(max(a[y] - grown * b[y], 0.0) for y in one) for a, b in ((one, other), (other, one)))
 
 
 def seen(protocol: TwoStepGRR | TwoStepUnary, value: int, others: tuple[int, ...], before: int, k: int) -> Batches:
-    """The law of what a server sees: some batches of the others, then k of all; permanent answers stay."""
+    """Return the law of what a server sees: batches of the others, then k of all; permanent answers stay."""
     first, second = steps(protocol)
     view: Counter[tuple[Any, ...]] = Counter()
     for answers in product(*(first[each].items() for each in (value, *others))):
