@@ -19,11 +19,12 @@ from discreet import privacy
 from discreet.audit.attacks import exact, randomness
 from discreet.audit.attacks import overspending as budget
 from discreet.audit.attacks.contract import attack_contract, attack_error
+from discreet.audit.attacks.outcomes import written
 from discreet.audit.blackbox import blackbox
 from discreet.audit.inputs.pairs import pairs, sensitivity_of
 from discreet.audit.inputs.subject import Subject
 from discreet.audit.report.verdict import Report, Verdict
-from discreet.errors import NotEnumerable, ParameterError
+from discreet.errors import Code, Fix, NotEnumerable, ParameterError
 from discreet.mechanisms import Exact, Gaussian, Laplace, Mechanism
 from discreet.privacy.losses import describe
 from discreet.privacy.session import Budget
@@ -102,8 +103,12 @@ def _attacks(thing: Checkable, samples: int, confidence: Rational) -> Iterator[t
 
 def _not_auditable(thing: object) -> ParameterError:
     return ParameterError(
-        f"{thing!r} cannot be audited. Give a mechanism (a record with .loss, .release and .error), or an "
-        "audit.Subject(name=…, release=…, loss=…, pairs=[(D, D2)])."
+        "Only a mechanism, an audit.Subject or an audit.Filter can be audited.",
+        found=written(thing),
+        fix=[
+            Fix("thing", Code('audit.Subject(name="coin", release=f, loss=privacy.Pure(1), pairs=[(0, 1)])')),
+            "A mechanism is a record with loss, release and error; give the record, not its class.",
+        ],
     )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from discreet.audit.attacks.outcomes import Raised, glimpse, observed, outcome, tagged, written
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 
 
 class Slotted:
@@ -134,7 +134,7 @@ def without_end(data: Any) -> Iterator[int]:
 @pytest.mark.parametrize(
     ("release", "says"),
     [
-        (later, "a coroutine, which is still to be waited for.*asyncio.run"),
+        (later, "a coroutine, which is not awaited.*asyncio.run"),
         (lambda data: lambda: data, "a function that shows nothing"),
         (lambda data: [data, {"f": data.append}], "a builtin_function_or_method that shows nothing"),
         (lambda data: np.random.default_rng(1), "a Generator that shows nothing"),
@@ -211,6 +211,21 @@ def test_an_exception_in_a_generator_is_that_of_the_answer() -> None:
 
 def test_a_refusal_by_the_mechanism_itself_is_an_answer() -> None:
     assert observed(raising(ParameterError("too small")), 0) == Raised("ParameterError", "too small")
+
+
+def test_a_refusal_is_seen_once_with_the_value_that_it_found() -> None:
+    refusal = ParameterError("A scale must be positive.", found=-1, fix=Fix("scale", 1))
+    seen = observed(raising(refusal), 0)
+    assert seen == Raised("ParameterError", "A scale must be positive (found: -1). Try: scale=1.")
+    assert seen != observed(raising(ParameterError("A scale must be positive.", found=-2)), 0)
+
+
+def test_what_a_refusal_of_ones_own_leaves_out_of_its_text_is_seen() -> None:
+    class Curt(ParameterError):
+        def __str__(self) -> str:
+            return "no"
+
+    assert observed(raising(Curt("3 rows.")), 0) == Raised("Curt", "no\n3 rows.")
 
 
 def test_whatever_cannot_be_written_is_named() -> None:

@@ -142,7 +142,7 @@ def test_a_child_that_cannot_draw_is_said() -> None:
 
     verdict = randomness.attack(draw)
     assert not verdict.caught
-    assert "a fork in vain (OSError: no entropy here)" in verdict.words
+    assert "a fork, without success (The forked process failed (found: OSError: no entropy here))" in verdict.words
 
 
 def test_a_child_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +160,7 @@ def test_where_there_is_no_fork_that_is_said(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.delattr(os, "fork")
     verdict = randomness.attack(lambda: noise.uniform_below(2**64))
     assert not verdict.caught
-    assert "a fork in vain (this system has no fork)" in verdict.words
+    assert "a fork, without success (This system has no fork)" in verdict.words
 
 
 def test_children_leave_neither_zombies_nor_open_files() -> None:

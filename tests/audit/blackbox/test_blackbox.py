@@ -413,9 +413,7 @@ def test_a_change_that_comes_late_is_refused_too() -> None:
 
 
 def test_data_that_is_used_up_by_reading_is_refused() -> None:
-    with pytest.raises(
-        ParameterError, match=r"'list_iterator', which the first release uses up. Write list\(data\)"
-    ):
+    with pytest.raises(ParameterError, match=r"uses up \(found: list_iterator\)\. Try: D=list\(data\)"):
         lower_bound(sum, iter([1]), iter([2]), samples=400)
 
 
@@ -477,15 +475,15 @@ def test_every_measured_test_is_possible() -> None:
         ({"confidence": 1}, "confidence must be above 0 and below 1"),
         ({"confidence": "99.9"}, "confidence must be"),
         ({"confidence": 0}, "confidence must be"),
-        ({"samples": 199}, "too few to learn from: write 200 or more"),
+        ({"samples": 199}, r"At least 200 samples are needed to learn from \(found: 199\)"),
         ({"samples": 1.5}, "whole number"),
         ({"delta": 1}, "delta must be 0 or more and below 1"),
         ({"delta": "-1e-9"}, "delta must be"),
-        ({"batch": 7}, "batch must be a function, not int"),
+        ({"batch": 7}, r"batch must be a function \(found: int\)"),
         ({"progress": "yes"}, "progress must be a function"),
         ({"batch": lambda data, n: np.zeros(n + 1)}, r"must return \d+ releases along its first axis"),
-        ({"batch": lambda data, n: 3.0}, "along its first axis, not float"),
-        ({"batch": lambda data, n: 1 / 0}, "raised ZeroDivisionError: division by zero. Leave out batch"),
+        ({"batch": lambda data, n: 3.0}, r"along its first axis \(found: float\)"),
+        ({"batch": lambda data, n: 1 / 0}, r"found: ZeroDivisionError: division by zero\)\. Try: batch=None"),
     ],
 )
 def test_what_has_no_meaning_is_refused_in_words(options: dict[str, Any], says: str) -> None:
@@ -494,7 +492,7 @@ def test_what_has_no_meaning_is_refused_in_words(options: dict[str, Any], says: 
 
 
 def test_what_cannot_be_called_or_has_no_neighbours_is_refused() -> None:
-    with pytest.raises(ParameterError, match="mechanism must be a function, not Laplace"):
+    with pytest.raises(ParameterError, match=r"mechanism must be a function \(found: Laplace\)"):
         lower_bound(Laplace(1), 0, 1)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="no pairs of neighbours"):
+    with pytest.raises(ParameterError, match="no pair of neighbours"):
         attack(subject(privacy.Pure(1), abs, pairs=[]))

@@ -265,7 +265,7 @@ def test_results_that_show_nothing_are_refused() -> None:
     async def later(rows: Rows) -> int:
         return len(rows)
 
-    with pytest.raises(ParameterError, match="a coroutine, which is still to be waited for"):
+    with pytest.raises(ParameterError, match="a coroutine, which is not awaited"):
         replay(later, PEOPLE)
     with pytest.raises(ParameterError, match="a function that shows nothing"):
         replay(lambda rows: (count_in_bath(rows), lambda: rows), PEOPLE)
@@ -400,19 +400,19 @@ def test_a_limit_bounds_the_neighbours_of_each_table() -> None:
 def test_rows_that_say_nothing_are_refused() -> None:
     with pytest.raises(ParameterError, match="a table to start from"):
         replay(count_in_bath, [])
-    with pytest.raises(ParameterError, match=r"No row has a column 'name'.*\['age', 'weight', 'city'\]"):
+    with pytest.raises(ParameterError, match=r"No row has the column 'name'.*\['age', 'weight', 'city'\]"):
         replay(count_in_bath, PEOPLE, person="name")
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"computation": 3}, "must be a function of the rows, not int"),
-        ({"rows": [1, 2]}, "a list of dictionaries, a row each, and row 0 is int"),
-        ({"rows": [{"age": 1}, None]}, "row 1 is NoneType"),
-        ({"rows": "age"}, "row 0 is str"),
-        ({"rows": 7}, "row 0 is int"),
-        ({"rows": pd.DataFrame({"age": [1]})}, r'row 0 is str.*frame.to_dict\("records"\)'),
+        ({"computation": 3}, r"must be a function of the rows \(found: int\)"),
+        ({"rows": [1, 2]}, r"a list of dictionaries, one for each row \(found: row 0 is of type int\)"),
+        ({"rows": [{"age": 1}, None]}, "row 1 is of type NoneType"),
+        ({"rows": "age"}, "row 0 is of type str"),
+        ({"rows": 7}, "row 0 is of type int"),
+        ({"rows": pd.DataFrame({"age": [1]})}, r'row 0 is of type str.*frame.to_dict\("records"\)'),
         ({"limit": 0}, "limit must be a whole number, 1 or more, not 0"),
         ({"limit": -1}, "limit must be a whole number, 1 or more, not -1"),
         ({"seed": 1.5}, "seed must be a whole number, 0 or more, not 1.5"),

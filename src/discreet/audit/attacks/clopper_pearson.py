@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -59,9 +59,13 @@ def upper(k: ArrayLike, n: int, alpha: float) -> Floats:
 def _counts(k: ArrayLike, n: int, alpha: float) -> Integers:
     counts: NDArray[Any] = np.asarray(k)
     if counts.dtype.kind not in "iu" and counts.size:
-        raise ParameterError(f"k counts successes: write integers, not {counts.dtype}.")
+        raise ParameterError(
+            "k counts successes, so it must hold integers.", found=counts.dtype, fix=Fix("k", [3, 5])
+        )
     if n < 1 or np.any((counts < 0) | (counts > n)):
-        raise ParameterError(f"k must lie between 0 and n={n}, and n be 1 or more.")
+        raise ParameterError(f"k must lie between 0 and n={n}, and n must be 1 or more.", found=k)
     if not 0 < alpha < 1:
-        raise ParameterError(f"doubt must be above 0 and below 1, not {alpha!r}. Write 0.001 for 99.9 %.")
+        raise ParameterError(
+            "alpha must be above 0 and below 1.", found=alpha, fix=Fix("alpha", 0.001, note="99.9 % confidence")
+        )
     return counts.astype(np.int64)

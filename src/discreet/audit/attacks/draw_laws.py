@@ -37,8 +37,11 @@ def options(asked: Asked) -> tuple[Option, ...]:
         found.append(option)
         if len(found) > _MANY:
             raise NotEnumerable(
-                f"{asked.law}({asked.parameter}) has too many values to walk through. Audit a mechanism with less "
-                "noise of the same kind, or use audit.lower_bound, which only looks at releases."
+                f"{asked.law}({asked.parameter}) has too many values to enumerate.",
+                fix=[
+                    "Audit a mechanism of the same kind with less noise.",
+                    "Or use audit.lower_bound, which samples releases.",
+                ],
             )
     return tuple(sorted((option for option in found if option[1][1]), key=lambda option: -option[1][1]))
 

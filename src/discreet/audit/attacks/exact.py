@@ -33,7 +33,7 @@ from discreet.audit.attacks.draw_laws import ONE, PRECISION, options
 from discreet.audit.attacks.outcomes import Raised, observed, outcome, written
 from discreet.audit.inputs.subject import Subject
 from discreet.audit.report.verdict import Verdict
-from discreet.errors import NotEnumerable, ParameterError
+from discreet.errors import Code, Fix, NotEnumerable, ParameterError
 from discreet.noise.certified_exp import Interval, exp_minus, shift_up, times
 from discreet.noise.testing import Asked, scripted
 from discreet.privacy.losses import Approximate, Losses, counted
@@ -112,14 +112,17 @@ def _explored(release: Callable[[Any], Any], data: Any, rest: int, most: int) ->
             heapq.heappush(waiting, branch)
     for path, answer in [*first, *[first[0]] * _REPEATS] if first else ():
         if _Walk(path, seen).run(release, data) != answer:
-            raise NotEnumerable(_elsewhere("shows another thing in another run with the same draws"))
+            raise _not_enumerable("The code shows another outcome in another run with the same draws.")
     return Law(chances, missing)
 
 
-def _elsewhere(what: str) -> str:
-    return (
-        f"The code {what}. The exact attack needs code whose only randomness is discreet.noise, drawn in the "
-        "thread that runs: use audit.lower_bound instead."
+def _not_enumerable(problem: str) -> NotEnumerable:
+    return NotEnumerable(
+        problem,
+        fix=[
+            "The exact attack needs code whose only randomness is discreet.noise, drawn in the thread that runs.",
+            "For other code use audit.lower_bound, which samples releases.",
+        ],
     )
 
 
@@ -139,7 +142,7 @@ class _Walk:
         self._path: list[int] = []
         self._chances: list[Interval] = [(ONE, ONE)]
         self._sizes: list[tuple[Asked, int]] = []
-        self._stopped = ""
+        self._stopped: NotEnumerable | None = None
 
     @property
     def chance(self) -> Interval:
@@ -153,19 +156,23 @@ class _Walk:
         except _Stopped:
             answer = None
         if not self._stopped and len(self._path) < len(self._start):
-            self._stopped = _elsewhere(f"makes {len(self._path)} draws where it made {len(self._start)} before")
+            before = len(self._start)
+            self._stopped = _not_enumerable(
+                f"The code makes {len(self._path)} draws where it made {before} before."
+            )
         if self._stopped:  # also if the code has caught what stopped it
-            raise NotEnumerable(self._stopped)
+            raise self._stopped
         return answer
 
     def choose(self, asked: Asked) -> int:
         depth, path = len(self._path), tuple(self._path)
         if self._seen.setdefault(path, asked) != asked:
-            raise self._stop(_elsewhere(f"asks for {self._seen[path]} in one run and for {asked} in another"))
+            one = self._seen[path]
+            raise self._stop(_not_enumerable(f"The code asks for {one} in one run and for {asked} in another."))
         try:
             known = options(asked)
         except NotEnumerable as error:
-            raise self._stop(str(error)) from None
+            raise self._stop(error) from None
         choice = self._start[depth] if depth < len(self._start) else 0
         value, chance = known[choice]
         self._path.append(choice)
@@ -173,8 +180,8 @@ class _Walk:
         self._sizes.append((asked, len(options(asked))))
         return value
 
-    def _stop(self, reason: str) -> _Stopped:
-        self._stopped = reason
+    def _stop(self, reason: NotEnumerable) -> _Stopped:
+        self._stopped = reason.with_traceback(None)
         return _Stopped()
 
     def branches(self) -> Iterator[tuple[int, Path]]:
@@ -230,7 +237,7 @@ def attack(subject: Subject, *, unexplored: Rational = "1e-5", most: int = 100_0
         findings += [_compared(subject, pair, *laws), _compared(subject, pair[::-1], *laws[::-1])]
     if not findings:
         raise ParameterError(
-            f"{subject.name} has no pair of neighbours to look at: write Subject(pairs=[(D, D2)])."
+            f"{subject.name} has no pair of neighbours to compare.", fix=Fix("pairs", Code("[(D, D2)]"))
         )
     worst = max(findings, key=lambda finding: finding.excess)
     return Verdict(
@@ -283,7 +290,10 @@ def _compared(subject: Subject, pair: tuple[Any, Any], P: Law, Q: Law) -> _Findi
         if claimed < math.inf
     ]
     if not found:
-        raise ParameterError(f"{subject.name} claims nothing that could be refuted: its ε is infinite at every δ.")
+        raise ParameterError(
+            f"{subject.name} claims nothing that could be refuted: its ε is infinite at every δ.",
+            fix=Fix("loss", Code("privacy.Pure(1)")),
+        )
     return next((finding for finding in found if finding.excess > 0), found[0])
 
 

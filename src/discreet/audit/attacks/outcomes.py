@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import ParameterError
+from discreet.errors import Code, DiscreetError, Fix, ParameterError
 
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 _ITEMS = 10**6  # items of an iterator: one that has more may have no end
@@ -85,10 +85,12 @@ def raised(error: BaseException) -> Raised:
     if isinstance(error, KeyboardInterrupt | NotVisible) or _is_ours(error):
         raise error
     text = _text(error)
-    unsaid = [shown for shown in map(_text, error.args) if shown not in text]
+    # Our own errors render their one argument, the problem, with the value found before its full stop.
+    ours = type(error).__str__ is DiscreetError.__str__
+    hidden = [shown for shown in map(_text, error.args[1:] if ours else error.args) if shown not in text]
     notes = getattr(error, "__notes__", None)
     noted = [_text(note) for note in notes] if isinstance(notes, list) else []
-    return Raised(type(error).__name__, "\n".join([text, *unsaid, *noted]))
+    return Raised(type(error).__name__, "\n".join([text, *hidden, *noted]))
 
 
 def outcome(answer: Any) -> Hashable:
@@ -187,7 +189,7 @@ class _Look:
                 items = list(islice(answer, _ITEMS + 1))
                 return self._seen(items, inside) if len(items) <= _ITEMS else self._hidden(answer, "has no end")
             case Iterator() | Awaitable() | AsyncIterator():
-                return self._hidden(answer, "is still to be waited for")
+                return self._hidden(answer, "is not awaited")
         table = None if isinstance(answer, type) else _as_table(answer)
         return self._thing(answer, inside) if table is None else self._seen(table, inside)
 
@@ -214,12 +216,12 @@ class _Look:
             if hasattr(answer, "close"):
                 answer.close()  # lest Python warn that nobody waited
             raise NotVisible(
-                f"The answer holds {_a(kind)}, which is still to be waited for. Audit what comes of it: "
-                "lambda data: asyncio.run(mechanism(data))."
+                f"The answer holds {_a(kind)}, which is not awaited, so there is nothing to compare.",
+                fix=Fix("release", Code("lambda data: asyncio.run(mechanism(data))")),
             )
         raise NotVisible(
-            f"The answer holds {_a(kind)} that {why}, so there is nothing to compare. Return what an onlooker "
-            "gets to see: numbers, texts, lists, records."
+            f"The answer holds {_a(kind)} that {why}, so there is nothing to compare.",
+            fix="Return what an observer sees: numbers, strings, lists or records.",
         )
 
 

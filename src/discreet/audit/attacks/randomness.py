@@ -108,7 +108,7 @@ def _forks(take: Callable[[], Any], count: int, found: list[str]) -> Iterator[st
             "their parent": _stream(take, count),
         }
     except ChildFailed as failure:
-        yield f"a fork in vain ({failure})"
+        yield f"a fork, without success ({str(failure).removesuffix('.')})"
         return
     yield "a fork"
     for (one, ones), (other, others) in combinations(family.items(), 2):
@@ -169,7 +169,7 @@ def in_child(work: Callable[[], Any]) -> Any:
     [1, 2]
     """
     if not hasattr(os, "fork"):
-        raise ChildFailed("this system has no fork")
+        raise ChildFailed("This system has no fork.")
     receive, send = os.pipe()
     with warnings.catch_warnings():
         # From Python 3.12 on a warning that other threads may hold locks: a child that waits for one is given up.
@@ -188,7 +188,7 @@ def in_child(work: Callable[[], Any]) -> Any:
         os.waitpid(child, 0)
     answer = json.loads(said or '{"failed": "it died, or gave no answer in time"}')
     if "failed" in answer:
-        raise ChildFailed(answer["failed"])
+        raise ChildFailed("The forked process failed.", found=answer["failed"])
     return answer["result"]
 
 

@@ -33,7 +33,7 @@ from discreet.audit.inputs.mutation_check import Unchanged
 from discreet.audit.inputs.subject import Subject
 from discreet.audit.report.event_text import shortened
 from discreet.audit.report.verdict import Verdict
-from discreet.errors import ParameterError
+from discreet.errors import Code, Fix, ParameterError
 from discreet.privacy.losses import Approximate, Losses, counted
 from discreet.privacy.rounding import downward, float_above, float_below
 from discreet.rational import Rational, rational, whole
@@ -41,6 +41,12 @@ from discreet.rational import Rational, rational, whole
 _FEWEST = 200  # samples of each law: with fewer there is nothing to learn from
 # Where claims with a δ are tried, from what a million answers cannot see to what nobody should lose.
 _DELTAS = tuple(map(Fraction, ["0", "1e-6", "1e-5", "1e-4", "1e-3", "3e-3", "0.01", "0.03", "0.1", "0.3"]))
+
+_FUNCTIONS = {
+    "mechanism": Fix("mechanism", Code("lambda data: …"), note="one release"),
+    "batch": Fix("batch", Code("lambda data, n: …"), note="n releases at once"),
+    "progress": Fix("progress", Code("lambda done, total: …")),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +101,7 @@ def lower_bound(
     """
     exact = rational(delta, "delta", floats="exact")
     if not 0 <= exact < 1:
-        raise ParameterError(f'delta must be 0 or more and below 1, such as "1e-6", not {delta!r}.')
+        raise ParameterError("delta must be 0 or more and below 1.", found=delta, fix=Fix("delta", "1e-6"))
     audit = _Audit(mechanism, batch, samples, _doubt(confidence), progress)
     return audit.bound(D, D2, [exact], np.zeros(1))
 
@@ -117,7 +123,9 @@ def attack(subject: Subject, *, samples: int = 200_000, confidence: Rational = "
     """
     start = time.perf_counter()
     if not subject.pairs:
-        raise ParameterError(f"{subject.name} has no pairs of neighbours to look at. Write pairs=[(D, D2)].")
+        raise ParameterError(
+            f"{subject.name} has no pair of neighbours to compare.", fix=Fix("pairs", Code("[(D, D2)]"))
+        )
     alpha, tries = _doubt(confidence), 2 if subject.batch else 1
     audit = _Audit(subject.release, subject.batch, samples, alpha / tries, None)
     try:
@@ -166,7 +174,9 @@ def _words(bound: LowerBound, allowed: float, pair: tuple[Any, Any]) -> str:
 def _doubt(confidence: Rational) -> Fraction:
     exact = rational(confidence, "confidence", floats="exact")
     if not 0 < exact < 1:
-        raise ParameterError(f'confidence must be above 0 and below 1, such as "0.999", not {confidence!r}.')
+        raise ParameterError(
+            "confidence must be above 0 and below 1.", found=confidence, fix=Fix("confidence", "0.999")
+        )
     return 1 - exact
 
 
@@ -195,11 +205,14 @@ class _Audit:
             given = getattr(self, name)
             if not callable(given) and (given is not None or name == "mechanism"):
                 raise ParameterError(
-                    f"{name} must be a function, not {type(given).__name__}. "
-                    "Write mechanism=lambda data: …, and batch=lambda data, n: … for many releases at once."
+                    f"{name} must be a function.", found=type(given).__name__, fix=_FUNCTIONS[name]
                 )
         if whole(self.samples, "samples") < _FEWEST:
-            raise ParameterError(f"samples={self.samples} is too few to learn from: write {_FEWEST} or more.")
+            raise ParameterError(
+                f"At least {_FEWEST} samples are needed to learn from.",
+                found=self.samples,
+                fix=Fix("samples", 200_000),
+            )
 
     def bound(self, D: Any, D2: Any, deltas: Sequence[Fraction], claimed: NDArray[np.float64]) -> LowerBound:
         """Learn from a quarter of the samples, choose by another, and test on the remaining half."""

@@ -77,7 +77,7 @@ def choose(
                 if chosen is None or shown[at, choice] > best + _CLEARLY:
                     best, chosen = shown[at, choice], Event(score, int(at), above, swapped, int(choice))
     if chosen is None:
-        raise ValueError("there must be a score to choose")
+        raise ValueError("At least one score is needed to choose an event.")
     return chosen
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.audit.attacks.outcomes import outcome, raised
 from discreet.audit.blackbox.samples import Outcomes, seen
 from discreet.audit.inputs.mutation_check import Unchanged
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 
 Mechanism = Callable[[Any], Any]
 Batch = Callable[[Any, int], Any]
@@ -61,7 +61,9 @@ class Watch:
         if not hasattr(made, "__len__") or len(made) != size:
             found = f"{len(made)} of them" if hasattr(made, "__len__") else type(made).__name__
             raise ParameterError(
-                f"batch(data, {size}) must return {size} releases along its first axis, not {found}."
+                f"batch(data, {size}) must return {size} releases along its first axis.",
+                found=found,
+                fix=Fix("batch", None, note="releases are then made one by one"),
             )
         with _failing(size):
             return seen(made)
@@ -74,8 +76,9 @@ def _failing(size: int) -> Iterator[None]:
     except BaseException as error:
         found = raised(error)
         raise BatchFailed(
-            f"batch(data, {size}) raised {found.kind}: {found.message}. Leave out batch: of single releases "
-            "exceptions count as answers."
+            f"batch(data, {size}) raised an exception.",
+            found=f"{found.kind}: {found.message}",
+            fix=Fix("batch", None, note="an exception of a single release counts as an answer"),
         ) from error
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.attacks.outcomes import glimpse
-from discreet.errors import ParameterError
+from discreet.errors import Code, Fix, ParameterError
 
 _UNCHANGING = (
     type(None),
@@ -44,15 +44,17 @@ class Unchanged:
     >>> kept.check()
     Traceback (most recent call last):
     ...
-    discreet.errors.ParameterError: The mechanism changes its data, so that the next release starts from another
-    table. Let it work on a copy: lambda data: mechanism(copy.deepcopy(data)).
+    discreet.errors.ParameterError: The mechanism changes its data, so the next release starts from another table.
+    Try: mechanism=lambda data: mechanism(copy.deepcopy(data)).
     """
 
     def __init__(self, *data: Any):
         for one in data:
             if isinstance(one, Iterator):
                 raise ParameterError(
-                    f"The data is {type(one).__name__!r}, which the first release uses up. Write list(data)."
+                    "The data is an iterator, which the first release uses up.",
+                    found=type(one).__name__,
+                    fix=Fix("D", Code("list(data)"), note="and D2 in the same way"),
                 )
         self._data = [one for one in data if not _is_fixed(one)]
         self._before = [_mark(one) for one in self._data]
@@ -61,8 +63,8 @@ class Unchanged:
         """Refuse if the data is no longer what it was."""
         if [_mark(one) for one in self._data] != self._before:
             raise ParameterError(
-                "The mechanism changes its data, so that the next release starts from another table. Let it work "
-                "on a copy: lambda data: mechanism(copy.deepcopy(data))."
+                "The mechanism changes its data, so the next release starts from another table.",
+                fix=Fix("mechanism", Code("lambda data: mechanism(copy.deepcopy(data))")),
             )
 
 

@@ -105,7 +105,7 @@ class NaturalFilter:
         """Pay for one step, before it is taken."""
         composed = [(p * a, q * b) for p, q in self.composed for a, b in step.answers]
         if leaked(composed) > DELTA:
-            raise BudgetExceeded("The curves so far, and this one, cross the budget.")
+            raise BudgetExceeded("The curves so far, composed with this one, exceed the budget.")
         self.composed = composed
 
 
@@ -215,7 +215,7 @@ class CheckThenAct(Uncopied):
         """Pay for one step, before it is taken."""
         left = self.left
         if loss.epsilon > left:
-            raise BudgetExceeded(f"{left} is left.")
+            raise BudgetExceeded("This step costs more than what is left of the budget.", found=left)
         self.left = left - loss.epsilon
 
 
@@ -229,7 +229,7 @@ class SumOfFloats(Uncopied):
         """Pay for one step, before it is taken."""
         with self.lock:
             if self.spent + float(loss.epsilon) > self.whole:
-                raise BudgetExceeded(f"{self.spent} of {self.whole} is spent.")
+                raise BudgetExceeded(f"This step exceeds the budget of {self.whole}.", found=self.spent)
             self.spent += float(loss.epsilon)
 
 

@@ -30,7 +30,7 @@ from discreet.audit.replay.exposure import overspent
 from discreet.audit.replay.recorder import wrapped
 from discreet.audit.replay.traces import again, record
 from discreet.audit.report.verdict import Verdict
-from discreet.errors import ParameterError
+from discreet.errors import Code, Fix, ParameterError
 from discreet.privacy.losses import Losses
 from discreet.rational import whole
 
@@ -125,8 +125,9 @@ def _audited(
     _refuse_without_pattern(table, person)
     if not callable(computation):
         raise ParameterError(
-            f"The computation must be a function of the rows, not {type(computation).__name__}. "
-            "Write replay(lambda rows: …, rows)."
+            "The computation must be a function of the rows.",
+            found=type(computation).__name__,
+            fix=Fix("computation", Code("lambda rows: …")),
         )
     most = None if limit is None else whole(limit, "limit")
     start = secrets.randbits(128) if seed is None else whole(seed, "seed", least=0)
@@ -176,8 +177,12 @@ def _table(rows: Iterable[Mapping[str, Any]]) -> Rows:
     for i, row in enumerate(listed):
         if not isinstance(row, Mapping):
             raise ParameterError(
-                f"rows must be a list of dictionaries, a row each, and row {i} is {type(row).__name__}. Write "
-                'rows=[{"age": 30}], or rows=frame.to_dict("records") for a frame.'
+                "rows must be a list of dictionaries, one for each row.",
+                found=f"row {i} is of type {type(row).__name__}",
+                fix=[
+                    Fix("rows", Code('[{"age": 30}]')),
+                    Fix("rows", Code('frame.to_dict("records")'), note="for a data frame"),
+                ],
             )
     return [dict(row) for row in listed]
 
@@ -185,11 +190,13 @@ def _table(rows: Iterable[Mapping[str, Any]]) -> Rows:
 def _refuse_without_pattern(rows: Rows, person: str | None) -> None:
     if not rows:
         raise ParameterError(
-            'An audit needs a table to start from: write rows=[{"age": 30}], with a row at least.'
+            "A replay needs a table to start from, with at least one row.", fix=Fix("rows", Code('[{"age": 30}]'))
         )
     if person is not None and not any(person in row for row in rows):
+        columns = columns_of(rows, None)
         raise ParameterError(
-            f"No row has a column {person!r} that names people: the columns are {columns_of(rows, None)}."
+            f"No row has the column {person!r} of person ids. The columns are {columns}.",
+            fix=[Fix("person", columns[0])] if columns else (),
         )
 
 

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from discreet.audit.attacks.outcomes import glimpse
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.mechanisms import Sensitivity
 
 Norm: TypeAlias = Literal["l1", "l2"]
@@ -39,7 +39,7 @@ class Bound:
 
     def __post_init__(self) -> None:
         if self.norm not in get_args(Norm):
-            raise ParameterError(f'norm must be "l1" or "l2", not {self.norm!r}.')
+            raise ParameterError('norm must be "l1" or "l2".', found=self.norm, fix=Fix("norm", "l2"))
 
     @property
     def limit(self) -> Number:

@@ -57,7 +57,10 @@ def shipped() -> dict[str, Checkable]:
     missing += sorted(set(public_oracles()) - set(_oracles()))
     missing += without_example()
     if missing:
-        raise DiscreetError(f"The auditor has no example of {', '.join(missing)}: add one to audit/shipped.py.")
+        raise DiscreetError(
+            f"The auditor has no example of {', '.join(missing)}.",
+            fix="Add a small one in src/discreet/audit/shipped.",
+        )
     found: dict[str, Checkable] = {_title(example): example for some in _EXAMPLES.values() for example in some}
     sessions = {f"Session({type(b).__name__})": Filter(make=privacy.Session, budget=b) for b in _BUDGETS}
     return {**found, **{subject.name: subject for subject in _oracles().values()}, **protocols(), **sessions}
