@@ -79,12 +79,12 @@ def test_pairs_are_neighbours_within_the_sensitivity_that_the_mechanism_admits(m
     assert pairs(mechanism)
     for one, other in pairs(mechanism):
         mechanism.release(Exact(one, sensitivity))
-        moves = [int(move) for move in np.ravel(np.subtract(other, one))]
-        assert any(moves)
-        assert sensitivity.each is None or max(map(abs, moves)) <= sensitivity.each
-        assert sensitivity.entries is None or sum(map(bool, moves)) <= sensitivity.entries
+        changes = [int(change) for change in np.ravel(np.subtract(other, one))]
+        assert any(changes)
+        assert sensitivity.each is None or max(map(abs, changes)) <= sensitivity.each
+        assert sensitivity.entries is None or sum(map(bool, changes)) <= sensitivity.entries
         if sensitivity.monotonic:
-            assert min(moves) >= 0
+            assert min(changes) >= 0
 
 
 def test_the_exact_attack_comes_close_to_what_is_lost_where_the_pairs_are_tight() -> None:

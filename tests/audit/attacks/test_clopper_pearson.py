@@ -25,7 +25,7 @@ def at_least(k: int, n: int, p: Fraction) -> Fraction:
 
 @pytest.mark.parametrize("alpha", DOUBTS)
 @pytest.mark.parametrize("n", [1, 2, 7, 30])
-def test_at_each_bound_the_exact_tail_is_within_the_doubt_and_a_little_further_in_it_is_not(
+def test_at_each_bound_the_exact_tail_is_at_most_alpha_and_a_little_further_in_it_is_not(
     n: int, alpha: float
 ) -> None:
     counts = np.arange(n + 1)
@@ -69,7 +69,7 @@ def test_they_hold_for_large_counts_by_mpmath(k: int, n: int, alpha: float) -> N
             assert beta_tail(n - k, k + 1, 1 - high) <= alpha < beta_tail(n - k, k + 1, 1 - inwards)
 
 
-def test_none_seen_still_leaves_room_and_all_seen_leaves_doubt() -> None:
+def test_no_success_still_leaves_room_above_and_all_successes_room_below() -> None:
     assert lower(0, 1000, 0.001) == 0
     assert upper(1000, 1000, 0.001) == 1
     assert math.isclose(float(upper(0, 1000, 0.001)), 1 - 0.001 ** (1 / 1000), rel_tol=1e-8)

@@ -204,16 +204,16 @@ def test_a_session_of_numbers_without_a_fault_passes() -> None:
 @pytest.mark.parametrize(
     ("session", "leak"),
     [
-        (Forgetful, "after the whole, charges of 2^-56 went on"),
-        (InMinutes, "after the whole, charges of 2^-1100 went on"),
-        (Tolerant, "after the whole, charges of 2^-56 went on"),
-        (RoundedWhenBooked, "after all but 3·2⁻⁵⁵, charges of 2^-56 went on"),
-        (Hasty, "threads that charged its last 16/25 at once"),
-        (HastyInFloats, "threads that charged its last 16/25 at once"),
-        (Copyable, "a copy of it can spend the same budget again"),
-        (DeeplyCopyable, "a deep copy of it can spend the same budget again"),
-        (Picklable, "a pickle of it can spend the same budget again"),
-        (Forgiving, "charges that it should have refused were granted"),
+        (Forgetful, "after all of it was spent, charges of 2^-56 were still granted"),
+        (InMinutes, "after all of it was spent, charges of 2^-1100 were still granted"),
+        (Tolerant, "after all of it was spent, charges of 2^-56 were still granted"),
+        (RoundedWhenBooked, "after all but 3·2⁻⁵⁵ of it was spent, charges of 2^-56 were still granted"),
+        (Hasty, "threads that charged the last 16/25 of it at once"),
+        (HastyInFloats, "threads that charged the last 16/25 of it at once"),
+        (Copyable, "a copy of the session can spend it again"),
+        (DeeplyCopyable, "a deep copy of the session can spend it again"),
+        (Picklable, "a pickle of the session can spend it again"),
+        (Forgiving, "charges that should have been refused were granted"),
         (TakesGifts, "spent again after a charge of -1 times the budget"),
         (LosesItselfInNaN, "spent again after a charge of nan times the budget"),
     ],
@@ -243,13 +243,13 @@ def test_a_session_that_refuses_everything_leaks_nothing_and_is_called_a_waste()
 
     verdict = in_numbers(Refusing)
     assert not verdict.caught
-    assert "It refuses a hundred charges that make up exactly its budget" in verdict.words
+    assert "It refuses a hundred charges that add up to exactly its budget" in verdict.words
 
 
 @pytest.mark.parametrize(
     ("session", "remark"),
     [
-        (Strict, "It refuses a hundred charges that make up exactly its budget"),
+        (Strict, "It refuses a hundred charges that add up to exactly its budget"),
         (Punishing, "A refused charge costs something"),
     ],
 )

@@ -39,7 +39,7 @@ from discreet.noise.random_bits import system_bits
 def test_no_shipped_function_draws_the_same_noise_twice(draw: Callable[[], Any]) -> None:
     draw()  # so that there is a reserve to inherit
     verdict = randomness.attack(draw, name="it")
-    assert verdict.words == "it draws nothing twice: tried a repetition, a fork."
+    assert verdict.words == "it has no second holder: tried a repetition, a fork."
     assert not verdict.caught
     assert verdict.attack == "randomness"
 
@@ -66,7 +66,7 @@ def test_a_state_that_a_child_inherits_is_caught() -> None:
     numbers = count(secrets.randbits(64))
     verdict = randomness.attack(lambda: next(numbers), name="it")
     assert verdict.caught
-    assert "shared after a fork: one child and another child drew the same first 16 draws" in verdict.words
+    assert "shared after a fork: one child and another child have the same first 16 draws" in verdict.words
 
 
 def test_a_reserve_that_a_child_inherits_is_caught_although_the_generator_behind_it_is_fresh() -> None:
@@ -77,7 +77,7 @@ def test_a_reserve_that_a_child_inherits_is_caught_although_the_generator_behind
 
     verdict = randomness.attack(draw)
     assert verdict.caught
-    assert "drew the same first 5 draws" in verdict.words
+    assert "have the same first 5 draws" in verdict.words
 
 
 def test_children_that_differ_from_their_parent_but_not_from_each_other_are_caught() -> None:
@@ -109,12 +109,12 @@ class CopiedAfresh(Reseeded):
 def test_a_generator_that_lives_on_in_its_copies_is_caught() -> None:
     verdict = randomness.attack(Reseeded.draw, generator=Reseeded(), name="it")
     assert verdict.caught
-    assert verdict.words == "it lives on in a copy, a deep copy, a pickle of it, which draws the same."
+    assert verdict.words == "it shares its stream with a copy, a deep copy, a pickle of it."
 
 
 def test_a_pickle_alone_is_enough() -> None:
     verdict = randomness.attack(CopiedAfresh.draw, generator=CopiedAfresh(), name="it")
-    assert verdict.words == "it lives on in a pickle of it, which draws the same."
+    assert verdict.words == "it shares its stream with a pickle of it."
 
 
 def test_a_generator_whose_copy_is_itself_has_one_holder() -> None:

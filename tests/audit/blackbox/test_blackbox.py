@@ -150,7 +150,7 @@ def test_half_the_scale_is_caught() -> None:
     assert verdict.confidence == 0.999999
     assert verdict.seconds > 0
     assert "the number is" in verdict.words.lower()
-    assert "1.000 is claimed" in verdict.words
+    assert "the claim is 1.000" in verdict.words
 
 
 def test_too_little_gaussian_noise_is_caught_at_a_delta_of_its_own_choice() -> None:
@@ -216,7 +216,7 @@ def test_only_one_pair_of_many_needs_to_leak() -> None:
 
 
 @pytest.mark.parametrize(("batch", "tries"), [(None, 1), (lambda bit, n: np.full(n, bit), 2)])
-def test_the_doubt_is_split_over_two_bounds_all_pairs_and_the_two_ways_of_making_releases(
+def test_alpha_is_split_over_two_bounds_all_pairs_and_the_two_ways_of_making_releases(
     batch: Any, tries: int
 ) -> None:
     tell = subject(privacy.Pure(1), batch, [(0, 0)] * 9 + [(0, 1)], release=lambda bit: bit)

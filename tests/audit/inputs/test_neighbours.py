@@ -38,7 +38,7 @@ def values(column: str, person: str | None = "id") -> list[Any]:
 
 @settings(max_examples=12, deadline=None)
 @given(TABLES, st.sampled_from([None, "id"]))
-def test_one_person_is_added_or_removed_and_nobody_else_changes(
+def test_one_person_is_added_or_removed_and_no_other_changes(
     rows: list[dict[str, Any]], person: str | None
 ) -> None:
     for table in bases(rows, person):
@@ -135,12 +135,12 @@ def test_ids_that_careless_code_mistakes_join_and_none_that_is_taken() -> None:
             assert len(people(neighbour.rows, "id")) == 5, neighbour.name
 
 
-def test_an_added_person_stands_at_the_end_in_front_or_amid() -> None:
+def test_an_added_person_stands_at_the_end_at_the_start_or_in_the_middle() -> None:
     rows = [{"x": i} for i in range(4)]
     places = {n.rows.index({"x": 0}) for n in neighbours(rows) if n.name.startswith("with a copy of row 3")}
     assert places == {0, 1}
     copies = {n.name: n.rows for n in neighbours(rows) if n.name.startswith("with a copy of row 0 ")}
-    assert copies["with a copy of row 0 amid"] == [{"x": 0}, {"x": 1}, {"x": 0}, {"x": 2}, {"x": 3}]
+    assert copies["with a copy of row 0 in the middle"] == [{"x": 0}, {"x": 1}, {"x": 0}, {"x": 2}, {"x": 3}]
 
 
 def test_there_are_hostile_tables_to_start_from() -> None:
@@ -157,7 +157,7 @@ def test_there_are_hostile_tables_to_start_from() -> None:
 def test_someone_joins_an_empty_table_with_the_columns_of_the_one_given() -> None:
     joined = list(neighbours([], "id", like=[{"id": "ann", "age": 30}]))
     assert all(neighbour.added for neighbour in joined)
-    assert any(neighbour.rows == [{"id": "nobody", "age": 2**63}] for neighbour in joined)
+    assert any(neighbour.rows == [{"id": "stranger", "age": 2**63}] for neighbour in joined)
     assert list(neighbours([])) == []
 
 

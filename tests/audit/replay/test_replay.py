@@ -47,7 +47,7 @@ from tests.audit.computations import (
 
 @pytest.mark.parametrize("computation", HONEST, ids=lambda f: f.__name__)
 def test_an_honest_computation_passes_on_all_neighbours(computation: Callable[[Rows], Any]) -> None:
-    assert "no value moved further than declared" in passes(computation).words
+    assert "no value exceeded its declared sensitivity" in passes(computation).words
 
 
 def test_a_sum_bounded_per_person_passes_whatever_ids_people_have() -> None:
@@ -103,7 +103,7 @@ def test_categories_from_the_data_released_one_by_one_are_caught() -> None:
     def by_city(rows: Rows) -> Any:
         return [ONE.release(Exact(n, sensitivity=1)) for n in Counter(row["city"] for row in rows).values()]
 
-    assert "call 4 more, Laplace.release" in caught(by_city)
+    assert "one more call, 4, Laplace.release" in caught(by_city)
 
 
 def test_an_exception_on_a_missing_value_is_caught() -> None:
@@ -114,7 +114,7 @@ def test_an_exception_on_a_missing_value_is_caught() -> None:
 
     words = caught(total, limit=None)
     assert "whose age is None: it raises TypeError" in words
-    assert "and on the table itself it gives" in words
+    assert "on the table itself it returns" in words
 
 
 def test_a_loop_that_the_exact_data_stop_is_caught() -> None:
@@ -122,7 +122,7 @@ def test_a_loop_that_the_exact_data_stop_is_caught() -> None:
         return [count_in_bath(rows) for row in rows if row["city"] == "Bath"]
 
     assert {finding.kind for finding in findings(until_enough, PEOPLE, limit=5)} >= {"flow"}
-    assert "call 3 more" in caught(until_enough)
+    assert "one more call, 3" in caught(until_enough)
 
 
 def test_a_call_that_no_longer_happens_is_caught() -> None:
@@ -149,8 +149,8 @@ def test_a_sum_that_wraps_around_is_caught() -> None:
         return Laplace(scale=100, sensitivity=100).release(Exact(int(total), sensitivity=100))
 
     words = caught(wrapping)
-    assert "moves by 42949" in words
-    assert "(each), and 100 was declared" in words
+    assert "changes by 42949" in words
+    assert "(each), but the declared sensitivity is 100" in words
 
 
 def test_a_person_with_unbounded_rows_is_caught() -> None:
@@ -160,7 +160,7 @@ def test_a_person_with_unbounded_rows_is_caught() -> None:
     passes(visits, VISITS)
     words = caught(visits, VISITS, person="id")
     assert "with a person of 1,000 rows" in words
-    assert "moves by 1000 (each), and 1 was declared" in words
+    assert "changes by 1000 (each), but the declared sensitivity is 1" in words
 
 
 def test_code_that_takes_one_id_for_another_is_caught() -> None:
@@ -277,7 +277,7 @@ def test_a_way_out_that_depends_on_the_data_is_caught() -> None:
             sys.exit(3)
         return count_in_bath(rows)
 
-    assert "it raises SystemExit: 3, and on the table itself it gives" in caught(leaves, limit=None)
+    assert "it raises SystemExit: 3; on the table itself it returns" in caught(leaves, limit=None)
 
 
 def test_a_primitive_that_ends_python_is_recorded_as_any_other_that_raises() -> None:
@@ -321,7 +321,7 @@ def test_a_direction_that_is_not_kept_is_caught() -> None:
         votes = Exact([difference, 0], Sensitivity(entries=1, each=1, monotonic="up"))
         return Exponential(1, monotonic=True).release(votes)
 
-    assert 'moves down although "up" was declared' in caught(older_than_the_young)
+    assert 'goes down although "up" was declared' in caught(older_than_the_young)
 
 
 def test_a_leaving_person_lowers_what_goes_up() -> None:
@@ -357,7 +357,7 @@ def test_a_session_that_outlives_the_run_is_caught() -> None:
         session.charge(Pure(1))
         return count_in_bath(rows)
 
-    assert "keeps something from one run to the next" in caught(spending)
+    assert "keeps state from one run to the next" in caught(spending)
 
 
 def test_a_release_from_another_thread_is_caught() -> None:
@@ -382,7 +382,7 @@ def test_code_that_catches_everything_cannot_hide_a_departure() -> None:
                 return "fine"
         return "fine"
 
-    assert "call 5 more" in caught(secretive)
+    assert "one more call, 5" in caught(secretive)
 
 
 def test_an_exception_that_ends_a_replay_is_not_caught_by_code_that_catches_exceptions() -> None:

@@ -1,4 +1,4 @@
-"""Watching a mechanism: release after release, in parts that fit into memory whatever an answer holds."""
+"""Sample a mechanism, in parts that fit into memory however large an answer is."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ Mechanism = Callable[[Any], Any]
 Batch = Callable[[Any, int], Any]
 Progress = Callable[[int, int], object]
 
-_FIRST = 61  # answers of the first part, which shows how large they are; prime, lest changes undo themselves
+_FIRST = (
+    61  # answers in the first part, to learn their size; 61 is prime, so periodic changes of data cannot cancel
+)
 _ROWS, _NUMBERS = 2**20, 2**22  # most answers, and most numbers in them, of a later part
-_SINGLE = 2**14  # most answers of a part that is made one by one
+_SINGLE = 2**14  # most answers of a part that is made by single releases
 _PLAIN = {type(None), bool, int, float, str, bytes} | {np.dtype(code).type for code in "?bhilqBHILQefdg"}
 
 
 class BatchFailed(ParameterError):
-    """A batch that raised: which of its answers was the exception cannot be told."""
+    """A batch that raised: it is unknown which of its answers was the exception."""
 
 
-class Watch:
-    """Answers of one mechanism to its two neighbours, and how many there have been."""
+class Sampler:
+    """Samples one mechanism on its two neighbours, and counts the releases."""
 
     def __init__(
         self, mechanism: Mechanism, batch: Batch | None, data: Unchanged, total: int, progress: Progress | None
@@ -38,7 +40,7 @@ class Watch:
         self.done, self.rows = 0, _FIRST
 
     def answers(self, data: Any, count: int) -> Iterator[Outcomes]:
-        """Yield so many answers, in parts."""
+        """Yield `count` answers, in parts."""
         first = True
         while count > 0:
             size = min(count, self.rows)
@@ -83,7 +85,7 @@ def _failing(size: int) -> Iterator[None]:
 
 
 def answer(mechanism: Mechanism, data: Any) -> Any:
-    """Return one answer, as it is if it is plain, or as it is seen: nothing that happens later changes it.
+    """Return one answer, or what an observer sees of it if it is mutable, so that later changes do not reach it.
 
     >>> answer(lambda x: 1 / x, 0)
     Raised(kind='ZeroDivisionError', message='division by zero')
