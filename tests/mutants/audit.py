@@ -1,4 +1,4 @@
-"""The audit: whether it sees what it is there to see."""
+"""Mutants of the auditor: each removes one thing that an attack must see."""
 
 from __future__ import annotations
 

@@ -23,12 +23,12 @@ from discreet.audit.replay.replay import findings
     ],
     ids=lambda part: part.name if isinstance(part, Exhibit) else "",
 )
-def test_the_words_name_what_gives_the_person_away(exhibit: Exhibit, said: list[str]) -> None:
+def test_the_words_name_what_reveals_the_person(exhibit: Exhibit, said: list[str]) -> None:
     words = exhibit.broken().words
     assert all(part in words for part in said), words
 
 
-def test_the_one_patient_with_a_rare_disease_is_seen_by_leaving() -> None:
+def test_the_one_patient_with_a_rare_disease_is_revealed_by_leaving() -> None:
     rows = [{"diagnosis": "flu"}, {"diagnosis": "flu"}, {"diagnosis": "kuru"}]
     found = [f.words for f in findings(structure.histogram_of_what_occurs, rows, seed=1) if "as given" in f.words]
     assert any("without row 2" in words for words in found)

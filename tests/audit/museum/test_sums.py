@@ -35,7 +35,7 @@ def test_the_words_name_the_neighbour_and_the_change_of_the_sum(exhibit: Exhibit
 
 
 def test_nothing_but_nan_gets_past_the_clip() -> None:
-    """NaN and None, which a frame reads as NaN: a table that holds either already shows nothing more."""
+    """NaN and None, which a data frame reads as NaN: a table that already holds one of them shows nothing more."""
     rows = [{"hours": 38.5}, {"hours": 12.0}]
     where = {finding.words for finding in findings(sums.clipped_sum, rows, seed=1)}
     assert where
@@ -43,14 +43,14 @@ def test_nothing_but_nan_gets_past_the_clip() -> None:
 
 
 def test_rounding_alone_changes_the_sum_by_more_than_its_sensitivity() -> None:
-    """Every time is within the minute: no neighbour here is out of bounds, and each is honest about its second."""
+    """Every time is within the minute: no neighbour here is out of bounds."""
     start = 1_750_000_000
     rows: Rows = [{"time": float(start + second)} for second in range(40)]
     moved = [finding for finding in findings(sums.sum_then_shift, rows, seed=1) if "without row" in finding.words]
     assert max(finding.excess for finding in moved) > 10
 
 
-def test_in_32_bits_one_penny_turns_the_sum_over() -> None:
+def test_in_32_bits_one_penny_makes_the_sum_overflow() -> None:
     full: Rows = [{"pence": 2**30}, {"pence": 2**30 - 1}]
     with recording(seed=1) as tape:
         sums.sum_in_32_bits(full)
@@ -60,7 +60,7 @@ def test_in_32_bits_one_penny_turns_the_sum_over() -> None:
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, None, "12", 10**400, -1, 1e308])
-def test_within_bounds_is_whatever_it_is_given(value: Any) -> None:
+def test_any_value_is_brought_within_the_bounds(value: Any) -> None:
     assert 0 <= sums.within(value, 0, 60) <= 60
 
 

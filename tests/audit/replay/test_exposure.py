@@ -53,7 +53,7 @@ def test_the_epsilon_of_a_primitive_counts() -> None:
     caught(lambda rows: with_noise(len(rows), sensitivity=1, epsilon=2), loss=Pure(1))
 
 
-def test_parts_that_share_nobody_cost_once_and_parts_that_share_someone_do_not() -> None:
+def test_disjoint_parts_cost_once_and_parts_that_share_a_person_do_not() -> None:
     def by_city(rows: Rows) -> Any:
         return [ONE.release(Exact(sum(row["city"] == c for row in rows), sensitivity=1)) for c in CITIES]
 
@@ -87,7 +87,7 @@ def test_a_charge_that_depends_on_the_data_is_caught() -> None:
     assert "call 1 (Session.charge) has other parameters: loss=Pure" in caught(by_size)
 
 
-def test_a_charge_that_was_refused_pays_for_nothing() -> None:
+def test_a_charge_that_was_refused_covers_nothing() -> None:
     def unpaid(rows: Rows) -> Any:
         with pytest.raises(BudgetExceeded):
             Session(Pure("1/2")).charge(Pure(1))
@@ -96,5 +96,5 @@ def test_a_charge_that_was_refused_pays_for_nothing() -> None:
     assert "but 0 was charged" in caught(unpaid)
 
 
-def test_a_loss_of_a_secret_sample_is_taken_as_that_of_everyone() -> None:
+def test_a_loss_of_a_secret_sample_is_compared_as_that_of_the_whole_table() -> None:
     passes(count_in_bath, limit=20, loss=PoissonSubsampled(DiscreteLaplace(1), "1/10"))

@@ -67,12 +67,12 @@ def test_a_released_value_is_plain_in_a_replay_as_it_is_outside() -> None:
     passes(written)
 
 
-def test_the_same_exception_on_both_sides_is_no_finding_and_is_said() -> None:
+def test_the_same_exception_on_both_sides_is_not_a_finding_and_is_mentioned() -> None:
     words = replay(lambda rows: ONE.release(Exact(len(rows), sensitivity=2)), PEOPLE).words
     assert "raised the same exception" in words
 
 
-def test_an_exception_that_everyone_gets_after_a_release_is_no_finding() -> None:
+def test_an_exception_on_every_table_after_a_release_is_not_a_finding() -> None:
     def refused(rows: Rows) -> Any:
         try:
             return Laplace(scale=1).release(Exact(len(rows), sensitivity=7))
@@ -129,7 +129,7 @@ def test_a_call_that_no_longer_happens_is_caught() -> None:
     def only_in_company(rows: Rows) -> Any:
         return count_in_bath(rows) if len(rows) >= len(PEOPLE) else 0
 
-    # The result alone would not tell: what is released on one table may happen to be 0.
+    # The result alone would not show it: the release on one table may be 0 by chance.
     assert any("does not happen" in finding.words for finding in findings(only_in_company, PEOPLE))
 
 
@@ -207,13 +207,13 @@ def test_an_unnoised_value_that_is_returned_is_caught() -> None:
 
 @dataclass
 class Answer:
-    """A result as a record: the middle of its long vector is left out where it is written."""
+    """A result as a record, whose repr leaves out the middle of its long vector."""
 
     vector: Any
 
 
 class Silent:
-    """A result that does not show what it holds."""
+    """A result whose repr does not show its values."""
 
     def __init__(self, number: int):
         self.number, self.itself = number, self
@@ -239,7 +239,7 @@ class Slotted:
 
 
 class Unwritten(Silent):
-    """A result that cannot be written."""
+    """A result without a repr."""
 
     def __repr__(self) -> str:
         raise RuntimeError("no repr")
@@ -271,7 +271,7 @@ def test_results_that_show_nothing_are_refused() -> None:
         replay(lambda rows: (count_in_bath(rows), lambda: rows), PEOPLE)
 
 
-def test_a_way_out_that_depends_on_the_data_is_caught() -> None:
+def test_an_exit_that_depends_on_the_data_is_caught() -> None:
     def leaves(rows: Rows) -> Any:
         if any(row["weight"] != row["weight"] for row in rows):
             sys.exit(3)
@@ -397,7 +397,7 @@ def test_a_limit_bounds_the_neighbours_of_each_table() -> None:
     assert f"{2 * tables} neighbours of {tables} tables" in passes(count_in_bath, limit=2).words
 
 
-def test_rows_that_say_nothing_are_refused() -> None:
+def test_no_rows_and_an_unknown_person_column_are_refused() -> None:
     with pytest.raises(ParameterError, match="a table to start from"):
         replay(count_in_bath, [])
     with pytest.raises(ParameterError, match=r"No row has the column 'name'.*\['age', 'weight', 'city'\]"):
@@ -419,7 +419,7 @@ def test_rows_that_say_nothing_are_refused() -> None:
         ({"seed": -1}, "seed must be a whole number"),
     ],
 )
-def test_what_has_no_meaning_is_refused_in_words(options: dict[str, Any], says: str) -> None:
+def test_parameters_without_a_meaning_are_refused_with_an_explanation(options: dict[str, Any], says: str) -> None:
     given: dict[str, Any] = {"computation": count_in_bath, "rows": PEOPLE} | options
     with pytest.raises(ParameterError, match=says):
         replay(given.pop("computation"), given.pop("rows"), **given)
@@ -435,7 +435,7 @@ def number_of_rows(rows: Rows) -> Any:
     return Laplace(scale=1, sensitivity=1000).release(Exact(len(rows), sensitivity=1000))
 
 
-def test_a_computation_that_releases_nothing_is_told_so() -> None:
+def test_a_computation_that_releases_nothing_is_reported_as_such() -> None:
     verdict = replay(lambda rows: 7, PEOPLE)
     assert not verdict.caught
     assert "released nothing" in verdict.words

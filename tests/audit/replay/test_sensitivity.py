@@ -1,4 +1,4 @@
-"""Distances are exact, whatever numbers are made of, and primitives are held to what they declare."""
+"""Distances are exact for all types of numbers, and primitives are held to their declared sensitivity."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_vectors_are_measured_in_the_norm_that_was_declared() -> None:
     )
 
 
-def test_a_sensitivity_of_zero_and_one_that_is_no_number_allow_nothing() -> None:
+def test_a_sensitivity_of_zero_and_one_that_is_not_a_number_allow_nothing() -> None:
     assert "but the declared sensitivity is 0" in caught(
         lambda rows: with_normal_noise(float(len(rows)), sensitivity=0.0)
     )
@@ -92,7 +92,7 @@ def test_distances_are_exact() -> None:
 
 @primitive
 def silent(value: Any, *, sensitivity: Any) -> None:
-    """A mechanism that releases nothing, whatever it is given."""
+    """A mechanism that releases nothing for any input."""
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def silent(value: Any, *, sensitivity: Any) -> None:
     [Fraction, Decimal, np.longdouble, np.float32, np.int8, np.uint64, lambda n: np.array([n, Fraction(1, 3)])],
     ids=["Fraction", "Decimal", "longdouble", "float32", "int8", "uint64", "object"],
 )
-def test_numbers_of_every_type_move_by_what_they_move(exactly: Callable[[int], Any]) -> None:
+def test_numbers_of_every_type_have_exact_differences(exactly: Callable[[int], Any]) -> None:
     passes(lambda rows: silent(exactly(len(rows)), sensitivity=1), limit=3)
     words = caught(lambda rows: silent(exactly(len(rows)), sensitivity=0.5), limit=3)
     assert "changes by 1 (l1), but the declared sensitivity is 0.5" in words

@@ -19,7 +19,7 @@ from discreet.privacy.tradeoff_curve import pure
 HOLDS = Verdict(attack="exact", caught=False, words="Nothing.", claimed=1.0, found=0.9, attained=((0.1, 0.8),))
 CAUGHT = Verdict(attack="black box", caught=True, words="Twice.", claimed=1.0, found=math.inf, confidence=0.999)
 NOBODY = Exhibit(
-    name="nobody",
+    name="invented",
     title="Nobody is protected",
     story="It happened.",
     sources=("A paper",),
@@ -54,7 +54,7 @@ def test_an_epsilon_without_bound_is_the_word_infinity_and_a_missing_one_is_null
 
 @settings(deadline=None)
 @given(claimed=EVERY_FLOAT, found=EVERY_FLOAT, delta=st.floats(), seconds=st.floats(min_value=0))
-def test_whatever_was_found_is_strict_json(
+def test_all_findings_are_strict_json(
     claimed: float | None, found: float | None, delta: float, seconds: float
 ) -> None:
     odd = Verdict(
@@ -86,13 +86,13 @@ def test_a_museum_fails_when_an_exhibit_escapes_or_a_mended_twin_is_caught() -> 
     assert failed(CAUGHT, CAUGHT)
 
 
-def test_the_document_of_a_museum_tells_the_whole_story() -> None:
+def test_the_document_of_a_museum_has_the_whole_story() -> None:
     visit = Visit(exhibit=NOBODY, broken=CAUGHT, mended=HOLDS)
     document = json.loads(json.dumps(as_document(Findings(visits=(visit,), seconds=2)), allow_nan=False))
     assert document["format"] == 1
     assert document["failed"] is False
     (shown,) = document["visits"]
-    assert (shown["name"], shown["story"], shown["sources"]) == ("nobody", "It happened.", ["A paper"])
+    assert (shown["name"], shown["story"], shown["sources"]) == ("invented", "It happened.", ["A paper"])
     assert (shown["broken"]["words"], shown["mended"]["words"]) == ("Twice.", "Nothing.")
 
 
