@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from discreet.audit.attacks.clopper_pearson import MARGIN, lower, upper
 from discreet.errors import ParameterError
 
-DOUBTS = (0.3, 0.05, 5e-4, 5e-7, 1e-12)
+ALPHAS = (0.3, 0.05, 5e-4, 5e-7, 1e-12)
 INWARDS = 1 + 3 * Fraction(MARGIN)
 
 
@@ -23,7 +23,7 @@ def at_least(k: int, n: int, p: Fraction) -> Fraction:
     return sum((math.comb(n, j) * p**j * (1 - p) ** (n - j) for j in range(k, n + 1)), Fraction(0))
 
 
-@pytest.mark.parametrize("alpha", DOUBTS)
+@pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize("n", [1, 2, 7, 30])
 def test_at_each_bound_the_exact_tail_is_at_most_alpha_and_a_little_further_in_it_is_not(
     n: int, alpha: float

@@ -18,9 +18,9 @@ from discreet.privacy.tradeoff_curve import pure
 
 HOLDS = Verdict(attack="exact", caught=False, words="Nothing.", claimed=1.0, found=0.9, attained=((0.1, 0.8),))
 CAUGHT = Verdict(attack="black box", caught=True, words="Twice.", claimed=1.0, found=math.inf, confidence=0.999)
-NOBODY = Exhibit(
+INVENTED = Exhibit(
     name="invented",
-    title="Nobody is protected",
+    title="No person is protected",
     story="It happened.",
     sources=("A paper",),
     broken=lambda: CAUGHT,
@@ -79,7 +79,7 @@ def test_numbers_of_numpy_become_numbers() -> None:
 
 def test_a_museum_fails_when_an_exhibit_escapes_or_a_mended_twin_is_caught() -> None:
     def failed(broken: Verdict, mended: Verdict) -> bool:
-        return Findings(visits=(Visit(exhibit=NOBODY, broken=broken, mended=mended),)).failed
+        return Findings(visits=(Visit(exhibit=INVENTED, broken=broken, mended=mended),)).failed
 
     assert not failed(CAUGHT, HOLDS)
     assert failed(HOLDS, HOLDS)
@@ -87,7 +87,7 @@ def test_a_museum_fails_when_an_exhibit_escapes_or_a_mended_twin_is_caught() -> 
 
 
 def test_the_document_of_a_museum_has_the_whole_story() -> None:
-    visit = Visit(exhibit=NOBODY, broken=CAUGHT, mended=HOLDS)
+    visit = Visit(exhibit=INVENTED, broken=CAUGHT, mended=HOLDS)
     document = json.loads(json.dumps(as_document(Findings(visits=(visit,), seconds=2)), allow_nan=False))
     assert document["format"] == 1
     assert document["failed"] is False
@@ -100,7 +100,7 @@ def test_the_summary_counts() -> None:
     reports = (report(HOLDS, CAUGHT), report(HOLDS))
     assert summary(Findings(reports=reports, seconds=14.2)) == "2 mechanisms, 3 attacks, 1 CAUGHT, 14 s."
     assert summary(Findings(reports=reports[1:])) == "1 mechanism, 1 attack, nothing caught, 0.0 s."
-    escaped = Visit(exhibit=NOBODY, broken=HOLDS, mended=CAUGHT)
+    escaped = Visit(exhibit=INVENTED, broken=HOLDS, mended=CAUGHT)
     assert summary(Findings(visits=(escaped,))) == "1 exhibit, 1 NOT CAUGHT, 1 mended but CAUGHT, 0.0 s."
 
 

@@ -46,7 +46,7 @@ _POINTS = 64  # tests shown in a picture
 _REPEATS, _PATHS = 48, 32  # repeated runs of the likeliest path, and of the next ones: all must agree
 
 Path: TypeAlias = tuple[int, ...]
-"""Which option was taken at each draw."""
+"""The index of the option that was taken at each draw."""
 
 
 @dataclass(frozen=True)

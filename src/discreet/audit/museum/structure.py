@@ -211,7 +211,7 @@ CODES = Exhibit(
     ),
     sources=("opendp/opendp#2944",),
     broken=lambda: replay(sum_of_codes_by_appearance, _SIZES, name="codes by appearance"),
-    mended=lambda: replay(sum_of_listed_codes, _SIZES, name="codes listed beforehand"),
+    mended=lambda: replay(sum_of_listed_codes, _SIZES, name="codes listed in advance"),
     ours=(
         "The code of a category is its position in the declared list, whatever the rows hold, and a value that is "
         "not in the list is missing or has a declared code too (test_categories_match_to_the_last_character in "

@@ -132,7 +132,7 @@ def _table_of_visits(visits: tuple[Visit, ...], *, wide: bool) -> Table:
     else:
         table.add_column("exhibit, what is wrong", ratio=5, overflow="fold")
     table.add_column("attack", no_wrap=True)
-    table.add_column("the auditor says", ratio=6, overflow="fold")
+    table.add_column("verdict", ratio=6, overflow="fold")
     table.add_column("mended", no_wrap=True)
     for visit in visits:
         name, title = Text(visit.exhibit.name, style="bold"), Text(visit.exhibit.title)
