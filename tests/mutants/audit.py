@@ -41,6 +41,20 @@ AUDIT = [
         "src/discreet/audit/attacks/outcomes.py",
     ),
     Mutant(
+        "outcomes: what an exception's text leaves out is not seen",
+        "audit/attacks/outcomes.py",
+        "error.args[1:] if ours else error.args",
+        "()",
+        "tests/audit/attacks/test_outcomes.py",
+    ),
+    Mutant(
+        "outcomes: a refusal of ours with a text of its own is not looked into",
+        "audit/attacks/outcomes.py",
+        "ours = type(error).__str__ is DiscreetError.__str__",
+        "ours = isinstance(error, DiscreetError)",
+        "tests/audit/attacks/test_outcomes.py",
+    ),
+    Mutant(
         "confidence: the estimate taken for its bound",
         "audit/attacks/clopper_pearson.py",
         "bound: Floats = special.betaincinv(some, n - some + 1, alpha) * (1 - MARGIN)",
