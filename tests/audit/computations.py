@@ -1,4 +1,4 @@
-"""Computations on a small table that the tests of record and replay share, and what is expected of them."""
+"""Define computations on a small table that the tests of record and replay share, and their expected verdicts."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ ONE = Laplace(scale=1)
 
 
 def whole(value: Any, most: int) -> int:
-    """Any value as an integer of 0 … most; what is no number counts as 0."""
+    """Return any value as an integer of 0 … most; a value that is not a number counts as 0."""
     if not isinstance(value, int | float) or math.isnan(value):
         return 0
     return math.floor(max(0, min(most, value)))
 
 
 def caught(computation: Callable[[Rows], Any], rows: Rows = PEOPLE, limit: int | None = 20, **options: Any) -> str:
-    """Why the computation was caught: mostly a few neighbours are enough."""
+    """Return why the computation was caught: usually a few neighbours are enough."""
     verdict = replay(computation, rows, limit=limit, seed=7, **options)
     assert verdict.caught, verdict.words
     assert verdict.attack == "replay"
@@ -108,7 +108,7 @@ def numbers_above(rows: Rows) -> Any:
 
 
 def adaptive(rows: Rows) -> list[int]:
-    """What comes next depends on what was released, which is what a session is for."""
+    """Choose the next step by what was released, which a session allows."""
     session, answers = Session(Pure(3)), []
     while session.can_afford(Pure(1)):
         session.charge(Pure(1))
@@ -120,7 +120,7 @@ def adaptive(rows: Rows) -> list[int]:
 
 
 def sample_count(rows: Rows) -> Any:
-    """The coins of the sample are drawn from our noise, and come out the same in the replay."""
+    """Draw the coins of a sample from our noise, so that they are the same in the replay."""
     answers: list[Any] = []
     for _ in range(9):
         coin = noise.bernoulli("1/2")

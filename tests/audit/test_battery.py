@@ -1,4 +1,4 @@
-"""The conformance battery: every shipped mechanism passes it, and each part of it catches what it is there for."""
+"""Every shipped mechanism passes the battery, and each attack catches the fault that it is made for."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SAMPLES = 4_000
 
 
 def one_setting_of_each() -> list[Any]:
-    """The first setting of each mechanism; the further ones are slow."""
+    """Return the first setting of each mechanism; the other ones are slow tests."""
     seen, found = set[type](), list[Any]()
     for name, thing in shipped().items():
         further = isinstance(thing, Mechanism) and type(thing) in seen
@@ -60,8 +60,8 @@ def test_no_local_protocol_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None
         shipped()
 
 
-def test_a_permanent_answer_that_costs_more_than_a_life_is_caught() -> None:
-    """Reports of two steps may be private while what they are drawn from is not: the attack looks at both."""
+def test_a_permanent_answer_that_costs_more_than_the_lifetime_is_caught() -> None:
+    """Reports of two steps may be private while the permanent answer is not: both are attacked."""
 
     class Thinner(TwoStepGRR):
         @property
@@ -79,12 +79,12 @@ def test_pairs_are_neighbours_within_the_sensitivity_that_the_mechanism_admits(m
     assert pairs(mechanism)
     for one, other in pairs(mechanism):
         mechanism.release(Exact(one, sensitivity))
-        moves = [int(move) for move in np.ravel(np.subtract(other, one))]
-        assert any(moves)
-        assert sensitivity.each is None or max(map(abs, moves)) <= sensitivity.each
-        assert sensitivity.entries is None or sum(map(bool, moves)) <= sensitivity.entries
+        changes = [int(change) for change in np.ravel(np.subtract(other, one))]
+        assert any(changes)
+        assert sensitivity.each is None or max(map(abs, changes)) <= sensitivity.each
+        assert sensitivity.entries is None or sum(map(bool, changes)) <= sensitivity.entries
         if sensitivity.monotonic:
-            assert min(moves) >= 0
+            assert min(changes) >= 0
 
 
 def test_the_exact_attack_comes_close_to_what_is_lost_where_the_pairs_are_tight() -> None:
@@ -167,7 +167,7 @@ _numbers = itertools.count()
 
 @dataclass(frozen=True)
 class Forgetful(Laplace):
-    """A generator that counts in the memory of the process: a forked child goes on from the same place."""
+    """A generator that counts in the memory of the process: a forked child continues with the same numbers."""
 
     def release(self, exact: Exact) -> Any:
         admit(exact, l1=self.sensitivity)
@@ -230,7 +230,7 @@ def test_randomness_from_elsewhere_leaves_the_black_box() -> None:
 def test_a_filter_is_attacked_by_overspending() -> None:
     class Generous(privacy.Session):
         def charge(self, loss: Any) -> None:
-            """Everything is granted."""
+            """Grant everything."""
 
     report = check_mechanism(Filter(make=Generous, budget=privacy.Pure(1)))
     assert report.caught
@@ -245,7 +245,7 @@ def test_attacks_are_named_as_they_begin() -> None:
 
 
 @pytest.mark.parametrize("thing", [3, print, Laplace, None], ids=repr)
-def test_what_cannot_be_audited_is_refused_in_words(thing: Any) -> None:
+def test_what_cannot_be_audited_is_refused_with_an_explanation(thing: Any) -> None:
     with pytest.raises(ParameterError, match=r"audit\.Subject\("):
         check_mechanism(thing)
 

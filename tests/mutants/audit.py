@@ -1,4 +1,4 @@
-"""The audit: whether it sees what it is there to see."""
+"""Mutants of the auditor: each removes one thing that an attack must see."""
 
 from __future__ import annotations
 
@@ -39,6 +39,20 @@ AUDIT = [
         'return x if x else Double(f"{x:.1f}")',
         "return x",
         "src/discreet/audit/attacks/outcomes.py",
+    ),
+    Mutant(
+        "outcomes: what an exception's text leaves out is not seen",
+        "audit/attacks/outcomes.py",
+        "error.args[1:] if ours else error.args",
+        "()",
+        "tests/audit/attacks/test_outcomes.py",
+    ),
+    Mutant(
+        "outcomes: a refusal of ours with a text of its own is not looked into",
+        "audit/attacks/outcomes.py",
+        "ours = type(error).__str__ is DiscreetError.__str__",
+        "ours = isinstance(error, DiscreetError)",
+        "tests/audit/attacks/test_outcomes.py",
     ),
     Mutant(
         "confidence: the estimate taken for its bound",

@@ -1,4 +1,4 @@
-"""What the museum shows, put back into our own code where that has a counterpart."""
+"""Mutants from the museum: each puts the mistake of an exhibit back into our own code."""
 
 from __future__ import annotations
 

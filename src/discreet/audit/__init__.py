@@ -1,9 +1,18 @@
-"""Attack anything that claims to be private: our mechanisms, and everybody else's.
+"""Attack any code that claims to be private: our mechanisms, and those of other projects.
 
-    exact       walk through all draws, compute the law of the answers, compare with the claim: no doubt
+    exact       enumerate all draws, compute the law of the answers, compare it with the claim: certain
     replay      run a whole computation on neighbouring tables with the released values frozen: no statistics
-    black box   sample any Python callable: a lower bound on its ε, at a stated confidence
-    museum      how people really got it wrong, and that each is caught
+    black box   sample any Python callable: a lower bound on its ε, at a given confidence
+    museum      mistakes that were made in practice, each caught by an attack
+
+    battery     run every attack that applies: `check_mechanism`
+    attacks/    exact enumeration, contract, error bar, overspending, randomness
+    replay/     record a computation, and replay it on neighbouring tables
+    blackbox/   bound ε from below by sampling
+    inputs/     subjects, pairs and neighbours to attack
+    shipped/    every mechanism and protocol of this package, as subjects
+    report/     verdicts, and the report as text, JSON and HTML
+    museum/     broken mechanisms, each with its mended twin
 
 >>> from discreet import audit, noise, privacy
 >>> bound = audit.lower_bound(lambda bit: bit ^ noise.bernoulli("1/4"), 0, 1, samples=20_000)

@@ -1,9 +1,8 @@
-"""The conformance battery: everything that applies, against anything that keeps the contract.
+"""Run every attack that applies against a mechanism, a `Subject` or a `Filter`.
 
-A mechanism is attacked by its law (exactly, where its draws can be walked through, and by samples of what it
-really releases), by its error bar, by what it admits, and by its randomness; a `Subject` by its law; a `Filter` by
-overspending. Like a conformance suite for estimators, it is meant for other people's mechanisms as much as for
-ours.
+A mechanism is attacked by its law (exactly, where its draws can be enumerated, and by samples of its releases), by
+its error bar, by what it admits, and by its randomness; a `Subject` by its law; a `Filter` by overspending. This
+is a conformance suite: it is meant for mechanisms of other projects as much as for ours.
 """
 
 from __future__ import annotations
@@ -16,25 +15,25 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from discreet import privacy
-from discreet.audit.attacks import exact, randomness
-from discreet.audit.attacks import overspending as budget
+from discreet.audit.attacks import exact, overspending, randomness
 from discreet.audit.attacks.contract import attack_contract, attack_error
+from discreet.audit.attacks.outcomes import written
 from discreet.audit.blackbox import blackbox
 from discreet.audit.inputs.pairs import pairs, sensitivity_of
 from discreet.audit.inputs.subject import Subject
 from discreet.audit.report.verdict import Report, Verdict
-from discreet.errors import NotEnumerable, ParameterError
+from discreet.errors import Code, Fix, NotEnumerable, ParameterError
 from discreet.mechanisms import Exact, Gaussian, Laplace, Mechanism
 from discreet.privacy.losses import describe
 from discreet.privacy.session import Budget
 from discreet.rational import Rational
 
-_UNEXPLORED, _MOST_RUNS = "1e-3", 10_000  # of the exact attack: some seconds at most
-_SLOWER = 10  # releases one by one take that much longer than in a batch, so fewer are sampled
+_UNEXPLORED, _MOST_RUNS = "1e-3", 10_000  # the exact attack then takes some seconds at most
+_SLOWER = 10  # single releases take about this much longer than releases in a batch, so fewer are sampled
 
 Attack: TypeAlias = Callable[[], Verdict | None]
 Progress: TypeAlias = Callable[[str], None]
-"""Told the name of each attack as it begins."""
+"""Called with the name of each attack as it begins."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +61,13 @@ def check_mechanism(
 ) -> Report:
     """Attack a mechanism, a `Subject` or a `Filter` in every way that applies.
 
+    Args:
+        thing: What to attack.
+        name: The name in the report; by default that of the subject or of the class.
+        samples: Releases on each input for the black box; a tenth of it if releases cannot be made in batches.
+        confidence: The confidence of the black box; a claim that holds is refuted with at most 1 minus this.
+        progress: Called with the name of each attack as it begins.
+
     >>> from discreet.mechanisms import Laplace
     >>> report = check_mechanism(Laplace(1), samples=10_000)
     >>> report.caught
@@ -88,7 +94,7 @@ def _attacks(thing: Checkable, samples: int, confidence: Rational) -> Iterator[t
         case type():
             raise _not_auditable(thing)
         case Filter():
-            yield "budget", partial(budget.attack, thing.make, budget=thing.budget)
+            yield "budget", partial(overspending.attack, thing.make, budget=thing.budget)
         case Subject():
             yield from _attacks_on_law(thing, samples, confidence)
         case Mechanism():
@@ -102,8 +108,12 @@ def _attacks(thing: Checkable, samples: int, confidence: Rational) -> Iterator[t
 
 def _not_auditable(thing: object) -> ParameterError:
     return ParameterError(
-        f"{thing!r} cannot be audited. Give a mechanism (a record with .loss, .release and .error), or an "
-        "audit.Subject(name=…, release=…, loss=…, pairs=[(D, D2)])."
+        "Only a mechanism, an audit.Subject or an audit.Filter can be audited.",
+        found=written(thing),
+        fix=[
+            Fix("thing", Code('audit.Subject(name="coin", release=f, loss=privacy.Pure(1), pairs=[(0, 1)])')),
+            "A mechanism is a record with loss, release and error; give the record, not its class.",
+        ],
     )
 
 
@@ -114,7 +124,7 @@ def _attacks_on_law(subject: Subject, samples: int, confidence: Rational) -> Ite
 
 
 def _exact_if_possible(subject: Subject) -> Verdict | None:
-    """The exact verdict, unless the subject draws its randomness elsewhere, or too much of it."""
+    """Return the exact verdict, or None if the subject draws its randomness elsewhere, or too much of it."""
     try:
         verdict = exact.attack(subject, unexplored=_UNEXPLORED, most=_MOST_RUNS)
     except NotEnumerable:
@@ -123,7 +133,7 @@ def _exact_if_possible(subject: Subject) -> Verdict | None:
 
 
 def subject_of(mechanism: Mechanism) -> Subject:
-    """Return the mechanism as something to attack: on exact values that one person can tell apart.
+    """Return the mechanism as a subject, with pairs of exact values of neighbouring tables.
 
     >>> subject_of(Laplace(3)).name
     'Laplace'
@@ -140,7 +150,7 @@ def subject_of(mechanism: Mechanism) -> Subject:
         loss=mechanism.loss,
         pairs=pairs(mechanism),
     )
-    # Additive noise is independent for every entry: so many entries are so many releases of one integer.
+    # Additive noise is independent for every entry, so a vector of n entries is n releases of one integer.
     scalars = all(isinstance(value, int) for value, _ in subject.pairs)
     if type(mechanism) in (Laplace, Gaussian) and scalars:
         one = sensitivity.each or 1
@@ -149,7 +159,7 @@ def subject_of(mechanism: Mechanism) -> Subject:
 
 
 def _streams(mechanism: Mechanism) -> Verdict | None:
-    """The attack on its randomness, unless it has so little noise that two streams may agree by chance."""
+    """Attack the mechanism's randomness, unless it has so little noise that two streams may agree by chance."""
     value, _ = pairs(mechanism)[0]
     sealed = Exact(value, sensitivity_of(mechanism))
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from discreet.audit.attacks.clopper_pearson import MARGIN, lower, upper
 from discreet.errors import ParameterError
 
-DOUBTS = (0.3, 0.05, 5e-4, 5e-7, 1e-12)
+ALPHAS = (0.3, 0.05, 5e-4, 5e-7, 1e-12)
 INWARDS = 1 + 3 * Fraction(MARGIN)
 
 
@@ -23,9 +23,9 @@ def at_least(k: int, n: int, p: Fraction) -> Fraction:
     return sum((math.comb(n, j) * p**j * (1 - p) ** (n - j) for j in range(k, n + 1)), Fraction(0))
 
 
-@pytest.mark.parametrize("alpha", DOUBTS)
+@pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize("n", [1, 2, 7, 30])
-def test_at_each_bound_the_exact_tail_is_within_the_doubt_and_a_little_further_in_it_is_not(
+def test_at_each_bound_the_exact_tail_is_at_most_alpha_and_a_little_further_in_it_is_not(
     n: int, alpha: float
 ) -> None:
     counts = np.arange(n + 1)
@@ -69,7 +69,7 @@ def test_they_hold_for_large_counts_by_mpmath(k: int, n: int, alpha: float) -> N
             assert beta_tail(n - k, k + 1, 1 - high) <= alpha < beta_tail(n - k, k + 1, 1 - inwards)
 
 
-def test_none_seen_still_leaves_room_and_all_seen_leaves_doubt() -> None:
+def test_no_success_still_leaves_room_above_and_all_successes_room_below() -> None:
     assert lower(0, 1000, 0.001) == 0
     assert upper(1000, 1000, 0.001) == 1
     assert math.isclose(float(upper(0, 1000, 0.001)), 1 - 0.001 ** (1 / 1000), rel_tol=1e-8)

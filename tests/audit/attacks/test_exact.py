@@ -1,4 +1,4 @@
-"""The exact attack: its laws against laws written down by hand, its bounds against closed forms."""
+"""The laws of the exact attack equal laws written by hand, and its bounds equal closed forms."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_law_of_every_draw_lies_between_its_bounds(asked: Asked, witness: An
 
 
 def test_every_public_draw_has_its_law() -> None:
-    """A new function of noise that the attack does not know would make laws too small, or fail here."""
+    """A new function of noise that the attack does not know would make laws incomplete, or fail here."""
     asked: list[str] = []
 
     def note(draw: Asked) -> int:
@@ -93,7 +93,7 @@ S = Sensitivity(each=1)
     ],
     ids=lambda x: type(x).__name__,
 )
-def test_walking_through_a_mechanism_gives_the_law_of_its_definition(
+def test_enumerating_a_mechanism_gives_the_law_of_its_definition(
     mechanism: Any, witness: Any, scores: tuple[int, ...]
 ) -> None:
     values = scores[:2] if isinstance(mechanism, Sparse) else scores
@@ -158,8 +158,8 @@ def test_a_claim_that_is_just_wrong_is_caught_and_one_that_is_just_right_is_not(
         assert attack(subject, unexplored="1e-6").caught is caught
 
 
-def test_both_directions_are_looked_at() -> None:
-    """Yes is said always or half of the time: the loss is ln 2 in one direction, and everything in the other."""
+def test_both_directions_are_compared() -> None:
+    """The answer is always yes, or yes half of the time: the loss is ln 2 one way, and infinite the other way."""
 
     def lopsided(bit: int) -> bool:
         return bool(bit) or bool(noise.bernoulli("1/2"))
@@ -197,7 +197,7 @@ def test_randomness_from_elsewhere_is_noticed() -> None:
         attack(Subject(name="strange", release=strange, loss=privacy.Pure(1), pairs=[(0, 1)]))
 
 
-def test_audited_code_cannot_catch_the_walk() -> None:
+def test_audited_code_cannot_catch_the_end_of_the_enumeration() -> None:
     numbers = itertools.count()
 
     def swallowing(_: int) -> int:
@@ -210,7 +210,7 @@ def test_audited_code_cannot_catch_the_walk() -> None:
         attack(Subject(name="swallowing", release=swallowing, loss=privacy.Pure(1), pairs=[(0, 1)]))
 
 
-def test_what_cannot_be_walked_through_is_refused_in_words() -> None:
+def test_what_cannot_be_enumerated_is_refused_with_an_explanation() -> None:
     with pytest.raises(NotEnumerable, match=r"audit\.lower_bound"):
         law(lambda: noise.discrete_laplace(10**6))
     with pytest.raises(ParameterError, match="no pair of neighbours"):
@@ -218,7 +218,7 @@ def test_what_cannot_be_walked_through_is_refused_in_words() -> None:
 
 
 def test_scripted_draws_have_the_types_of_real_ones_and_end_with_their_block() -> None:
-    """Else what is walked through is other code: numpy's True + True is True, and Python's is 2."""
+    """Other types would enumerate other code: numpy's True + True is True, and Python's is 2."""
     with scripted(lambda asked: 2):
         drawn = (noise.discrete_laplace(1), noise.bernoulli("1/2"), noise.softmax(np.array([0, 0, 0])))
         assert [type(value) for value in drawn] == [int, bool, int]
@@ -235,7 +235,7 @@ def _three_coins(x: int) -> int:
     return noise.bernoulli("1/2") + noise.bernoulli("1/2") + noise.bernoulli("1/2") + x
 
 
-def test_code_that_needs_python_numbers_is_walked_through_as_it_is() -> None:
+def test_code_that_needs_python_numbers_is_enumerated_unchanged() -> None:
     def rounding(x: int) -> str:
         drawn = noise.discrete_laplace("1/2")
         return json.dumps([round(x * 1000 + drawn), {0: x}.get(drawn), (2**70 + drawn).bit_length()])
@@ -256,12 +256,12 @@ def innocents_of_elsewhere() -> list[Any]:
 
 @pytest.mark.parametrize("innocent", innocents_of_elsewhere())
 def test_randomness_that_no_script_decides_is_noticed(innocent: Any) -> None:
-    """48 repetitions of an answer that is true with chance 3/4 agree once in 10⁶; of the others, never."""
+    """48 repetitions of an answer that is true with probability 3/4 agree once in 10⁶; others never agree."""
     with pytest.raises(NotEnumerable, match=r"only randomness is discreet\.noise"):
         attack(Subject(name="innocent", release=innocent, loss=privacy.Pure("1.0987"), pairs=[(0, 1)]))
 
 
-def test_a_bare_except_cannot_hide_that_the_walk_was_stopped() -> None:
+def test_a_bare_except_cannot_hide_that_the_enumeration_was_stopped() -> None:
     def swallowing(x: int) -> int:
         try:
             return x + int(noise.discrete_laplace(10**6))
@@ -284,7 +284,7 @@ def test_code_that_uses_its_data_up_is_given_new_data_every_time() -> None:
     assert subject.pairs[0] == ([1, 1], [1])
 
 
-def test_an_epsilon_beyond_all_measure_is_answered() -> None:
+def test_a_huge_epsilon_is_answered() -> None:
     P, Q = (law(partial(noise.bernoulli, chance)) for chance in ("1/2", "1/4"))
     assert hockey_stick(P, Q, 200) == (0.0, 1.0)
 
@@ -301,7 +301,7 @@ def test_several_claims_with_a_delta_are_compared_at_their_sum() -> None:
     assert not attack(hopeless).caught
 
 
-def test_the_walk_counts_every_draw_of_a_vector() -> None:
+def test_every_draw_of_a_vector_is_enumerated() -> None:
     found = law(lambda: noise.bernoulli("1/2", size=3))
     assert len(found.chances) == 8
     assert found.unexplored == 0

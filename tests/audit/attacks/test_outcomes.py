@@ -1,4 +1,4 @@
-"""What an onlooker can tell apart is told apart, whatever is returned or raised; what shows nothing is refused."""
+"""Outcomes differ where an observer can tell answers apart; answers without a visible form are refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from discreet.audit.attacks.outcomes import Raised, glimpse, observed, outcome, tagged, written
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 
 
 class Slotted:
@@ -32,7 +32,7 @@ class Wider(Slotted):
 
 
 class Mute:
-    """It cannot even be written."""
+    """It has no repr."""
 
     def __init__(self, held: int):
         self.held = held
@@ -84,7 +84,7 @@ def itself(first: int) -> list[Any]:
         (PurePosixPath("a"), PurePosixPath("b")),
     ],
 )
-def test_what_an_onlooker_can_tell_apart_differs(one: Any, other: Any) -> None:
+def test_what_an_observer_can_tell_apart_differs(one: Any, other: Any) -> None:
     assert outcome(one) != outcome(other)
 
 
@@ -103,7 +103,7 @@ def test_what_an_onlooker_can_tell_apart_differs(one: Any, other: Any) -> None:
         ((n for n in [1, 2]), [1, 2]),
     ],
 )
-def test_what_is_said_to_be_the_same_is_the_same(one: Any, other: Any) -> None:
+def test_the_documented_exceptions_are_the_same(one: Any, other: Any) -> None:
     assert outcome(one) == outcome(other)
     assert hash(outcome([1, 2])) == hash(outcome((1, 2)))
 
@@ -134,19 +134,19 @@ def without_end(data: Any) -> Iterator[int]:
 @pytest.mark.parametrize(
     ("release", "says"),
     [
-        (later, "a coroutine, which is still to be waited for.*asyncio.run"),
+        (later, "a coroutine, which is not awaited.*asyncio.run"),
         (lambda data: lambda: data, "a function that shows nothing"),
         (lambda data: [data, {"f": data.append}], "a builtin_function_or_method that shows nothing"),
         (lambda data: np.random.default_rng(1), "a Generator that shows nothing"),
         (without_end, "a count that has no end"),
     ],
 )
-def test_what_has_no_visible_form_is_refused_in_words(release: Callable[[Any], Any], says: str) -> None:
+def test_what_has_no_visible_form_is_refused_with_an_explanation(release: Callable[[Any], Any], says: str) -> None:
     with pytest.raises(ParameterError, match=says):
         observed(release, [1])
 
 
-def test_lists_without_bottom_are_refused_in_words() -> None:
+def test_lists_that_are_nested_too_deeply_are_refused() -> None:
     deep: list[Any] = []
     for _ in range(10 * sys.getrecursionlimit()):
         deep = [deep]
@@ -187,7 +187,7 @@ def test_every_way_to_end_is_an_answer(error: BaseException, message: str) -> No
     assert observed(raising(error), 0) == Raised(type(error).__name__, message)
 
 
-def test_ctrl_c_is_none() -> None:
+def test_ctrl_c_is_not_an_answer() -> None:
     with pytest.raises(KeyboardInterrupt):
         observed(raising(KeyboardInterrupt()), 0)
 
@@ -211,6 +211,21 @@ def test_an_exception_in_a_generator_is_that_of_the_answer() -> None:
 
 def test_a_refusal_by_the_mechanism_itself_is_an_answer() -> None:
     assert observed(raising(ParameterError("too small")), 0) == Raised("ParameterError", "too small")
+
+
+def test_a_refusal_is_seen_once_with_the_value_that_it_found() -> None:
+    refusal = ParameterError("A scale must be positive.", found=-1, fix=Fix("scale", 1))
+    seen = observed(raising(refusal), 0)
+    assert seen == Raised("ParameterError", "A scale must be positive (found: -1). Try: scale=1.")
+    assert seen != observed(raising(ParameterError("A scale must be positive.", found=-2)), 0)
+
+
+def test_what_a_refusal_of_ones_own_leaves_out_of_its_text_is_seen() -> None:
+    class Curt(ParameterError):
+        def __str__(self) -> str:
+            return "no"
+
+    assert observed(raising(Curt("3 rows.")), 0) == Raised("Curt", "no\n3 rows.")
 
 
 def test_whatever_cannot_be_written_is_named() -> None:

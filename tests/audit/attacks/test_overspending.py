@@ -19,7 +19,7 @@ from discreet.privacy.session import Budget
 
 
 class Careful:
-    """A session without a fault, in numbers: those below differ from it in one thing each."""
+    """A session of numbers without a fault: the sessions below each have one fault."""
 
     def __init__(self, whole: Any):
         self.whole = Fraction(whole.epsilon)
@@ -29,7 +29,7 @@ class Careful:
     def charge(self, amount: Any) -> None:
         with self.lock:
             if not amount >= 0:
-                raise ValueError(f"{amount} is no amount.")
+                raise ValueError(f"{amount} is not an amount.")
             if self.spent + self.cost(amount) > self.whole:
                 self.refuse()
             self.spent += self.cost(amount)
@@ -45,14 +45,14 @@ class Careful:
 
 
 class Forgetful(Careful):
-    """Does not count what is small."""
+    """Does not count small charges."""
 
     def cost(self, amount: Any) -> Fraction:
         return Fraction(amount) if amount > 1e-15 else Fraction(0)
 
 
 class InMinutes(Careful):
-    """Does not know the smallest floats."""
+    """Rounds the smallest floats to zero."""
 
     def cost(self, amount: Any) -> Fraction:
         return Fraction(float(amount))
@@ -67,7 +67,7 @@ class Tolerant(Careful):
 
 
 class RoundedWhenBooked(Careful):
-    """Keeps what is left as a float; nothing else is inexact, and nothing is granted once that is zero."""
+    """Keeps the rest of the budget as a float; nothing else is inexact, and nothing is granted once it is zero."""
 
     def __init__(self, whole: Any):
         super().__init__(whole)
@@ -81,7 +81,7 @@ class RoundedWhenBooked(Careful):
 
 
 class Hasty(Careful):
-    """Looks, and then acts, without a lock."""
+    """Checks, and then acts, without a lock."""
 
     def charge(self, amount: Any) -> None:
         if not 0 <= amount <= self.whole - self.spent:
@@ -90,7 +90,7 @@ class Hasty(Careful):
 
 
 class HastyInFloats(Hasty):
-    """The same without a single call between the look and the act, which CPython would hardly ever divide."""
+    """The same without a call between check and act, where CPython hardly ever switches threads."""
 
     def __init__(self, whole: Any):
         super().__init__(whole)
@@ -164,7 +164,7 @@ class Punishing(Careful):
 
 
 class OnDisk:
-    """Keeps its books in a file, which it locks while it looks and acts."""
+    """Keeps its records in a file, which it locks while it checks and acts."""
 
     def __init__(self, whole: Pure, path: Path):
         self.path = path
@@ -204,16 +204,16 @@ def test_a_session_of_numbers_without_a_fault_passes() -> None:
 @pytest.mark.parametrize(
     ("session", "leak"),
     [
-        (Forgetful, "after the whole, charges of 2^-56 went on"),
-        (InMinutes, "after the whole, charges of 2^-1100 went on"),
-        (Tolerant, "after the whole, charges of 2^-56 went on"),
-        (RoundedWhenBooked, "after all but 3·2⁻⁵⁵, charges of 2^-56 went on"),
-        (Hasty, "threads that charged its last 16/25 at once"),
-        (HastyInFloats, "threads that charged its last 16/25 at once"),
-        (Copyable, "a copy of it can spend the same budget again"),
-        (DeeplyCopyable, "a deep copy of it can spend the same budget again"),
-        (Picklable, "a pickle of it can spend the same budget again"),
-        (Forgiving, "charges that it should have refused were granted"),
+        (Forgetful, "after all of it was spent, charges of 2^-56 were still granted"),
+        (InMinutes, "after all of it was spent, charges of 2^-1100 were still granted"),
+        (Tolerant, "after all of it was spent, charges of 2^-56 were still granted"),
+        (RoundedWhenBooked, "after all but 3·2⁻⁵⁵ of it was spent, charges of 2^-56 were still granted"),
+        (Hasty, "threads that charged the last 16/25 of it at once"),
+        (HastyInFloats, "threads that charged the last 16/25 of it at once"),
+        (Copyable, "a copy of the session can spend it again"),
+        (DeeplyCopyable, "a deep copy of the session can spend it again"),
+        (Picklable, "a pickle of the session can spend it again"),
+        (Forgiving, "charges that should have been refused were granted"),
         (TakesGifts, "spent again after a charge of -1 times the budget"),
         (LosesItselfInNaN, "spent again after a charge of nan times the budget"),
     ],
@@ -236,30 +236,30 @@ def test_a_race_is_found_every_time(session: type[Careful]) -> None:
     assert all(in_numbers(session).caught for _ in range(10))
 
 
-def test_a_session_that_refuses_everything_leaks_nothing_and_is_called_a_waste() -> None:
+def test_a_session_that_refuses_everything_leaks_nothing_and_is_called_wasteful() -> None:
     class Refusing(Careful):
         def charge(self, amount: Any) -> None:
             raise RuntimeError("No.")
 
     verdict = in_numbers(Refusing)
     assert not verdict.caught
-    assert "It refuses a hundred charges that make up exactly its budget" in verdict.words
+    assert "It refuses a hundred charges that add up to exactly its budget" in verdict.words
 
 
 @pytest.mark.parametrize(
     ("session", "remark"),
     [
-        (Strict, "It refuses a hundred charges that make up exactly its budget"),
+        (Strict, "It refuses a hundred charges that add up to exactly its budget"),
         (Punishing, "A refused charge costs something"),
     ],
 )
-def test_what_is_safe_but_wasteful_is_said_and_not_caught(session: type[Careful], remark: str) -> None:
+def test_what_is_safe_but_wasteful_is_mentioned_and_not_caught(session: type[Careful], remark: str) -> None:
     verdict = in_numbers(session)
     assert not verdict.caught
     assert remark in verdict.words
 
 
-def test_books_in_memory_are_spent_again_by_a_child_and_books_on_disk_are_not(tmp_path: Path) -> None:
+def test_a_session_in_memory_is_spent_again_by_a_child_and_one_on_disk_is_not(tmp_path: Path) -> None:
     in_memory = overspending.attack(Session, processes=True)
     assert in_memory.caught
     assert "a forked child and its parent each spent it" in in_memory.words

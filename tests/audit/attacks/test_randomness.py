@@ -39,7 +39,7 @@ from discreet.noise.random_bits import system_bits
 def test_no_shipped_function_draws_the_same_noise_twice(draw: Callable[[], Any]) -> None:
     draw()  # so that there is a reserve to inherit
     verdict = randomness.attack(draw, name="it")
-    assert verdict.words == "it draws nothing twice: tried a repetition, a fork."
+    assert verdict.words == "it has no second holder: tried a repetition, a fork."
     assert not verdict.caught
     assert verdict.attack == "randomness"
 
@@ -66,10 +66,10 @@ def test_a_state_that_a_child_inherits_is_caught() -> None:
     numbers = count(secrets.randbits(64))
     verdict = randomness.attack(lambda: next(numbers), name="it")
     assert verdict.caught
-    assert "shared after a fork: one child and another child drew the same first 16 draws" in verdict.words
+    assert "shared after a fork: one child and another child have the same first 16 draws" in verdict.words
 
 
-def test_a_reserve_that_a_child_inherits_is_caught_although_the_generator_behind_it_is_fresh() -> None:
+def test_a_cache_that_a_child_inherits_is_caught_although_the_generator_behind_it_is_fresh() -> None:
     reserve = [secrets.randbits(64) for _ in range(37)]
 
     def draw() -> int:
@@ -77,7 +77,7 @@ def test_a_reserve_that_a_child_inherits_is_caught_although_the_generator_behind
 
     verdict = randomness.attack(draw)
     assert verdict.caught
-    assert "drew the same first 5 draws" in verdict.words
+    assert "have the same first 5 draws" in verdict.words
 
 
 def test_children_that_differ_from_their_parent_but_not_from_each_other_are_caught() -> None:
@@ -90,7 +90,7 @@ def test_children_that_differ_from_their_parent_but_not_from_each_other_are_caug
 
 
 class Reseeded:
-    """Fresh in every child, but its state travels with copies."""
+    """Has a new state in every child, but copies share the state."""
 
     def __init__(self) -> None:
         self.pid, self.state = os.getpid(), secrets.randbits(128)
@@ -106,15 +106,15 @@ class CopiedAfresh(Reseeded):
     __copy__ = __deepcopy__ = lambda self, *_: type(self)()
 
 
-def test_a_generator_that_lives_on_in_its_copies_is_caught() -> None:
+def test_a_generator_that_shares_its_stream_with_its_copies_is_caught() -> None:
     verdict = randomness.attack(Reseeded.draw, generator=Reseeded(), name="it")
     assert verdict.caught
-    assert verdict.words == "it lives on in a copy, a deep copy, a pickle of it, which draws the same."
+    assert verdict.words == "it shares its stream with a copy, a deep copy, a pickle of it."
 
 
 def test_a_pickle_alone_is_enough() -> None:
     verdict = randomness.attack(CopiedAfresh.draw, generator=CopiedAfresh(), name="it")
-    assert verdict.words == "it lives on in a pickle of it, which draws the same."
+    assert verdict.words == "it shares its stream with a pickle of it."
 
 
 def test_a_generator_whose_copy_is_itself_has_one_holder() -> None:
@@ -132,7 +132,7 @@ def test_too_few_draws_to_tell_anything_are_refused() -> None:
         randomness.attack(lambda: 4, count=0)
 
 
-def test_a_child_that_cannot_draw_is_said() -> None:
+def test_a_child_that_cannot_draw_is_reported() -> None:
     parent = os.getpid()
 
     def draw() -> int:
@@ -142,25 +142,25 @@ def test_a_child_that_cannot_draw_is_said() -> None:
 
     verdict = randomness.attack(draw)
     assert not verdict.caught
-    assert "a fork in vain (OSError: no entropy here)" in verdict.words
+    assert "a fork, without success (The forked process failed (found: OSError: no entropy here))" in verdict.words
 
 
-def test_a_child_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_that_hangs_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(randomness, "_PATIENCE", 0.1)
     with pytest.raises(ChildFailed, match="gave no answer in time"):
         in_child(signal.pause)
 
 
-def test_a_child_that_is_killed_is_said() -> None:
+def test_a_child_that_is_killed_is_reported() -> None:
     with pytest.raises(ChildFailed, match="it died"):
         in_child(lambda: os.kill(os.getpid(), signal.SIGKILL))
 
 
-def test_where_there_is_no_fork_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_without_fork_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "fork")
     verdict = randomness.attack(lambda: noise.uniform_below(2**64))
     assert not verdict.caught
-    assert "a fork in vain (this system has no fork)" in verdict.words
+    assert "a fork, without success (This system has no fork)" in verdict.words
 
 
 def test_children_leave_neither_zombies_nor_open_files() -> None:
@@ -171,5 +171,5 @@ def test_children_leave_neither_zombies_nor_open_files() -> None:
     assert os.listdir("/proc/self/fd") == before
 
 
-def test_long_answers_of_a_child_arrive_whole() -> None:
+def test_long_answers_of_a_child_arrive_complete() -> None:
     assert in_child(lambda: list(range(100_000))) == list(range(100_000))

@@ -1,4 +1,4 @@
-"""Scores see what they should, and the event that is chosen is the one that promises most."""
+"""Scores find the differences of laws, and the chosen event is the one that promises the largest loss."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ THIRD = 2**53 // 3 / 2**53  # with as many digits as a double drawn at random
 
 
 def chosen(P: Any, Q: Any, *, alpha: float = 1e-3) -> Event:
-    """The event chosen by one half of each sample, after learning from the other."""
+    """Return the event chosen by one half of each sample, after learning from the other half."""
     halves = [(side[::2], side[1::2]) for side in (P, Q)]
     scores = learned(*([seen(first)] for first, _ in halves))
     second = [[seen(rest)] for _, rest in halves]
@@ -60,7 +60,7 @@ def test_doubles_without_a_finest_bit_are_told_apart() -> None:
     assert finest_bit(strange).tolist() == [2000, 2001, 2002, 2003, 2004, 2004]
 
 
-def test_answers_are_the_same_only_if_nobody_can_tell_them_apart() -> None:
+def test_answers_are_the_same_only_if_an_observer_cannot_tell_them_apart() -> None:
     rows = seen(np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0], [math.nan, 1.0], [-math.nan, 1.0], [0.0, 1.0]]))
     codes = whole(rows["float", "float"]).tolist()
     assert codes[0] == codes[5]
@@ -89,7 +89,7 @@ def test_answers_are_sorted_by_kind_and_equal_ones_counted() -> None:
 @given(
     st.lists(st.sampled_from([True, 1, 1.0, 2, 2.0, (1,), (True,), (1.0,), "1", None]), min_size=1, max_size=12)
 )
-def test_what_an_answer_counts_as_does_not_depend_on_those_beside_it(answers: list[Any]) -> None:
+def test_the_kind_of_an_answer_does_not_depend_on_the_other_answers(answers: list[Any]) -> None:
     together = {kind: group.total for kind, group in seen(answers).items()}
     alone = {kind: group.total for kind, group in merged(seen([answer]) for answer in answers).items()}
     assert together == alone
@@ -121,7 +121,7 @@ def test_a_batch_is_seen_just_like_its_answers_one_by_one(array: Any) -> None:
         assert counted[0] == counted[1]
 
 
-def test_of_many_wide_answers_some_are_kept_from_everywhere_and_all_are_counted() -> None:
+def test_of_many_wide_answers_an_even_sample_is_kept_and_all_are_counted() -> None:
     def part(number: int) -> Outcomes:
         return {"wide": Group(np.full((50, 2**14), number), np.ones(50, np.int64))}
 
@@ -199,7 +199,7 @@ CASES: dict[str, tuple[Any, Any, float, str]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_chosen_event_shows_what_there_is_to_see(case: str) -> None:
+def test_the_chosen_event_shows_the_difference_of_the_laws(case: str) -> None:
     P, Q, least, name = CASES[case]
     # Shuffled, so that both halves follow the same law. Seeds are fixed: there is no false alarm.
     P, Q = shuffled(P), shuffled(Q)
@@ -218,7 +218,7 @@ def test_of_equal_laws_no_event_promises_anything() -> None:
     assert abs(fresh[0] - fresh[1]) < 0.03
 
 
-def test_a_rare_event_does_not_come_before_a_sure_one() -> None:
+def test_a_rare_event_does_not_rank_above_a_certain_one() -> None:
     # Value 9 was seen on one side only, but twelve times: that promises less than a ratio of 3 among thousands.
     P = np.repeat([0, 1, 9], [7_488, 2_500, 12])
     Q = np.repeat([0, 1], [2_500, 7_500])
@@ -232,7 +232,7 @@ def test_a_value_seen_a_few_times_ranks_below_one_that_is_surely_more_likely() -
     assert score.words(float(score.thresholds[-1]), True) == "the answer is 'often'"
 
 
-def test_what_promises_much_by_luck_is_not_chosen() -> None:
+def test_an_event_that_looks_good_by_chance_is_not_chosen() -> None:
     """A shift by 1 of twelve entries with noise of scale 10: among thousands of events, rare ones look good."""
 
     def sample(shift: int, seed: int, count: int) -> Any:

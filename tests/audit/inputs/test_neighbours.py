@@ -1,4 +1,4 @@
-"""The search for neighbours: one person more or less, whoever has broken private code before among them."""
+"""Neighbours have one person more or less, and include the people who have broken private code before."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ TABLES = st.lists(
 
 
 def written(rows: list[dict[str, Any]]) -> Counter[str]:
-    """Rows as text, so that NaN is what it is."""
+    """Return rows as text, in which NaN equals itself."""
     return Counter(map(repr, rows))
 
 
 def values(column: str, person: str | None = "id") -> list[Any]:
-    """What an added person has in a column."""
+    """Return the values of added people in a column."""
     added = (neighbour.rows for neighbour in neighbours(VISITS, person) if neighbour.added)
     return [row[column] for rows in added for row in rows[:9] if row not in VISITS]
 
 
 @settings(max_examples=12, deadline=None)
 @given(TABLES, st.sampled_from([None, "id"]))
-def test_one_person_is_added_or_removed_and_nobody_else_changes(
+def test_one_person_is_added_or_removed_and_no_other_changes(
     rows: list[dict[str, Any]], person: str | None
 ) -> None:
     for table in bases(rows, person):
@@ -98,7 +98,7 @@ def test_nan_and_the_negative_zero_are_among_the_extremes() -> None:
     assert "-0.0" in map(repr, weights)
 
 
-def test_text_is_unheard_of_long_and_full_of_signs() -> None:
+def test_strings_are_undeclared_long_and_full_of_special_characters() -> None:
     cities = [city for city in values("city") if city is not None]
     assert any(len(city) >= 10_000 for city in cities)
     assert any("\0" in city and "'" in city and "\n" in city for city in cities)
@@ -120,7 +120,7 @@ def test_a_person_with_very_many_rows_joins_where_people_have_ids() -> None:
     assert not any(len(n.rows) > len(VISITS) + 1 for n in neighbours(VISITS))
 
 
-def test_ids_that_careless_code_mistakes_join_and_none_that_is_taken() -> None:
+def test_ids_that_careless_code_confuses_join_and_none_that_is_taken() -> None:
     ids = values("id")
     assert {"1", "1.0", "", None} <= set(ids)
     assert any(isinstance(value, float) and math.isnan(value) for value in ids)
@@ -135,12 +135,12 @@ def test_ids_that_careless_code_mistakes_join_and_none_that_is_taken() -> None:
             assert len(people(neighbour.rows, "id")) == 5, neighbour.name
 
 
-def test_an_added_person_stands_at_the_end_in_front_or_amid() -> None:
+def test_an_added_person_stands_at_the_end_at_the_start_or_in_the_middle() -> None:
     rows = [{"x": i} for i in range(4)]
     places = {n.rows.index({"x": 0}) for n in neighbours(rows) if n.name.startswith("with a copy of row 3")}
     assert places == {0, 1}
     copies = {n.name: n.rows for n in neighbours(rows) if n.name.startswith("with a copy of row 0 ")}
-    assert copies["with a copy of row 0 amid"] == [{"x": 0}, {"x": 1}, {"x": 0}, {"x": 2}, {"x": 3}]
+    assert copies["with a copy of row 0 in the middle"] == [{"x": 0}, {"x": 1}, {"x": 0}, {"x": 2}, {"x": 3}]
 
 
 def test_there_are_hostile_tables_to_start_from() -> None:
@@ -154,10 +154,10 @@ def test_there_are_hostile_tables_to_start_from() -> None:
     assert [repr(row["id"]) for row in tables["the table with ids written in two ways"]] == ["1", "2", "1.0"]
 
 
-def test_someone_joins_an_empty_table_with_the_columns_of_the_one_given() -> None:
+def test_a_person_joins_an_empty_table_with_the_columns_of_the_given_one() -> None:
     joined = list(neighbours([], "id", like=[{"id": "ann", "age": 30}]))
     assert all(neighbour.added for neighbour in joined)
-    assert any(neighbour.rows == [{"id": "nobody", "age": 2**63}] for neighbour in joined)
+    assert any(neighbour.rows == [{"id": "stranger", "age": 2**63}] for neighbour in joined)
     assert list(neighbours([])) == []
 
 

@@ -29,7 +29,7 @@ from discreet.privacy import Pure
 
 
 def by_all_events(atoms: list[Atom]) -> Fraction:
-    """The largest P(S) − e^ε·Q(S) over every set S of transcripts, both ways: δ by its definition."""
+    """Return the largest P(S) − e^ε·Q(S) over every set S of transcripts, both ways: δ by its definition."""
     events = [event for size in range(len(atoms) + 1) for event in combinations(atoms, size)]
     return max(
         sum((atom[one] - E_TO_EPSILON * atom[1 - one] for atom in event), Fraction(0))
@@ -78,14 +78,14 @@ def test_the_epsilon_that_the_natural_filter_loses_is_where_delta_is_the_budgets
 
 def test_every_exhibit_is_caught_for_its_own_fault_only() -> None:
     assert "threads" in SPENT_TWICE.broken().words
-    assert "charges of 2^-56 went on" in ROUNDED_TO_ZERO.broken().words
+    assert "charges of 2^-56 were still granted" in ROUNDED_TO_ZERO.broken().words
     assert not any(";" in exhibit.broken().words for exhibit in (SPENT_TWICE, ROUNDED_TO_ZERO))
 
 
 def test_a_reused_sample_loses_what_the_theory_says_and_a_fresh_one_what_it_claims() -> None:
     broken, mended = REUSED_SAMPLE.broken(), REUSED_SAMPLE.mended()
     once = math.log1p(float(RATE) * math.expm1(1))
-    # All but 1e-5 of the draws are walked through, so that the loss is seen to about three digits.
+    # All but 1e-5 of the draws are enumerated, so that the loss is known to about three digits.
     assert broken.found == pytest.approx(math.log1p(float(RATE) * math.expm1(2)), rel=1e-3)
     assert mended.found == pytest.approx(2 * once, rel=1e-3)
     assert broken.claimed == mended.claimed == pytest.approx(2 * once, rel=1e-3)

@@ -1,4 +1,4 @@
-"""The museum as a whole: every exhibit is caught, every mended twin passes, and what they refer to exists."""
+"""Every exhibit is caught, every mended twin passes, and the files and tests that they name exist."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXHIBITS = exhibits()
 
 every_exhibit = pytest.mark.parametrize("exhibit", EXHIBITS, ids=[exhibit.name for exhibit in EXHIBITS])
 
-# What the museum was founded for; more may come.
+# The first exhibits of the museum; it may have more.
 FOUNDED_FOR = {
     *(f"sparse-vector-{variant}" for variant in (3, 4, 5, 6)),
     *("literal-exponential", "gaussian-objective-perturbation", "classical-gaussian", "float-laplace"),
@@ -46,7 +46,7 @@ def test_the_broken_one_is_caught_and_the_mended_one_is_not(exhibit: Exhibit) ->
 
 
 @every_exhibit
-def test_its_card_is_filled_in(exhibit: Exhibit) -> None:
+def test_every_field_of_it_is_filled_in(exhibit: Exhibit) -> None:
     assert 5 < len(exhibit.title) < 120
     assert len(exhibit.story) > 150
     assert exhibit.sources

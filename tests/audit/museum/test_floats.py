@@ -1,4 +1,4 @@
-"""Exhibits about floating point. Black-box attacks doubt themselves with probability 1e-6 at most per run."""
+"""Exhibits about floating point. A black-box attack fails with probability at most 1e-6 per run."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def test_the_classical_formula_holds_where_it_was_proved_and_then_by_luck(epsilo
 
 
 def test_the_tail_of_a_gaussian_slope_loses_without_end() -> None:
-    """From b to b + Δ the density falls by exp((2b + Δ)·Δ/σ²): the further out one looks, the more."""
+    """From b to b + Δ the density falls by exp((2b + Δ)·Δ/σ²): further out it falls more."""
     found = []
     for unexplored in ("1e-3", "1e-6", "1e-12", "1e-18"):
         claim = Subject(

@@ -15,7 +15,7 @@ from discreet.audit.museum.generators import (
 def test_the_forked_generator_is_caught_by_the_fork_and_by_its_copies() -> None:
     words = FORKED_GENERATOR.broken().words
     assert "shared after a fork" in words
-    assert "lives on in a copy, a deep copy, a pickle" in words
+    assert "shares its stream with a copy, a deep copy, a pickle" in words
 
 
 def test_the_difference_of_two_seeded_releases_is_the_difference_of_the_data() -> None:

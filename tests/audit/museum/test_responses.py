@@ -21,7 +21,7 @@ NO_BOUND = [
 
 @pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
 def test_the_mended_one_loses_all_that_it_claims(exhibit: Exhibit) -> None:
-    """So the attack looks hard: a claim a little smaller would be refuted."""
+    """The attack is sharp: a slightly smaller claim would be refuted."""
     mended = exhibit.mended()
     assert mended.found == pytest.approx(mended.claimed, abs=2e-4)
 

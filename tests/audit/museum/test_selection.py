@@ -20,7 +20,7 @@ def test_the_literal_exponential_mechanism_loses_nearly_twice_its_epsilon() -> N
 
 
 def test_five_flips_lose_five_epsilons_where_four_are_charged() -> None:
-    """With probability 2⁻⁵ the worse of two tied candidates comes out every time: δ(4.5) is most of that."""
+    """With probability 2⁻⁵ the worse of two tied candidates is chosen every time: δ(4.5) is most of that."""
     charged = privacy.Exponential(1) * TIMES
     verdict = selection.FLIP_AS_EXPONENTIAL.broken()
     assert verdict.found == pytest.approx(TIMES, abs=0.01)
@@ -30,7 +30,7 @@ def test_five_flips_lose_five_epsilons_where_four_are_charged() -> None:
 
 
 def test_the_exponential_mechanism_itself_is_charged_rightly() -> None:
-    """So it is the flips that were caught, not the accounting of bounded range."""
+    """The flips were caught, not the accounting of bounded range."""
     honest = Subject(
         name="exponential mechanism",
         release=lambda scores: selection.repeatedly(scores, Exponential(epsilon=1)),
@@ -40,7 +40,7 @@ def test_the_exponential_mechanism_itself_is_charged_rightly() -> None:
     assert not exact.attack(honest).caught
 
 
-def test_a_choice_by_exact_scores_names_the_neighbour() -> None:
+def test_a_choice_by_exact_scores_reveals_the_neighbour() -> None:
     P = exact.law(lambda: selection.best_then_noise((3, 2))[0])
     Q = exact.law(lambda: selection.best_then_noise((2, 3))[0])
     assert P.chances.keys() == {0}

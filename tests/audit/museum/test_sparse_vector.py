@@ -20,7 +20,7 @@ from tests.mechanisms.output_laws import at_least, every_noise
 
 
 def chance(answers: Sequence[bool], queries: Queries, line: Fraction, each: Fraction) -> float:
-    """The chance of these answers, summed over the noise of the line."""
+    """Return the probability of these answers, summed over the noise of the threshold."""
     rho, p = every_noise(line, 5)
     for query, above in zip(queries, answers, strict=True):
         p = p * at_least(each, rho - query if above else query - rho + 1)
@@ -28,7 +28,7 @@ def chance(answers: Sequence[bool], queries: Queries, line: Fraction, each: Frac
 
 
 def test_a_number_that_was_compared_makes_every_answer_below_cost_extra() -> None:
-    """At ε = 4 a query costs 2: two answers below, paid for by nobody, and the number make 6 at most."""
+    """At ε = 4 a query costs 2: two answers below, which were not charged, and the number make at most 6."""
     found = sparse_vector.SPARSE_VECTOR_3.broken().found
     assert found is not None
     assert 5 < found < 6
@@ -47,7 +47,7 @@ def test_without_noise_on_the_queries_one_answer_is_impossible_for_the_neighbour
     assert (False, True) not in Q.chances
     found = sparse_vector.SPARSE_VECTOR_5.broken().found
     assert found is not None
-    assert found > EPSILON + 3  # as far as the draws were walked through
+    assert found > EPSILON + 3  # as far as the draws were enumerated
 
 
 def test_a_run_without_end_loses_more_with_every_query() -> None:

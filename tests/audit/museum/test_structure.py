@@ -16,19 +16,19 @@ from discreet.audit.replay.replay import findings
     [
         (structure.LABELS, ["never seen before", "shape (4,) instead of (3,)"]),
         (structure.RAISES, ["287396-10-12", "against 0."]),
-        (structure.REWRITTEN_KEY, ["Gaussian.release, moves by 3 (each), and 1 was declared"]),
-        (structure.CODES, ["without row 0", "moves by 20 (each), and 1 was declared"]),
+        (structure.REWRITTEN_KEY, ["Gaussian.release, changes by 3 (each), but the declared sensitivity is 1"]),
+        (structure.CODES, ["without row 0", "changes by 20 (each), but the declared sensitivity is 1"]),
         (structure.NORMALISER, ["the result changes although every release is held fixed"]),
         (structure.POST_PROCESSING, ["the result changes although every release is held fixed"]),
     ],
     ids=lambda part: part.name if isinstance(part, Exhibit) else "",
 )
-def test_the_words_name_what_gives_the_person_away(exhibit: Exhibit, said: list[str]) -> None:
+def test_the_words_name_what_reveals_the_person(exhibit: Exhibit, said: list[str]) -> None:
     words = exhibit.broken().words
     assert all(part in words for part in said), words
 
 
-def test_the_one_patient_with_a_rare_disease_is_seen_by_leaving() -> None:
+def test_the_one_patient_with_a_rare_disease_is_revealed_by_leaving() -> None:
     rows = [{"diagnosis": "flu"}, {"diagnosis": "flu"}, {"diagnosis": "kuru"}]
     found = [f.words for f in findings(structure.histogram_of_what_occurs, rows, seed=1) if "as given" in f.words]
     assert any("without row 2" in words for words in found)
@@ -50,7 +50,7 @@ def test_the_mended_reader_spends_what_it_claims_and_no_more() -> None:
 def test_three_clinics_in_one_county_are_three_rows_of_one_person() -> None:
     rows = [{"person": "ann", "clinic": clinic} for clinic in "abc"] + [{"person": "bob", "clinic": "d"}]
     found = [f.words for f in findings(structure.bounded_then_rewritten, rows, person="person", seed=1)]
-    assert any("without person 'ann'" in words and "moves by 3 (each)" in words for words in found), found
+    assert any("without person 'ann'" in words and "changes by 3 (each)" in words for words in found), found
 
 
 def test_bounded_after_the_rewriting_a_person_is_once_in_each_county() -> None:

@@ -1,4 +1,4 @@
-"""What moves with a person is compared with what was declared, and with what was charged."""
+"""The releases about a person are compared with what was declared, and with what was charged."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_loss_that_was_exceeded_is_caught() -> None:
     verdict = replay(lambda rows: [count_in_bath(rows), count_in_bath(rows)], PEOPLE, loss=Pure(1))
     assert verdict.caught
     assert (verdict.claimed, verdict.found, verdict.delta) == (1.0, 2.0, 0.0)
-    assert "what moves costs ε = 2 at δ = 0 (2 × DiscreteLaplace(" in verdict.words
+    assert "the releases about this person cost ε = 2 at δ = 0 (2 × DiscreteLaplace(" in verdict.words
 
 
 def test_a_gaussian_that_costs_more_than_declared_is_caught() -> None:
@@ -53,7 +53,7 @@ def test_the_epsilon_of_a_primitive_counts() -> None:
     caught(lambda rows: with_noise(len(rows), sensitivity=1, epsilon=2), loss=Pure(1))
 
 
-def test_parts_that_share_nobody_cost_once_and_parts_that_share_someone_do_not() -> None:
+def test_disjoint_parts_cost_once_and_parts_that_share_a_person_do_not() -> None:
     def by_city(rows: Rows) -> Any:
         return [ONE.release(Exact(sum(row["city"] == c for row in rows), sensitivity=1)) for c in CITIES]
 
@@ -63,7 +63,7 @@ def test_parts_that_share_nobody_cost_once_and_parts_that_share_someone_do_not()
 
     passes(by_city, loss=Pure(1))
     passes(in_each_part, VISITS, loss=Pure(1))
-    assert "what moves costs ε = 2" in caught(in_each_part, VISITS, person="id", loss=Pure(1))
+    assert "the releases about this person cost ε = 2" in caught(in_each_part, VISITS, person="id", loss=Pure(1))
 
 
 def test_a_session_that_is_charged_too_little_is_caught() -> None:
@@ -76,7 +76,7 @@ def test_a_session_that_is_charged_too_little_is_caught() -> None:
         return count_in_bath(rows)
 
     passes(paid, limit=20, loss=Pure(1))
-    assert "and 0.5 was charged" in caught(underpaid)
+    assert "but 0.5 was charged" in caught(underpaid)
     assert any("the session" in finding.words for finding in findings(paid, PEOPLE, limit=5, loss=Pure("9/10")))
 
 
@@ -87,14 +87,14 @@ def test_a_charge_that_depends_on_the_data_is_caught() -> None:
     assert "call 1 (Session.charge) has other parameters: loss=Pure" in caught(by_size)
 
 
-def test_a_charge_that_was_refused_pays_for_nothing() -> None:
+def test_a_charge_that_was_refused_covers_nothing() -> None:
     def unpaid(rows: Rows) -> Any:
         with pytest.raises(BudgetExceeded):
             Session(Pure("1/2")).charge(Pure(1))
         return count_in_bath(rows)
 
-    assert "and 0 was charged" in caught(unpaid)
+    assert "but 0 was charged" in caught(unpaid)
 
 
-def test_a_loss_of_a_secret_sample_is_taken_as_that_of_everyone() -> None:
+def test_a_loss_of_a_secret_sample_is_compared_as_that_of_the_whole_table() -> None:
     passes(count_in_bath, limit=20, loss=PoissonSubsampled(DiscreteLaplace(1), "1/10"))

@@ -1,4 +1,4 @@
-"""The recorder hears every mechanism, answers from its tape, and leaves no trace."""
+"""The recorder records every mechanism, answers from its tape, and restores all classes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def public_methods() -> dict[tuple[type, str], Any]:
     return {(owner, name): vars(owner)[name] for owner, name in listened()}
 
 
-def test_every_public_mechanism_is_listened_to() -> None:
+def test_every_public_mechanism_is_recorded() -> None:
     public = [getattr(discreet.mechanisms, name) for name in discreet.mechanisms.__all__]
     for mechanism in (
         thing for thing in public if hasattr(thing, "loss") and thing is not discreet.mechanisms.Mechanism
@@ -46,7 +46,7 @@ def test_every_public_mechanism_is_listened_to() -> None:
     assert {(Run, "ask"), (NumericRun, "ask"), (Session, "charge")} <= listened()
 
 
-def test_a_mechanism_that_somebody_derives_is_listened_to() -> None:
+def test_a_derived_mechanism_is_recorded() -> None:
     @dataclass(frozen=True)
     class Wider(Laplace):
         def release(self, exact: Exact) -> Any:
@@ -66,7 +66,7 @@ def test_calls_within_a_call_count_once() -> None:
 
 
 @pytest.mark.parametrize("error", [None, ZeroDivisionError, KeyboardInterrupt])
-def test_classes_are_given_back_as_they_were(error: type[BaseException] | None) -> None:
+def test_classes_are_restored(error: type[BaseException] | None) -> None:
     before = public_methods()
 
     def inside() -> None:
@@ -84,7 +84,7 @@ def test_classes_are_given_back_as_they_were(error: type[BaseException] | None) 
     assert all(after[place] is method for place, method in before.items())
 
 
-def test_classes_are_given_back_after_an_audit_that_was_interrupted() -> None:
+def test_classes_are_restored_after_an_audit_that_was_interrupted() -> None:
     def interrupted(rows: Rows) -> None:
         raise KeyboardInterrupt
 
@@ -145,7 +145,7 @@ def test_what_a_caller_does_to_a_released_value_does_not_reach_the_tape() -> Non
             assert spoiling() == first
 
 
-def test_a_run_that_is_answered_from_tape_goes_on_counting() -> None:
+def test_a_run_that_is_answered_from_the_tape_keeps_counting() -> None:
     def ask(count: int) -> tuple[bool, int]:
         run = AboveThreshold(epsilon=1, threshold=100).start()
         return run.ask(Exact(count, sensitivity=1)), run.left

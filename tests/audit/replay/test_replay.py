@@ -47,7 +47,7 @@ from tests.audit.computations import (
 
 @pytest.mark.parametrize("computation", HONEST, ids=lambda f: f.__name__)
 def test_an_honest_computation_passes_on_all_neighbours(computation: Callable[[Rows], Any]) -> None:
-    assert "no value moved further than declared" in passes(computation).words
+    assert "no value exceeded its declared sensitivity" in passes(computation).words
 
 
 def test_a_sum_bounded_per_person_passes_whatever_ids_people_have() -> None:
@@ -67,12 +67,12 @@ def test_a_released_value_is_plain_in_a_replay_as_it_is_outside() -> None:
     passes(written)
 
 
-def test_the_same_exception_on_both_sides_is_no_finding_and_is_said() -> None:
+def test_the_same_exception_on_both_sides_is_not_a_finding_and_is_mentioned() -> None:
     words = replay(lambda rows: ONE.release(Exact(len(rows), sensitivity=2)), PEOPLE).words
     assert "raised the same exception" in words
 
 
-def test_an_exception_that_everyone_gets_after_a_release_is_no_finding() -> None:
+def test_an_exception_on_every_table_after_a_release_is_not_a_finding() -> None:
     def refused(rows: Rows) -> Any:
         try:
             return Laplace(scale=1).release(Exact(len(rows), sensitivity=7))
@@ -103,7 +103,7 @@ def test_categories_from_the_data_released_one_by_one_are_caught() -> None:
     def by_city(rows: Rows) -> Any:
         return [ONE.release(Exact(n, sensitivity=1)) for n in Counter(row["city"] for row in rows).values()]
 
-    assert "call 4 more, Laplace.release" in caught(by_city)
+    assert "one more call, 4, Laplace.release" in caught(by_city)
 
 
 def test_an_exception_on_a_missing_value_is_caught() -> None:
@@ -114,7 +114,7 @@ def test_an_exception_on_a_missing_value_is_caught() -> None:
 
     words = caught(total, limit=None)
     assert "whose age is None: it raises TypeError" in words
-    assert "and on the table itself it gives" in words
+    assert "on the table itself it returns" in words
 
 
 def test_a_loop_that_the_exact_data_stop_is_caught() -> None:
@@ -122,14 +122,14 @@ def test_a_loop_that_the_exact_data_stop_is_caught() -> None:
         return [count_in_bath(rows) for row in rows if row["city"] == "Bath"]
 
     assert {finding.kind for finding in findings(until_enough, PEOPLE, limit=5)} >= {"flow"}
-    assert "call 3 more" in caught(until_enough)
+    assert "one more call, 3" in caught(until_enough)
 
 
 def test_a_call_that_no_longer_happens_is_caught() -> None:
     def only_in_company(rows: Rows) -> Any:
         return count_in_bath(rows) if len(rows) >= len(PEOPLE) else 0
 
-    # The result alone would not tell: what is released on one table may happen to be 0.
+    # The result alone would not show it: the release on one table may be 0 by chance.
     assert any("does not happen" in finding.words for finding in findings(only_in_company, PEOPLE))
 
 
@@ -149,8 +149,8 @@ def test_a_sum_that_wraps_around_is_caught() -> None:
         return Laplace(scale=100, sensitivity=100).release(Exact(int(total), sensitivity=100))
 
     words = caught(wrapping)
-    assert "moves by 42949" in words
-    assert "(each), and 100 was declared" in words
+    assert "changes by 42949" in words
+    assert "(each), but the declared sensitivity is 100" in words
 
 
 def test_a_person_with_unbounded_rows_is_caught() -> None:
@@ -160,7 +160,7 @@ def test_a_person_with_unbounded_rows_is_caught() -> None:
     passes(visits, VISITS)
     words = caught(visits, VISITS, person="id")
     assert "with a person of 1,000 rows" in words
-    assert "moves by 1000 (each), and 1 was declared" in words
+    assert "changes by 1000 (each), but the declared sensitivity is 1" in words
 
 
 def test_code_that_takes_one_id_for_another_is_caught() -> None:
@@ -207,13 +207,13 @@ def test_an_unnoised_value_that_is_returned_is_caught() -> None:
 
 @dataclass
 class Answer:
-    """A result as a record: the middle of its long vector is left out where it is written."""
+    """A result as a record, whose repr leaves out the middle of its long vector."""
 
     vector: Any
 
 
 class Silent:
-    """A result that does not show what it holds."""
+    """A result whose repr does not show its values."""
 
     def __init__(self, number: int):
         self.number, self.itself = number, self
@@ -239,7 +239,7 @@ class Slotted:
 
 
 class Unwritten(Silent):
-    """A result that cannot be written."""
+    """A result without a repr."""
 
     def __repr__(self) -> str:
         raise RuntimeError("no repr")
@@ -265,19 +265,19 @@ def test_results_that_show_nothing_are_refused() -> None:
     async def later(rows: Rows) -> int:
         return len(rows)
 
-    with pytest.raises(ParameterError, match="a coroutine, which is still to be waited for"):
+    with pytest.raises(ParameterError, match="a coroutine, which is not awaited"):
         replay(later, PEOPLE)
     with pytest.raises(ParameterError, match="a function that shows nothing"):
         replay(lambda rows: (count_in_bath(rows), lambda: rows), PEOPLE)
 
 
-def test_a_way_out_that_depends_on_the_data_is_caught() -> None:
+def test_an_exit_that_depends_on_the_data_is_caught() -> None:
     def leaves(rows: Rows) -> Any:
         if any(row["weight"] != row["weight"] for row in rows):
             sys.exit(3)
         return count_in_bath(rows)
 
-    assert "it raises SystemExit: 3, and on the table itself it gives" in caught(leaves, limit=None)
+    assert "it raises SystemExit: 3; on the table itself it returns" in caught(leaves, limit=None)
 
 
 def test_a_primitive_that_ends_python_is_recorded_as_any_other_that_raises() -> None:
@@ -321,7 +321,7 @@ def test_a_direction_that_is_not_kept_is_caught() -> None:
         votes = Exact([difference, 0], Sensitivity(entries=1, each=1, monotonic="up"))
         return Exponential(1, monotonic=True).release(votes)
 
-    assert 'moves down although "up" was declared' in caught(older_than_the_young)
+    assert 'goes down although "up" was declared' in caught(older_than_the_young)
 
 
 def test_a_leaving_person_lowers_what_goes_up() -> None:
@@ -357,7 +357,7 @@ def test_a_session_that_outlives_the_run_is_caught() -> None:
         session.charge(Pure(1))
         return count_in_bath(rows)
 
-    assert "keeps something from one run to the next" in caught(spending)
+    assert "keeps state from one run to the next" in caught(spending)
 
 
 def test_a_release_from_another_thread_is_caught() -> None:
@@ -382,7 +382,7 @@ def test_code_that_catches_everything_cannot_hide_a_departure() -> None:
                 return "fine"
         return "fine"
 
-    assert "call 5 more" in caught(secretive)
+    assert "one more call, 5" in caught(secretive)
 
 
 def test_an_exception_that_ends_a_replay_is_not_caught_by_code_that_catches_exceptions() -> None:
@@ -397,29 +397,29 @@ def test_a_limit_bounds_the_neighbours_of_each_table() -> None:
     assert f"{2 * tables} neighbours of {tables} tables" in passes(count_in_bath, limit=2).words
 
 
-def test_rows_that_say_nothing_are_refused() -> None:
+def test_no_rows_and_an_unknown_person_column_are_refused() -> None:
     with pytest.raises(ParameterError, match="a table to start from"):
         replay(count_in_bath, [])
-    with pytest.raises(ParameterError, match=r"No row has a column 'name'.*\['age', 'weight', 'city'\]"):
+    with pytest.raises(ParameterError, match=r"No row has the column 'name'.*\['age', 'weight', 'city'\]"):
         replay(count_in_bath, PEOPLE, person="name")
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"computation": 3}, "must be a function of the rows, not int"),
-        ({"rows": [1, 2]}, "a list of dictionaries, a row each, and row 0 is int"),
-        ({"rows": [{"age": 1}, None]}, "row 1 is NoneType"),
-        ({"rows": "age"}, "row 0 is str"),
-        ({"rows": 7}, "row 0 is int"),
-        ({"rows": pd.DataFrame({"age": [1]})}, r'row 0 is str.*frame.to_dict\("records"\)'),
+        ({"computation": 3}, r"must be a function of the rows \(found: int\)"),
+        ({"rows": [1, 2]}, r"a list of dictionaries, one for each row \(found: row 0 is of type int\)"),
+        ({"rows": [{"age": 1}, None]}, "row 1 is of type NoneType"),
+        ({"rows": "age"}, "row 0 is of type str"),
+        ({"rows": 7}, "row 0 is of type int"),
+        ({"rows": pd.DataFrame({"age": [1]})}, r'row 0 is of type str.*frame.to_dict\("records"\)'),
         ({"limit": 0}, "limit must be a whole number, 1 or more, not 0"),
         ({"limit": -1}, "limit must be a whole number, 1 or more, not -1"),
         ({"seed": 1.5}, "seed must be a whole number, 0 or more, not 1.5"),
         ({"seed": -1}, "seed must be a whole number"),
     ],
 )
-def test_what_has_no_meaning_is_refused_in_words(options: dict[str, Any], says: str) -> None:
+def test_parameters_without_a_meaning_are_refused_with_an_explanation(options: dict[str, Any], says: str) -> None:
     given: dict[str, Any] = {"computation": count_in_bath, "rows": PEOPLE} | options
     with pytest.raises(ParameterError, match=says):
         replay(given.pop("computation"), given.pop("rows"), **given)
@@ -435,7 +435,7 @@ def number_of_rows(rows: Rows) -> Any:
     return Laplace(scale=1, sensitivity=1000).release(Exact(len(rows), sensitivity=1000))
 
 
-def test_a_computation_that_releases_nothing_is_told_so() -> None:
+def test_a_computation_that_releases_nothing_is_reported_as_such() -> None:
     verdict = replay(lambda rows: 7, PEOPLE)
     assert not verdict.caught
     assert "released nothing" in verdict.words

@@ -1,4 +1,4 @@
-"""Distances are exact, whatever numbers are made of, and primitives are held to what they declare."""
+"""Distances are exact for all types of numbers, and primitives are held to their declared sensitivity."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ from tests.audit.computations import (
 
 def test_a_clip_that_lets_nan_pass_is_caught() -> None:
     words = caught(lambda rows: with_noise(np.floor(np.clip(weights(rows), 0, 100)).sum(), sensitivity=100))
-    assert "whose weight is nan: call 1, with_noise, moves by inf (l1), and 100 was declared" in words
+    assert (
+        "whose weight is nan: call 1, with_noise, changes by inf (l1), but the declared sensitivity is 100"
+        in words
+    )
 
 
 def test_a_clip_of_numbers_passes() -> None:
@@ -41,11 +44,15 @@ def test_vectors_are_measured_in_the_norm_that_was_declared() -> None:
 
     passes(lambda rows: with_normal_noise(moments(rows), sensitivity=5))
     passes(lambda rows: with_noise(moments(rows), sensitivity=7))
-    assert "moves by 7 (l1), and 5 was declared" in caught(lambda rows: with_noise(moments(rows), sensitivity=5))
+    assert "changes by 7 (l1), but the declared sensitivity is 5" in caught(
+        lambda rows: with_noise(moments(rows), sensitivity=5)
+    )
 
 
-def test_a_sensitivity_of_zero_and_one_that_is_no_number_allow_nothing() -> None:
-    assert "and 0 was declared" in caught(lambda rows: with_normal_noise(float(len(rows)), sensitivity=0.0))
+def test_a_sensitivity_of_zero_and_one_that_is_not_a_number_allow_nothing() -> None:
+    assert "but the declared sensitivity is 0" in caught(
+        lambda rows: with_normal_noise(float(len(rows)), sensitivity=0.0)
+    )
     assert Bound(math.nan).limit == Bound(None).limit == -1
     assert Bound(math.inf).limit == math.inf
 
@@ -79,13 +86,13 @@ def test_distances_are_exact() -> None:
     assert differences(np.int64(-(2**62)), np.int64(2**62)) == [2**63]
     assert differences([1, None, "a"], [2, None, "b"]) == [1, math.inf]
     last_place = list(excesses(Bound(1.0), differences(0.0, 1.0000000000000002), joins=True))
-    assert str(last_place[0]) == "moves by 1 + 2.22045e-16 (l1), and 1 was declared"
+    assert str(last_place[0]) == "changes by 1 + 2.22045e-16 (l1), but the declared sensitivity is 1"
     assert not list(excesses(Bound(1.0), differences(0.0, 1.0), joins=True))
 
 
 @primitive
 def silent(value: Any, *, sensitivity: Any) -> None:
-    """A mechanism that releases nothing, whatever it is given."""
+    """A mechanism that releases nothing for any input."""
 
 
 @pytest.mark.parametrize(
@@ -93,10 +100,10 @@ def silent(value: Any, *, sensitivity: Any) -> None:
     [Fraction, Decimal, np.longdouble, np.float32, np.int8, np.uint64, lambda n: np.array([n, Fraction(1, 3)])],
     ids=["Fraction", "Decimal", "longdouble", "float32", "int8", "uint64", "object"],
 )
-def test_numbers_of_every_type_move_by_what_they_move(exactly: Callable[[int], Any]) -> None:
+def test_numbers_of_every_type_have_exact_differences(exactly: Callable[[int], Any]) -> None:
     passes(lambda rows: silent(exactly(len(rows)), sensitivity=1), limit=3)
     words = caught(lambda rows: silent(exactly(len(rows)), sensitivity=0.5), limit=3)
-    assert "moves by 1 (l1), and 0.5 was declared" in words
+    assert "changes by 1 (l1), but the declared sensitivity is 0.5" in words
 
 
 def test_distances_between_numbers_of_any_type_are_exact() -> None:
@@ -113,7 +120,7 @@ def test_a_sensitivity_may_be_an_array_of_one_number(one: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("declared", "moves", "norm"),
+    ("declared", "changes", "norm"),
     [
         (Sensitivity(entries=1, each=5), [1, 1], "entries"),
         (Sensitivity(entries=3, each=1), [2], "each"),
@@ -121,6 +128,6 @@ def test_a_sensitivity_may_be_an_array_of_one_number(one: Any) -> None:
         (Sensitivity(entries=3, each=3, l2_squared=9), [-3, 1], "l2_squared"),
     ],
 )
-def test_every_norm_that_is_declared_is_measured(declared: Sensitivity, moves: list[Any], norm: str) -> None:
-    assert norm in {excess.norm for excess in excesses(declared, moves, joins=True)}
+def test_every_norm_that_is_declared_is_measured(declared: Sensitivity, changes: list[Any], norm: str) -> None:
+    assert norm in {excess.norm for excess in excesses(declared, changes, joins=True)}
     assert not list(excesses(declared, [1], joins=False))

@@ -18,9 +18,9 @@ from discreet.privacy.tradeoff_curve import pure
 
 HOLDS = Verdict(attack="exact", caught=False, words="Nothing.", claimed=1.0, found=0.9, attained=((0.1, 0.8),))
 CAUGHT = Verdict(attack="black box", caught=True, words="Twice.", claimed=1.0, found=math.inf, confidence=0.999)
-NOBODY = Exhibit(
-    name="nobody",
-    title="Nobody is protected",
+INVENTED = Exhibit(
+    name="invented",
+    title="No person is protected",
     story="It happened.",
     sources=("A paper",),
     broken=lambda: CAUGHT,
@@ -54,7 +54,7 @@ def test_an_epsilon_without_bound_is_the_word_infinity_and_a_missing_one_is_null
 
 @settings(deadline=None)
 @given(claimed=EVERY_FLOAT, found=EVERY_FLOAT, delta=st.floats(), seconds=st.floats(min_value=0))
-def test_whatever_was_found_is_strict_json(
+def test_all_findings_are_strict_json(
     claimed: float | None, found: float | None, delta: float, seconds: float
 ) -> None:
     odd = Verdict(
@@ -79,20 +79,20 @@ def test_numbers_of_numpy_become_numbers() -> None:
 
 def test_a_museum_fails_when_an_exhibit_escapes_or_a_mended_twin_is_caught() -> None:
     def failed(broken: Verdict, mended: Verdict) -> bool:
-        return Findings(visits=(Visit(exhibit=NOBODY, broken=broken, mended=mended),)).failed
+        return Findings(visits=(Visit(exhibit=INVENTED, broken=broken, mended=mended),)).failed
 
     assert not failed(CAUGHT, HOLDS)
     assert failed(HOLDS, HOLDS)
     assert failed(CAUGHT, CAUGHT)
 
 
-def test_the_document_of_a_museum_tells_the_whole_story() -> None:
-    visit = Visit(exhibit=NOBODY, broken=CAUGHT, mended=HOLDS)
+def test_the_document_of_a_museum_has_the_whole_story() -> None:
+    visit = Visit(exhibit=INVENTED, broken=CAUGHT, mended=HOLDS)
     document = json.loads(json.dumps(as_document(Findings(visits=(visit,), seconds=2)), allow_nan=False))
     assert document["format"] == 1
     assert document["failed"] is False
     (shown,) = document["visits"]
-    assert (shown["name"], shown["story"], shown["sources"]) == ("nobody", "It happened.", ["A paper"])
+    assert (shown["name"], shown["story"], shown["sources"]) == ("invented", "It happened.", ["A paper"])
     assert (shown["broken"]["words"], shown["mended"]["words"]) == ("Twice.", "Nothing.")
 
 
@@ -100,7 +100,7 @@ def test_the_summary_counts() -> None:
     reports = (report(HOLDS, CAUGHT), report(HOLDS))
     assert summary(Findings(reports=reports, seconds=14.2)) == "2 mechanisms, 3 attacks, 1 CAUGHT, 14 s."
     assert summary(Findings(reports=reports[1:])) == "1 mechanism, 1 attack, nothing caught, 0.0 s."
-    escaped = Visit(exhibit=NOBODY, broken=HOLDS, mended=CAUGHT)
+    escaped = Visit(exhibit=INVENTED, broken=HOLDS, mended=CAUGHT)
     assert summary(Findings(visits=(escaped,))) == "1 exhibit, 1 NOT CAUGHT, 1 mended but CAUGHT, 0.0 s."
 
 

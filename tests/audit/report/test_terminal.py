@@ -1,4 +1,4 @@
-"""What a person at a terminal sees: everything in its column, at any usual width, and the words in full."""
+"""The terminal shows everything in its column, at any usual width, and the verdicts in full."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_numbers_stand_below_their_headings(width: int) -> None:
         assert row.index(number) + len(number) == heading.index("found ε ≥") + len("found ε ≥")
 
 
-def test_what_was_caught_is_told_in_full_and_what_holds_is_not() -> None:
+def test_a_caught_claim_is_described_in_full_and_one_that_holds_is_not() -> None:
     text = flat(shown(Findings(reports=(HONEST, BROKEN))))
     assert flat(CAUGHT.words) in text
     assert HOLDS.words not in text
@@ -123,13 +123,13 @@ def test_the_museum_is_a_table_with_what_the_auditor_says(width: int) -> None:
     assert EXHIBIT.story not in text
 
 
-def test_an_exhibit_that_escapes_and_a_mended_one_that_is_caught_are_told_below_the_table() -> None:
+def test_an_exhibit_that_escapes_and_a_mended_one_that_is_caught_are_described_below_the_table() -> None:
     text = flat(shown(Findings(visits=(Visit(exhibit=EXHIBIT, broken=HOLDS, mended=CAUGHT),))))
     assert "sparse-vector-3, exact: NOT CAUGHT All is well." in text
     assert f"sparse-vector-3, mended, black box: CAUGHT {flat(CAUGHT.words)}" in text
 
 
-def test_one_exhibit_is_told_with_its_story_its_sources_and_what_we_do() -> None:
+def test_one_exhibit_is_printed_with_its_story_its_sources_and_our_solution() -> None:
     text = flat(shown(Findings(visits=(Visit(exhibit=EXHIBIT, broken=CAUGHT, mended=HOLDS),)), stories=True))
     for part in (EXHIBIT.title, EXHIBIT.story, *EXHIBIT.sources, EXHIBIT.ours, flat(CAUGHT.words), HOLDS.words):
         assert part in text

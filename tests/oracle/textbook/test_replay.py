@@ -65,7 +65,7 @@ COMPUTATIONS = {
 def test_given_the_released_answers_nothing_else_depends_on_the_table(name: str) -> None:
     verdict = replay(COMPUTATIONS[name], ROWS, name=name, limit=6, seed=3)
     assert not verdict.caught, verdict.words
-    assert "no value moved further than declared" in verdict.words
+    assert "no value exceeded its declared sensitivity" in verdict.words
 
 
 def test_a_size_that_depends_on_the_table_is_caught() -> None:

@@ -1,12 +1,12 @@
-"""Bounds on a probability from a count: Clopper and Pearson's (1934), which hold at every sample size.
+"""Bound a probability from a count, at every sample size (Clopper and Pearson 1934).
 
-Claim. Let K be the number of n independent trials, each a success with probability p, that succeeded. Then
+Claim. Let K be the number of successes in n independent trials, each a success with probability p. Then
 
-    P(lower(K, n, doubt) > p) ≤ doubt     and     P(upper(K, n, doubt) < p) ≤ doubt.
+    P(lower(K, n, alpha) > p) ≤ alpha     and     P(upper(K, n, alpha) < p) ≤ alpha.
 
-`lower` is the p at which n trials bring k successes or more with probability `doubt`: the quantile of order
-`doubt` of a Beta(k, n − k + 1) law. `upper` is its mirror image. No normal approximation takes part, so the bounds
-hold for rare events too: none of n seen says p ≤ ln(1/doubt)/n and no less.
+`lower` is the p at which n trials have k successes or more with probability `alpha`: the quantile of order
+`alpha` of a Beta(k, n − k + 1) law. `upper` is its mirror image. There is no normal approximation, so the bounds
+hold for rare events too: if none of n trials succeeds, the upper bound is about ln(1/alpha)/n, and not 0.
 
 Assumption: SciPy's inverses of the incomplete beta function are within a relative 1e-9 of the truth. Both bounds
 are moved outwards by that much, which costs an audited ε no more than 2e-9.
@@ -19,17 +19,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 MARGIN = 1e-9
-"""How far, relatively, the bounds are moved outwards: what we allow SciPy to be wrong by."""
+"""The relative error that we allow SciPy: the bounds are moved outwards by this much."""
 
 
 def lower(k: ArrayLike, n: int, alpha: float) -> Floats:
-    """Return probabilities that the true one is not below, but for a chance of `doubt` each.
+    """Return lower bounds on the true probability, each of which fails with probability at most `alpha`.
 
     >>> lower([0, 50, 100], 100, 0.001).round(4)
     array([0.    , 0.3448, 0.9333])
@@ -37,13 +37,13 @@ def lower(k: ArrayLike, n: int, alpha: float) -> Floats:
     counts = _counts(k, n, alpha)
     from scipy import special
 
-    some = np.maximum(counts, 1)  # Beta(0, ·) is no law: none seen bounds nothing from below
+    some = np.maximum(counts, 1)  # Beta(0, ·) is not a law: no success means no lower bound
     bound: Floats = special.betaincinv(some, n - some + 1, alpha) * (1 - MARGIN)
     return np.where(counts > 0, bound, 0.0)
 
 
 def upper(k: ArrayLike, n: int, alpha: float) -> Floats:
-    """Return probabilities that the true one is not above, but for a chance of `doubt` each.
+    """Return upper bounds on the true probability, each of which fails with probability at most `alpha`.
 
     >>> upper([0, 50, 100], 100, 0.001).round(4)
     array([0.0667, 0.6552, 1.    ])
@@ -59,9 +59,13 @@ def upper(k: ArrayLike, n: int, alpha: float) -> Floats:
 def _counts(k: ArrayLike, n: int, alpha: float) -> Integers:
     counts: NDArray[Any] = np.asarray(k)
     if counts.dtype.kind not in "iu" and counts.size:
-        raise ParameterError(f"k counts successes: write integers, not {counts.dtype}.")
+        raise ParameterError(
+            "k counts successes, so it must hold integers.", found=counts.dtype, fix=Fix("k", [3, 5])
+        )
     if n < 1 or np.any((counts < 0) | (counts > n)):
-        raise ParameterError(f"k must lie between 0 and n={n}, and n be 1 or more.")
+        raise ParameterError(f"k must lie between 0 and n={n}, and n must be 1 or more.", found=k)
     if not 0 < alpha < 1:
-        raise ParameterError(f"doubt must be above 0 and below 1, not {alpha!r}. Write 0.001 for 99.9 %.")
+        raise ParameterError(
+            "alpha must be above 0 and below 1.", found=alpha, fix=Fix("alpha", 0.001, note="99.9 % confidence")
+        )
     return counts.astype(np.int64)

@@ -1,9 +1,9 @@
-"""Attacks on what a mechanism promises beside its loss: what it admits, that it is a record, and its error bar.
+"""Attack what a mechanism promises beside its loss: that it is a record, what it admits, and its error bar.
 
-* It is frozen: nobody changes its noise after its loss was read.
-* It refuses what is more sensitive than it was built for, and whatever is no sealed exact value.
-* It answers at the ends of what an exact value can hold: an exception that only some values make is a leak.
-* Its error bar holds: releases are within `error(confidence)` at least so often, up to a doubt of 10⁻⁷
+* It is frozen: its noise cannot be changed after its loss was read.
+* It refuses values that are more sensitive than it was built for, and values that are not sealed as `Exact`.
+* It answers at both ends of the range of an exact value: an exception that only some values cause is a leak.
+* Its error bar holds: releases are within `error(confidence)` at least that often, at alpha = 10⁻⁷
   (Clopper–Pearson on 2000 releases).
 """
 
@@ -24,19 +24,19 @@ from discreet.mechanisms import Exact, Mechanism, Sensitivity
 from discreet.mechanisms.exact import LIMIT
 from discreet.privacy.losses import Loss
 
-_RELEASES, _CONFIDENCE, _DOUBT = 2_000, "0.9", 1e-7
+_RELEASES, _CONFIDENCE, _ALPHA = 2_000, "0.9", 1e-7
 
 
 def attack_contract(mechanism: Mechanism) -> Verdict:
-    """Return whether the mechanism is what the contract says, beside its law.
+    """Return whether the mechanism keeps the contract, apart from its law.
 
     >>> from discreet.mechanisms import Laplace
     >>> attack_contract(Laplace(1)).words
-    'A frozen record that refuses what it was not built for, and answers at both ends of the integers.'
+    'A frozen record that refuses values it was not built for, and answers at both ends of the integers.'
     """
     start = time.process_time()
     broken = list(_broken_promises(mechanism))
-    good = "A frozen record that refuses what it was not built for, and answers at both ends of the integers."
+    good = "A frozen record that refuses values it was not built for, and answers at both ends of the integers."
     return Verdict(
         attack="contract",
         caught=bool(broken),
@@ -55,19 +55,19 @@ def _broken_promises(mechanism: Any) -> Iterator[str]:
     over = (sensitivity.each or 1) + 1
     try:
         mechanism.release(Exact(values, Sensitivity(entries=1, each=over, monotonic=sensitivity.monotonic)))
-        yield f"It releases a value that one person moves by {over}, and was built for {over - 1}."
-    except Exception:  # however it puts it, it refused
+        yield f"It releases a value of sensitivity {over}, but was built for {over - 1}."
+    except Exception:  # any exception is a refusal
         pass
     try:
         mechanism.release(values)
-        yield "It releases plain numbers, whose sensitivity nobody stated: take an Exact."
-    except Exception:  # however it puts it, it refused
+        yield "It releases plain numbers, which state no sensitivity: take an Exact."
+    except Exception:  # any exception is a refusal
         pass
     for end in (-LIMIT, LIMIT):
         try:
             mechanism.release(Exact(end if isinstance(values, int) else [end, -end], sensitivity))
         except Exception as error:
-            yield f"At {end} it raises {type(error).__name__}, which everybody sees: {error}"
+            yield f"At {end} it raises {type(error).__name__}, which an observer sees: {error}"
 
 
 def _is_frozen(mechanism: Any) -> bool:
@@ -82,7 +82,7 @@ def _is_frozen(mechanism: Any) -> bool:
 
 
 def attack_error(mechanism: Mechanism) -> Verdict:
-    """Return whether releases are within the error bar as often as it says.
+    """Return whether releases are within the error bar as often as the mechanism claims.
 
     >>> from discreet.mechanisms import Laplace
     >>> attack_error(Laplace(1)).caught
@@ -91,31 +91,31 @@ def attack_error(mechanism: Mechanism) -> Verdict:
     start = time.process_time()
     found = [_inside(mechanism, values) for pair in pairs(mechanism) for values in pair]
     inside, bar = min(found)
-    most = float(upper(inside, _RELEASES, _DOUBT))
+    most = float(upper(inside, _RELEASES, _ALPHA))
     caught = most < float(_CONFIDENCE)
     return Verdict(
         attack="error bar",
         caught=caught,
         words=f"±{bar} at confidence {_CONFIDENCE}: it held for {inside:,} of {_RELEASES:,} releases"
         + (f", so for less than {most:.1%} of all." if caught else "."),
-        confidence=1 - _DOUBT * len(found),
+        confidence=1 - _ALPHA * len(found),
         seconds=time.process_time() - start,
     )
 
 
 def _inside(mechanism: Any, values: Value) -> tuple[int, int]:
-    """How many releases are within the error bar, and the bar."""
+    """Return how many releases are within the error bar, and the bar."""
     exact = Exact(values, sensitivity_of(mechanism))
     size = np.size(values)
     parameters = inspect.signature(mechanism.error).parameters
     named = next((name for name in ("candidates", "queries", "dimension") if name in parameters), None)
     bar: int = mechanism.error(_CONFIDENCE, **({named: size} if named else {}))
-    how_far: Miss = _MISSES.get(named or "", _distance)
+    error_of: Error = _ERRORS.get(named or "", _distance)
 
     def within() -> bool:
         try:
-            return how_far(mechanism, values, mechanism.release(exact)) <= bar
-        except Exception:  # no answer is no answer within the bar
+            return error_of(mechanism, values, mechanism.release(exact)) <= bar
+        except Exception:  # a release that fails is not within the bar
             return False
 
     return sum(within() for _ in range(_RELEASES)), bar
@@ -131,7 +131,7 @@ def _below_the_best(_: Any, scores: Any, chosen: Any) -> int:
 
 
 def _wrong_side(mechanism: Any, values: Any, answers: Any) -> int:
-    """How far the worst answer is on the wrong side of the threshold."""
+    """Return by how much the worst answer is on the wrong side of the threshold."""
     above = (bool(answer) if isinstance(answer, bool | np.bool_) else answer is not None for answer in answers)
     wrong = (
         mechanism.threshold - value if yes else value - mechanism.threshold
@@ -140,5 +140,5 @@ def _wrong_side(mechanism: Any, values: Any, answers: Any) -> int:
     return int(max(0, *wrong))
 
 
-Miss: TypeAlias = Callable[[Any, Any, Any], int]
-_MISSES: dict[str, Miss] = {"candidates": _below_the_best, "queries": _wrong_side}
+Error: TypeAlias = Callable[[Any, Any, Any], int]
+_ERRORS: dict[str, Error] = {"candidates": _below_the_best, "queries": _wrong_side}

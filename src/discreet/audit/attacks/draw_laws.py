@@ -1,7 +1,7 @@
-"""The law of every draw that code can ask of `noise`, as certified probabilities, the likeliest first.
+"""Compute the law of every draw that code can ask of `noise`: certified probabilities, the likeliest first.
 
-Probabilities are intervals of integers over 2^PRECISION (`noise.certified`), lower ends rounded down, upper ones
-up. A law without end is cut where single values weigh less than 2^−72.
+Probabilities are intervals of integers over 2^PRECISION (`noise.certified_exp`), with lower ends rounded down and
+upper ends rounded up. A law with infinitely many values is cut where single values have probability below 2^−72.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from discreet.noise.testing import Asked
 PRECISION = 160
 ONE = 1 << PRECISION
 _NEGLIGIBLE = ONE >> 72
-_MANY = 1 << 14  # values of one draw: more than could ever be walked through
+_MANY = 1 << 14  # most values of one draw: more cannot be enumerated in practice
 
 Option: TypeAlias = tuple[int, Interval]
-"""A value that may be drawn, and bounds of its probability."""
+"""A value that may be drawn, and bounds on its probability."""
 
 
 @lru_cache(maxsize=256)
 def options(asked: Asked) -> tuple[Option, ...]:
-    """Return what may be drawn and how likely each is, the likeliest first.
+    """Return the values that may be drawn, each with its probability, the likeliest first.
 
     >>> [value for value, _ in options(Asked("discrete_laplace", Fraction(1)))[:3]]
     [0, 1, -1]
@@ -37,8 +37,11 @@ def options(asked: Asked) -> tuple[Option, ...]:
         found.append(option)
         if len(found) > _MANY:
             raise NotEnumerable(
-                f"{asked.law}({asked.parameter}) has too many values to walk through. Audit a mechanism with less "
-                "noise of the same kind, or use audit.lower_bound, which only looks at releases."
+                f"{asked.law}({asked.parameter}) has too many values to enumerate.",
+                fix=[
+                    "Audit a mechanism of the same kind with less noise.",
+                    "Or use audit.lower_bound, which samples releases.",
+                ],
             )
     return tuple(sorted((option for option in found if option[1][1]), key=lambda option: -option[1][1]))
 

@@ -1,17 +1,16 @@
-"""The exact attack: walk through all that a mechanism might have drawn, and add up what an onlooker sees.
+"""Run the exact attack: enumerate all draws that a mechanism can make, and add up what an observer sees.
 
 The code itself is run, once for every sequence of draws, the likeliest first, with `noise.testing.scripted`
-deciding each draw; the laws of the draws are known (`laws`), and each is tested by itself in tests/noise. What
-comes out is the law of the answers on one table: for every outcome a certified interval around its probability,
-and a bound τ on the mass that was not walked through. For two neighbours with laws P and Q,
+deciding each draw; the laws of the draws are known (`draw_laws`), and each is tested by itself in tests/noise. The
+result is the law of the answers on one table: for every outcome a certified interval around its probability,
+and a bound τ on the mass that was not explored. For two neighbours with laws P and Q,
 
     δ(ε) = Σ_x max(0, P(x) − e^ε·Q(x)) ≥ Σ_x max(0, P_low(x) − e^ε·Q_high(x)) − e^ε·τ_Q,
 
-because what is left of Q can hide at most e^ε·τ_Q of the sum. So a claim is refuted without statistics and without
-doubt, as far as it is wrong by more than that. It holds under two assumptions: all randomness comes from
-`discreet.noise`, in the thread that runs, and the code does nothing else that varies between runs. Both are looked
-after: a run that asks for other draws than an earlier one is refused, and so is code whose likeliest runs,
-repeated, do not all show the same.
+because the unexplored part of Q can hide at most e^ε·τ_Q of the sum. So a claim that is wrong by more than that is
+refuted with certainty: there are no statistics. Assumptions: all randomness comes from `discreet.noise`, in the
+thread that runs, and the code does nothing else that varies between runs. Both are checked: a run that asks for
+other draws than an earlier one is refused, and so is code whose likeliest runs, repeated, show different outcomes.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from discreet.audit.attacks.draw_laws import ONE, PRECISION, options
 from discreet.audit.attacks.outcomes import Raised, observed, outcome, written
 from discreet.audit.inputs.subject import Subject
 from discreet.audit.report.verdict import Verdict
-from discreet.errors import NotEnumerable, ParameterError
+from discreet.errors import Code, Fix, NotEnumerable, ParameterError
 from discreet.noise.certified_exp import Interval, exp_minus, shift_up, times
 from discreet.noise.testing import Asked, scripted
 from discreet.privacy.losses import Approximate, Losses, counted
@@ -42,17 +41,17 @@ from discreet.privacy.rounding import float_above
 from discreet.rational import Rational, positive
 
 _DELTAS = (0.0, 1e-4, 1e-3, 1e-2, 1e-1)
-_FUTILE = 50.0  # an ε beyond which nobody asks how much worse it is
+_FUTILE = 50.0  # the largest ε that is searched for: beyond it, a larger one says nothing more
 _POINTS = 64  # tests shown in a picture
-_REPEATS, _PATHS = 48, 32  # runs of the likeliest path, and of the next ones, that must show the same again
+_REPEATS, _PATHS = 48, 32  # repeated runs of the likeliest path, and of the next ones: all must agree
 
 Path: TypeAlias = tuple[int, ...]
-"""Which option was taken at each draw."""
+"""The index of the option that was taken at each draw."""
 
 
 @dataclass(frozen=True)
 class Law:
-    """What an onlooker may see, with bounds of each probability in units of 2^−160, and what was not explored.
+    """The outcomes that an observer may see, with bounds on each probability in units of 2^−160.
 
     >>> from discreet import noise
     >>> fair = law(lambda: noise.bernoulli("1/2"))
@@ -65,21 +64,21 @@ class Law:
 
     @property
     def unexplored(self) -> float:
-        """The mass, at most, of what was not walked through."""
+        """An upper bound on the mass that was not explored."""
         return math.ldexp(self.missing, -PRECISION)
 
     def chance(self, seen: Hashable) -> tuple[float, float]:
-        """Return bounds of the probability of one outcome, as far as it was explored."""
+        """Return bounds on the explored probability of one outcome."""
         low, high = self.chances.get(outcome(seen), (0, 0))
         return math.ldexp(low, -PRECISION), math.ldexp(high, -PRECISION)
 
 
 class _Stopped(BaseException):
-    """Draws that cannot be walked through. Not an Exception: audited code must not catch it."""
+    """Draws that cannot be enumerated. Not an Exception: audited code must not catch it."""
 
 
 def law(run: Callable[[], Any], *, unexplored: Rational = "1e-5", most: int = 100_000) -> Law:
-    """Return the law of what `run()` shows, all but a mass of `unexplored`, or after `most` runs.
+    """Return the law of what `run()` shows, except for a mass of `unexplored`, or after `most` runs.
 
     >>> from discreet import noise
     >>> noisy = law(lambda: 3 + noise.discrete_laplace("1/2"))
@@ -95,7 +94,7 @@ def _explored(release: Callable[[Any], Any], data: Any, rest: int, most: int) ->
     seen: dict[Path, Asked] = {}
     missing = ONE
     first: list[tuple[Path, Hashable]] = []
-    # Likeliest first. The likelihood of a prefix bounds that of all its continuations.
+    # The likeliest come first: the probability of a prefix bounds that of all its continuations.
     waiting: list[tuple[int, Path]] = [(-ONE, ())]
     for _ in range(most):
         if missing <= rest or not waiting:
@@ -112,19 +111,22 @@ def _explored(release: Callable[[Any], Any], data: Any, rest: int, most: int) ->
             heapq.heappush(waiting, branch)
     for path, answer in [*first, *[first[0]] * _REPEATS] if first else ():
         if _Walk(path, seen).run(release, data) != answer:
-            raise NotEnumerable(_elsewhere("shows another thing in another run with the same draws"))
+            raise _not_enumerable("The code shows another outcome in another run with the same draws.")
     return Law(chances, missing)
 
 
-def _elsewhere(what: str) -> str:
-    return (
-        f"The code {what}. The exact attack needs code whose only randomness is discreet.noise, drawn in the "
-        "thread that runs: use audit.lower_bound instead."
+def _not_enumerable(problem: str) -> NotEnumerable:
+    return NotEnumerable(
+        problem,
+        fix=[
+            "The exact attack needs code whose only randomness is discreet.noise, drawn in the thread that runs.",
+            "For other code use audit.lower_bound, which samples releases.",
+        ],
     )
 
 
 def _fresh(data: Any) -> Any:
-    """Data of its own for every run: code that changes what it is given must not change the next run."""
+    """Return a copy for one run: code that changes its data must not change the next run."""
     try:
         return copy.deepcopy(data)
     except TypeError:  # sealed values refuse to be copied, and cannot be changed
@@ -132,40 +134,44 @@ def _fresh(data: Any) -> Any:
 
 
 class _Walk:
-    """One run: the draws of a given start, then the likeliest each time."""
+    """One run: a given start of the path of draws, and after it the likeliest option of each draw."""
 
     def __init__(self, start: Path, seen: dict[Path, Asked]):
         self._start, self._seen = start, seen
         self._path: list[int] = []
         self._chances: list[Interval] = [(ONE, ONE)]
         self._sizes: list[tuple[Asked, int]] = []
-        self._stopped = ""
+        self._stopped: NotEnumerable | None = None
 
     @property
     def chance(self) -> Interval:
         return self._chances[-1]
 
     def run(self, release: Callable[[Any], Any], data: Any) -> Hashable:
-        """Return what is seen of one run, on data of its own."""
+        """Return what an observer sees of one run, on its own copy of the data."""
         try:
             with scripted(self.choose):
                 answer = observed(release, _fresh(data))
         except _Stopped:
             answer = None
         if not self._stopped and len(self._path) < len(self._start):
-            self._stopped = _elsewhere(f"makes {len(self._path)} draws where it made {len(self._start)} before")
-        if self._stopped:  # also if the code has caught what stopped it
-            raise NotEnumerable(self._stopped)
+            before = len(self._start)
+            self._stopped = _not_enumerable(
+                f"The code makes {len(self._path)} draws where it made {before} before."
+            )
+        if self._stopped:  # also if the code caught the exception that stopped it
+            raise self._stopped
         return answer
 
     def choose(self, asked: Asked) -> int:
         depth, path = len(self._path), tuple(self._path)
         if self._seen.setdefault(path, asked) != asked:
-            raise self._stop(_elsewhere(f"asks for {self._seen[path]} in one run and for {asked} in another"))
+            one = self._seen[path]
+            raise self._stop(_not_enumerable(f"The code asks for {one} in one run and for {asked} in another."))
         try:
             known = options(asked)
         except NotEnumerable as error:
-            raise self._stop(str(error)) from None
+            raise self._stop(error) from None
         choice = self._start[depth] if depth < len(self._start) else 0
         value, chance = known[choice]
         self._path.append(choice)
@@ -173,12 +179,12 @@ class _Walk:
         self._sizes.append((asked, len(options(asked))))
         return value
 
-    def _stop(self, reason: str) -> _Stopped:
-        self._stopped = reason
+    def _stop(self, reason: NotEnumerable) -> _Stopped:
+        self._stopped = reason.with_traceback(None)
         return _Stopped()
 
     def branches(self) -> Iterator[tuple[int, Path]]:
-        """The next option at the last draw of the start, and at every draw after it."""
+        """Yield the next option at the last draw of the start, and at every draw after it."""
         for depth in range(max(len(self._start) - 1, 0), len(self._path)):
             asked, size = self._sizes[depth]
             option = self._path[depth] + 1
@@ -188,7 +194,7 @@ class _Walk:
 
 
 def hockey_stick(P: Law, Q: Law, epsilon: Rational) -> tuple[float, float]:
-    """Return certified bounds of Σ max(0, P(x) − e^ε·Q(x)), the δ at ε.
+    """Return certified bounds on Σ max(0, P(x) − e^ε·Q(x)), the δ at ε.
 
     >>> from discreet import noise
     >>> P, Q = (law(lambda: bit ^ noise.bernoulli("1/4")) for bit in (0, 1))
@@ -196,7 +202,7 @@ def hockey_stick(P: Law, Q: Law, epsilon: Rational) -> tuple[float, float]:
     >>> low <= 0.5 <= high < low + 1e-14
     True
     """
-    shrink = exp_minus(nonnegative(epsilon, "epsilon"), PRECISION)  # e^{−ε}·P − Q, which needs no large number
+    shrink = exp_minus(nonnegative(epsilon, "epsilon"), PRECISION)  # e^{−ε}·P − Q has no large number in it
     low = high = 0
     for seen, p in P.chances.items():
         q = Q.chances.get(seen, (0, 0))
@@ -204,7 +210,7 @@ def hockey_stick(P: Law, Q: Law, epsilon: Rational) -> tuple[float, float]:
         high += max(0, shift_up(shrink[1] * p[1], PRECISION) - q[0])
     low = max(0, low - Q.missing)
     high += shift_up(shrink[1] * P.missing, PRECISION)
-    most = high / shrink[0] * (1 + 2**-50) if shrink[0] else 1.0  # an ε beyond 110 has no bound from above here
+    most = high / shrink[0] * (1 + 2**-50) if shrink[0] else 1.0  # beyond ε = 110 there is no upper bound here
     return max(0.0, low / shrink[1] * (1 - 2**-50)), min(1.0, most)
 
 
@@ -230,7 +236,7 @@ def attack(subject: Subject, *, unexplored: Rational = "1e-5", most: int = 100_0
         findings += [_compared(subject, pair, *laws), _compared(subject, pair[::-1], *laws[::-1])]
     if not findings:
         raise ParameterError(
-            f"{subject.name} has no pair of neighbours to look at: write Subject(pairs=[(D, D2)])."
+            f"{subject.name} has no pair of neighbours to compare.", fix=Fix("pairs", Code("[(D, D2)]"))
         )
     worst = max(findings, key=lambda finding: finding.excess)
     return Verdict(
@@ -264,13 +270,13 @@ class _Finding:
         shown = f"{seen.kind}: {seen.message}" if isinstance(seen, Raised) else _short(seen)
         return (
             f"On {_short(self.pair[0])} and {_short(self.pair[1])} the loss is ε ≥ {self.found:.4g} at "
-            f"δ = {self.delta:g}, where {self.claimed:.4g} is claimed. Most telling: {shown}, with probability "
-            f"{p:.3g} against {q:.3g}. All but {self.missing:.1e} of the draws walked through."
+            f"δ = {self.delta:g}; the claim is {self.claimed:.4g}. Largest difference: {shown}, with probability "
+            f"{p:.3g} against {q:.3g}. All but {self.missing:.1e} of the draws were enumerated."
         )
 
 
 def _compared(subject: Subject, pair: tuple[Any, Any], P: Law, Q: Law) -> _Finding:
-    """Return by how much the claim is refuted, at the smallest δ where it is, or else at the smallest of all."""
+    """Return the finding at the smallest δ where the claim is refuted, or else at the smallest δ of all."""
     every = list(dict.fromkeys([*P.chances, *Q.chances]))
     p, q = (np.array([law.chance(seen)[0] for seen in every]) for law in (P, Q))
     best = int(np.argmax(p - q))
@@ -283,19 +289,22 @@ def _compared(subject: Subject, pair: tuple[Any, Any], P: Law, Q: Law) -> _Findi
         if claimed < math.inf
     ]
     if not found:
-        raise ParameterError(f"{subject.name} claims nothing that could be refuted: its ε is infinite at every δ.")
+        raise ParameterError(
+            f"{subject.name} claims nothing that could be refuted: its ε is infinite at every δ.",
+            fix=Fix("loss", Code("privacy.Pure(1)")),
+        )
     return next((finding for finding in found if finding.excess > 0), found[0])
 
 
 def _deltas(loss: Losses) -> list[float]:
-    """Where to compare: the δ that the claim itself names, and some others."""
+    """Return the δ at which to compare: the one that the claim names, and some others."""
     named = [(single, count) for single, count in counted(loss).items() if isinstance(single, Approximate)]
     own = float_above(sum((count * single.delta for single, count in named), Fraction(0)))
     return sorted({*_DELTAS, min(1.0, own)})
 
 
 def _shown(P: Law, Q: Law, delta: float, floats: tuple[NDArray[np.float64], NDArray[np.float64]]) -> float:
-    """Return an ε such that δ(ε) is above `delta`, certified, and nearly the largest one."""
+    """Return nearly the largest ε for which δ(ε) is certified to be above `delta`."""
     p, q = floats
 
     def about(epsilon: float) -> float:
@@ -305,13 +314,13 @@ def _shown(P: Law, Q: Law, delta: float, floats: tuple[NDArray[np.float64], NDAr
     while high - low > 1e-7 * (1 + low):
         middle = (low + high) / 2
         low, high = (middle, high) if about(middle) > delta else (low, middle)
-    # Floats have found the place; integers certify it, or one a little lower.
+    # Floats find the ε; integers certify it, or one that is a little lower.
     steps = (low * (1 - 2.0**-k) for k in range(40, 0, -4))
     return next((step for step in steps if hockey_stick(P, Q, Fraction(step))[0] > delta), 0.0)
 
 
 def _tests(p: NDArray[np.float64], q: NDArray[np.float64]) -> tuple[tuple[float, float], ...]:
-    """(false alarms, misses) of the likelihood-ratio tests, some of them."""
+    """Return (false alarms, misses) of some of the likelihood-ratio tests."""
     with np.errstate(divide="ignore", invalid="ignore"):
         order = np.argsort(-np.nan_to_num(p / q, posinf=np.inf))
     alarms = np.concatenate([[0.0], np.cumsum(q[order])])

@@ -1,13 +1,13 @@
-"""What an onlooker sees of an answer, as a value that can be compared and counted.
+"""Turn an answer into what an observer sees of it: a value that can be compared and counted.
 
-Two answers are the same if nobody could tell them apart: −0.0 is not 0.0, every NaN is the same NaN (and not the
-text "NaN"), the order of a dictionary is seen, what a generator yields is seen and not the generator, and an
-exception is an answer too, with its text and its notes, as is `sys.exit`. Three things are taken for the same,
-although code could tell them apart: True, 1 and 1.0 (unless compared by `tagged`), a list and a tuple, and a
-dictionary and the list of its pairs.
+Two answers are the same if an observer cannot tell them apart: −0.0 is not 0.0, every NaN is the same NaN (and not
+the string "NaN"), the order of a dictionary is seen, what a generator yields is seen and not the generator, and an
+exception is an answer too, with its text and its notes, as is `sys.exit`. Three differences are ignored, although
+code could see them: between True, 1 and 1.0 (unless compared by `tagged`), between a list and a tuple, and between
+a dictionary and the list of its pairs.
 
-Records, and objects that do not show themselves, are seen as what they hold. What has no visible form, a function
-say or a coroutine, is refused: to compare where two of them lie in memory says nothing.
+Records, and objects without a repr of their own, are seen as the values that they hold. An answer without a
+visible form, such as a function or a coroutine, is refused: comparing two addresses in memory says nothing.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import ParameterError
+from discreet.errors import Code, DiscreetError, Fix, ParameterError
 
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
-_ITEMS = 10**6  # items of an iterator: one that has more may have no end
-_OBJECTS = 10**5  # objects that are looked into: a few of them can refer to each other in any number of ways
+_ITEMS = 10**6  # most items of an iterator: one that has more may have no end
+_OBJECTS = 10**5  # most objects that are opened: a few can refer to each other along very many paths
 
 
 class NotVisible(ParameterError):
-    """An answer of which nothing can be seen."""
+    """An answer without a visible form."""
 
 
 @dataclass(frozen=True)
 class Raised:
-    """An exception, as an onlooker sees it."""
+    """An exception, as an observer sees it."""
 
     kind: str
     message: str
@@ -44,17 +44,17 @@ class Raised:
 
 @dataclass(frozen=True)
 class Double:
-    """One of the three doubles that do not equal just themselves: nan, 0.0 and -0.0."""
+    """One of the three doubles for which == does not mean identity: nan, 0.0 and -0.0."""
 
-    spelling: str
+    text: str
 
     def __repr__(self) -> str:
-        return self.spelling
+        return self.text
 
 
 @dataclass(frozen=True)
 class Shown:
-    """Anything else, as it writes itself; with a double close to it, if it is a number."""
+    """Any other value, by its repr; with a double close to it, if it is a number."""
 
     kind: str
     text: str
@@ -65,7 +65,7 @@ class Shown:
 
 
 def observed(release: Callable[[Any], Any], data: Any) -> Hashable:
-    """Return what is seen of `release(data)`.
+    """Return what an observer sees of `release(data)`.
 
     >>> observed(lambda x: 1 / x, 0)
     Raised(kind='ZeroDivisionError', message='division by zero')
@@ -77,7 +77,7 @@ def observed(release: Callable[[Any], Any], data: Any) -> Hashable:
 
 
 def raised(error: BaseException) -> Raised:
-    """Return an exception as it is seen, or raise it: Ctrl-C, and whatever ends a run of the auditor itself.
+    """Return an exception as an observer sees it; raise Ctrl-C, and exceptions that end a run of the auditor.
 
     >>> raised(SystemExit(3))
     Raised(kind='SystemExit', message='3')
@@ -85,16 +85,18 @@ def raised(error: BaseException) -> Raised:
     if isinstance(error, KeyboardInterrupt | NotVisible) or _is_ours(error):
         raise error
     text = _text(error)
-    unsaid = [shown for shown in map(_text, error.args) if shown not in text]
+    # Our own errors render their one argument, the problem, with the value found before its full stop.
+    ours = type(error).__str__ is DiscreetError.__str__
+    hidden = [shown for shown in map(_text, error.args[1:] if ours else error.args) if shown not in text]
     notes = getattr(error, "__notes__", None)
     noted = [_text(note) for note in notes] if isinstance(notes, list) else []
-    return Raised(type(error).__name__, "\n".join([text, *unsaid, *noted]))
+    return Raised(type(error).__name__, "\n".join([text, *hidden, *noted]))
 
 
 def outcome(answer: Any) -> Hashable:
-    """Return `answer` as a hashable value that equals another one only if nobody can tell the two apart.
+    """Return `answer` as a hashable value that equals another one only if an observer cannot tell the two apart.
 
-    An iterator is used up by this.
+    This uses up an iterator.
 
     >>> outcome([1, np.int64(2)]) == outcome((1, 2))
     True
@@ -107,9 +109,9 @@ def outcome(answer: Any) -> Hashable:
 
 
 def glimpse(value: Any) -> Hashable:
-    """Return what is seen of something that must stay as it is: nothing is used up, and nothing is refused.
+    """Return what is seen of a value that must not change: no iterator is used up, and no value is refused.
 
-    Where in memory a thing lies is left out.
+    Addresses in memory are left out.
 
     >>> glimpse([1, object(), len]) == glimpse((1, object(), len))
     True
@@ -133,7 +135,7 @@ def tagged(seen: Hashable) -> Hashable:
 
 
 def written(value: object) -> str:
-    """Return the repr if there is one: Python does not print integers of any length, and classes may fail.
+    """Return the repr if there is one: Python does not print very long integers, and a repr may raise.
 
     >>> written(10**5000)
     '(an int that cannot be written)'
@@ -187,7 +189,7 @@ class _Look:
                 items = list(islice(answer, _ITEMS + 1))
                 return self._seen(items, inside) if len(items) <= _ITEMS else self._hidden(answer, "has no end")
             case Iterator() | Awaitable() | AsyncIterator():
-                return self._hidden(answer, "is still to be waited for")
+                return self._hidden(answer, "is not awaited")
         table = None if isinstance(answer, type) else _as_table(answer)
         return self._thing(answer, inside) if table is None else self._seen(table, inside)
 
@@ -197,7 +199,7 @@ class _Look:
             try:
                 text = repr(answer)
             except Exception:
-                text = None  # then what it holds is all there is to see
+                text = None  # then only the values that it holds are seen
             if text is not None:
                 return self._hidden(answer, "shows nothing") if _ADDRESS.search(text) else _shown(answer)
         self.left -= 1
@@ -212,19 +214,19 @@ class _Look:
             return Shown(kind, _ADDRESS.sub("", written(answer)))
         if isinstance(answer, Awaitable):
             if hasattr(answer, "close"):
-                answer.close()  # lest Python warn that nobody waited
+                answer.close()  # or Python would warn that it was never awaited
             raise NotVisible(
-                f"The answer holds {_a(kind)}, which is still to be waited for. Audit what comes of it: "
-                "lambda data: asyncio.run(mechanism(data))."
+                f"The answer holds {_a(kind)}, which is not awaited, so there is nothing to compare.",
+                fix=Fix("release", Code("lambda data: asyncio.run(mechanism(data))")),
             )
         raise NotVisible(
-            f"The answer holds {_a(kind)} that {why}, so there is nothing to compare. Return what an onlooker "
-            "gets to see: numbers, texts, lists, records."
+            f"The answer holds {_a(kind)} that {why}, so there is nothing to compare.",
+            fix="Return what an observer sees: numbers, strings, lists or records.",
         )
 
 
 def _attributes(answer: Any) -> dict[str, Any]:
-    """What a record or an object holds: its fields, or its slots and its dictionary."""
+    """Return the values that a record or an object holds: its fields, or its slots and its dictionary."""
     if is_dataclass(answer):
         return {f.name: getattr(answer, f.name, None) for f in fields(answer)}
     found: dict[str, Any] = {}
@@ -238,17 +240,17 @@ def _attributes(answer: Any) -> dict[str, Any]:
 
 
 def _as_table(answer: Any) -> Any:
-    """The columns of a table of Arrow or of a frame, or the entries of a column; None if it is none of these."""
+    """Return the columns of an Arrow table or a data frame, or the entries of a column; None for other values."""
     for method in ("to_pydict", "to_dict", "to_list"):
         try:
             return getattr(answer, method)()
-        except Exception:  # it has none, or one that means something else
+        except Exception:  # the answer has no such method, or one with another meaning
             continue
     return None
 
 
 def _is_ours(error: BaseException) -> bool:
-    """The auditor ends runs by exceptions that no `except Exception` stops."""
+    """Tell whether the auditor itself ended the run: it uses exceptions that no `except Exception` catches."""
     return not isinstance(error, Exception) and type(error).__module__.split(".")[0] == "discreet"
 
 

@@ -1,22 +1,22 @@
 """Attack a session: make it grant more than its budget.
 
-A session promises that the charges it grants add up to its budget at most, in the amount that adds up for its
-kind (ε, ρ or μ²). Every attempt below opens a fresh session, charges it in some unfriendly way, and adds up
-*exactly* what was granted. More than the whole, by however little, is a leak: what is granted once too often can
-be granted so again.
+A session promises that the charges it grants add up to its budget at most, in the amount that adds up for its kind
+(ε, ρ or μ²). Every attempt below opens a fresh session, charges it in a hostile way, and adds up *exactly* what
+was granted. Any excess over the whole budget is a leak, however small: a session that grants too much once can do
+it again.
 
-* tiny charges, after charges that make up the budget or fall just short of it, which sums of floats lose;
-* threads that charge the last part at once, each with a pause before every line, where others may come between;
+* tiny charges, which sums of floats lose, after charges that add up to the budget or nearly to it;
+* threads that charge the last part at the same time, each with a pause before every line, so that they interleave;
 * copies and pickles of the session, each with a budget of its own;
 * charges that are refused, and then the whole budget once more;
 * charges below zero, of zero or of NaN, which may give back what was spent;
-* if asked (`processes=True`), a forked child that spends as well. What lives in memory cannot refuse that, and
-  `privacy.Session` does not claim to; what keeps its books on a disk must.
+* with `processes=True`, a forked child that spends as well. A session in memory cannot refuse that, and
+  `privacy.Session` does not claim to; a session that keeps its records on disk must.
 
-A refusal, whatever exception it is, never leaks. That a session refuses to spend its budget exactly, or lets a
-refused charge cost something, is said in words, but it is caught for neither.
+A refusal never leaks, whatever the exception. The verdict remarks on a session that refuses to spend its budget
+exactly, or that lets a refused charge cost something; neither counts as caught.
 
-Whether a sum is the right thing to compare with the budget when the next step depends on the last answer is
+Whether a sum is the right quantity to compare with the budget, when the next step depends on the last answer, is
 another question: see the exhibit `natural-filter` of the museum.
 """
 
@@ -39,21 +39,21 @@ from discreet.privacy.session import Budget
 
 
 class Chargeable(Protocol):
-    """What is attacked: something that takes charges, and raises when it refuses one."""
+    """A session to attack: it takes charges, and raises when it refuses one."""
 
     def charge(self, loss: Any, /) -> Any:
-        """Pay for one step."""
+        """Charge one step."""
         ...
 
 
 Step: TypeAlias = Callable[[Any], Any]
-"""Writes a charge of an amount (ε, ρ or μ²) the way the session takes it."""
+"""Turns an amount (ε, ρ or μ²) into a charge that the session accepts."""
 
-# Shares of the budget. All are squares of fractions, so that μ-GDP can write a step of μ²·share: 3² + 4² = 5².
+# Shares of the budget. All are squares of fractions, so that a step of μ²·share is a rational μ: 3² + 4² = 5².
 _PART, _REST, _WHOLE = Fraction(9, 25), Fraction(16, 25), Fraction(1)
 
 
-class _Purse:
+class _Tally:
     """A fresh session, and the exact share of its budget that it has granted so far."""
 
     def __init__(self, make_session: Callable[[Any], Chargeable], budget: Budget, step: Step | None):
@@ -69,29 +69,29 @@ class _Purse:
     def overspent(self) -> bool:
         return self.granted > 1
 
-    def take(self, share: Fraction | float, times: int = 1, *, of: Chargeable | None = None) -> bool:
-        """Charge so many steps of a share of the budget; tell whether all were granted."""
+    def charge(self, share: Fraction | float, times: int = 1, *, of: Chargeable | None = None) -> bool:
+        """Charge a share of the budget `times` times; return whether all charges were granted."""
         try:
-            loss = self.written(share)
+            loss = self.loss_of(share)
         except Exception:
-            return False  # there is no such step: refused before it was asked for
-        return all(self.pay(loss, share, of or self.session) for _ in range(times))
+            return False  # such a step cannot be written, so it is refused before it is charged
+        return all(self.charge_once(loss, share, of or self.session) for _ in range(times))
 
-    def pay(self, loss: Any, share: Fraction | float, session: Chargeable) -> bool:
+    def charge_once(self, loss: Any, share: Fraction | float, session: Chargeable) -> bool:
         try:
             session.charge(loss)
         except Exception:
             return False
         if share > 0:
-            self._granted.append(Fraction(share))  # one step, which no other thread divides
+            self._granted.append(Fraction(share))  # appending is atomic, so threads lose nothing
         return True
 
-    def written(self, share: Fraction | float) -> Any:
+    def loss_of(self, share: Fraction | float) -> Any:
         return _record(self._budget, share) if self._step is None else self._step(_total(self._budget) * share)
 
 
-Attempt: TypeAlias = Callable[[Callable[[], _Purse]], Iterator[str]]
-"""Opens purses, and says what it was granted beyond the budget."""
+Attempt: TypeAlias = Callable[[Callable[[], _Tally]], Iterator[str]]
+"""Opens fresh sessions, and yields what it was granted beyond the budget."""
 
 
 def attack(
@@ -102,9 +102,14 @@ def attack(
     processes: bool = False,
     name: str = "the session",
 ) -> Verdict:
-    """Try to be granted more than `budget` by `make_session(budget)`, in all the ways above.
+    """Try to get more than `budget` from `make_session(budget)`, in all the ways above.
 
-    Charges are records of the budget's kind; `step(amount)` writes them otherwise, for sessions that take numbers.
+    Args:
+        make_session: Opens a session with the budget that it is given.
+        budget: The budget to exceed, ε = 1 by default.
+        step: Turns an amount (ε, ρ or μ²) into a charge; by default charges are records of the budget's kind.
+        processes: Also try a forked child that spends the same budget.
+        name: The name of the session in the verdict.
 
     >>> from discreet.privacy import Session
     >>> attack(Session).caught
@@ -117,34 +122,34 @@ def attack(
     """
     started = time.perf_counter()
 
-    def open_purse() -> _Purse:
-        return _Purse(make_session, budget, step)
+    def open_tally() -> _Tally:
+        return _Tally(make_session, budget, step)
 
     attempts: list[Attempt] = [_tiny_charges, _threads, _copies, _after_a_refusal, _gifts]
-    leaks = [leak for attempt in [*attempts, *[_child] * processes] for leak in attempt(open_purse)]
+    leaks = [leak for attempt in [*attempts, *[_child] * processes] for leak in attempt(open_tally)]
     words = (
         [f"{name} grants more than its budget: {'; '.join(leaks)}."] if leaks else [f"{name} keeps its budget."]
     )
     return Verdict(
         attack="budget",
         caught=bool(leaks),
-        words=" ".join([*words, *_remarks(open_purse)]),
+        words=" ".join([*words, *_remarks(open_tally)]),
         seconds=time.perf_counter() - started,
     )
 
 
 # -- attempts -----------------------------------------------------------------------------------------------------
 
-# Charges that leave nothing, or next to nothing: (share, how often).
+# Charges that leave nothing of the budget, or next to nothing: (share, how often).
 _OPENINGS = {
-    "the whole": (_WHOLE, 1),
-    "a hundred hundredths": (Fraction(1, 100), 100),
-    "all but 2⁻⁴⁹": ((1 - Fraction(1, 2**50)) ** 2, 1),
-    # Next to 1 floats are 2⁻⁵³ apart. This one rounds away a quarter of it, to the session's loss.
-    "all but 3·2⁻⁵⁵": ((1 - Fraction(3, 2**56)) ** 2, 1),
+    "all of it": (_WHOLE, 1),
+    "a hundred hundredths of it": (Fraction(1, 100), 100),
+    "all but 2⁻⁴⁹ of it": ((1 - Fraction(1, 2**50)) ** 2, 1),
+    # Just below 1 floats are 2⁻⁵³ apart, and rounding this share to a float loses a quarter of it.
+    "all but 3·2⁻⁵⁵ of it": ((1 - Fraction(3, 2**56)) ** 2, 1),
 }
-# Below the distance of floats near 1; much below; the least subnormal float; nothing at all, to a float. When the
-# first is refused, less than 1024 of the second are left: eleven hundred are too many.
+# Below the distance of floats near 1; far below it; the least subnormal float; a share that a float rounds to 0.
+# When the first is refused, less than 1024 of the second are left: eleven hundred are too many.
 _TINY = {
     Fraction(1, 2**56): 200,
     Fraction(1, 2**66): 1100,
@@ -153,39 +158,40 @@ _TINY = {
 }
 
 
-def _tiny_charges(open_purse: Callable[[], _Purse]) -> Iterator[str]:
+def _tiny_charges(open_tally: Callable[[], _Tally]) -> Iterator[str]:
     for opening, (share, times) in _OPENINGS.items():
-        purse = open_purse()
-        purse.take(share, times)
+        tally = open_tally()
+        tally.charge(share, times)
         for tiny, most in _TINY.items():
-            purse.take(tiny, most)
-            if purse.overspent:
-                yield f"after {opening}, charges of 2^-{tiny.denominator.bit_length() - 1} went on"
+            tally.charge(tiny, most)
+            if tally.overspent:
+                power = tiny.denominator.bit_length() - 1
+                yield f"after {opening} was spent, charges of 2^-{power} were still granted"
                 return
 
 
-# One round finds a session without a lock in more than 99 of 100 cases (measured), six practically always.
+# Measured: one round catches a session without a lock in more than 99 of 100 cases, six rounds practically always.
 _ROUNDS, _CROWD, _PAUSES = 6, 4, 200
 
 
-def _threads(open_purse: Callable[[], _Purse]) -> Iterator[str]:
+def _threads(open_tally: Callable[[], _Tally]) -> Iterator[str]:
     for _ in range(_ROUNDS):
-        purse = open_purse()
-        purse.take(_PART)
-        _all_at_once(purse, _REST)
-        if purse.overspent:
-            yield f"threads that charged its last {_REST} at once were granted {purse.granted} of it in all"
+        tally = open_tally()
+        tally.charge(_PART)
+        _all_at_once(tally, _REST)
+        if tally.overspent:
+            yield f"threads that charged the last {_REST} of it at once got {tally.granted} of it in total"
             return
 
 
-def _all_at_once(purse: _Purse, share: Fraction) -> None:
+def _all_at_once(tally: _Tally, share: Fraction) -> None:
     start = threading.Barrier(_CROWD)
-    loss = purse.written(share)
+    loss = tally.loss_of(share)
 
     def charge() -> None:
         start.wait()
-        sys.settrace(_pausing())  # holds for this thread, which ends with it
-        purse.pay(loss, share, purse.session)
+        sys.settrace(_pausing())  # applies to this thread only, which ends here
+        tally.charge_once(loss, share, tally.session)
 
     crowd = [threading.Thread(target=charge) for _ in range(_CROWD)]
     for thread in crowd:
@@ -195,7 +201,7 @@ def _all_at_once(purse: _Purse, share: Fraction) -> None:
 
 
 def _pausing() -> Callable[[FrameType, str, Any], Any]:
-    """Let other threads run before every line: what may happen once in a million charges happens now."""
+    """Let other threads run before every line, so that a race that is rare in practice happens here."""
     left = _PAUSES
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
@@ -208,53 +214,53 @@ def _pausing() -> Callable[[FrameType, str, Any], Any]:
     return trace
 
 
-def _copies(open_purse: Callable[[], _Purse]) -> Iterator[str]:
+def _copies(open_tally: Callable[[], _Tally]) -> Iterator[str]:
     for way, duplicate in DUPLICATES.items():
-        purse = open_purse()
+        tally = open_tally()
         try:
-            twin = duplicate(purse.session)
+            twin = duplicate(tally.session)
         except Exception:
             continue  # refused, as it should be
-        purse.take(_WHOLE)
-        purse.take(_WHOLE, of=twin)
-        if purse.overspent:
-            yield f"{way} of it can spend the same budget again"
+        tally.charge(_WHOLE)
+        tally.charge(_WHOLE, of=twin)
+        if tally.overspent:
+            yield f"{way} of the session can spend it again"
             return
 
 
-def _after_a_refusal(open_purse: Callable[[], _Purse]) -> Iterator[str]:
-    purse = open_purse()
+def _after_a_refusal(open_tally: Callable[[], _Tally]) -> Iterator[str]:
+    tally = open_tally()
     for share in (_PART, _WHOLE, _REST, _WHOLE, _WHOLE, _PART):
-        purse.take(share)
-    if purse.overspent:
-        yield f"charges that it should have refused were granted, {purse.granted} of it in all"
+        tally.charge(share)
+    if tally.overspent:
+        yield f"charges that should have been refused were granted, {tally.granted} of it in total"
 
 
-def _gifts(open_purse: Callable[[], _Purse]) -> Iterator[str]:
+def _gifts(open_tally: Callable[[], _Tally]) -> Iterator[str]:
     for gift in (-_WHOLE, Fraction(0), math.nan, -math.inf):
-        purse = open_purse()
-        purse.take(_WHOLE)
-        purse.take(gift)
-        purse.take(_WHOLE)
-        if purse.overspent:
-            yield f"it was spent again after a charge of {gift} times the budget"
+        tally = open_tally()
+        tally.charge(_WHOLE)
+        tally.charge(gift)
+        tally.charge(_WHOLE)
+        if tally.overspent:
+            yield f"it could be spent again after a charge of {gift} times the budget"
 
 
-def _child(open_purse: Callable[[], _Purse]) -> Iterator[str]:
-    purse = open_purse()
-    if in_child(lambda: purse.take(_WHOLE)) and purse.take(_WHOLE):
+def _child(open_tally: Callable[[], _Tally]) -> Iterator[str]:
+    tally = open_tally()
+    if in_child(lambda: tally.charge(_WHOLE)) and tally.charge(_WHOLE):
         yield "a forked child and its parent each spent it"
 
 
-# -- what is no leak, but worth a word ----------------------------------------------------------------------------
+# -- remarks on what is not a leak --------------------------------------------------------------------------------
 
 
-def _remarks(open_purse: Callable[[], _Purse]) -> Iterator[str]:
-    if not open_purse().take(Fraction(1, 100), 100):
-        yield "It refuses a hundred charges that make up exactly its budget: safe, but a waste."
-    purse = open_purse()
-    if purse.take(_PART) and not purse.take(_WHOLE) and not purse.take(_REST):
-        yield "A refused charge costs something, or the exact rest is refused: safe, but a waste."
+def _remarks(open_tally: Callable[[], _Tally]) -> Iterator[str]:
+    if not open_tally().charge(Fraction(1, 100), 100):
+        yield "It refuses a hundred charges that add up to exactly its budget: safe, but wasteful."
+    tally = open_tally()
+    if tally.charge(_PART) and not tally.charge(_WHOLE) and not tally.charge(_REST):
+        yield "A refused charge costs something, or the exact rest is refused: safe, but wasteful."
 
 
 def _total(budget: Budget) -> Fraction:
@@ -268,7 +274,7 @@ def _total(budget: Budget) -> Fraction:
 
 
 def _record(budget: Budget, share: Fraction | float) -> Loss:
-    """The share as a record of the budget's kind, which refuses by itself what is below zero or no number."""
+    """Return the share as a record of the budget's kind; the record refuses negative numbers and NaN."""
     match budget:
         case Pure():
             return Pure(budget.epsilon * share)
@@ -279,7 +285,7 @@ def _record(budget: Budget, share: Fraction | float) -> Loss:
 
 
 def _root(share: Fraction | float) -> Fraction | float:
-    """The root of a share; a gift, which has none, stays what it is."""
+    """Return the root of a share; a share without a root (negative, or a float) is returned as it is."""
     if isinstance(share, Fraction) and share >= 0:
         return Fraction(math.isqrt(share.numerator), math.isqrt(share.denominator))
     return share

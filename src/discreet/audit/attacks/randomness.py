@@ -1,20 +1,20 @@
-"""Attack a source of randomness: does anybody else hold the same stream?
+"""Attack a source of randomness: look for a second holder of the same stream.
 
-Noise hides a person only while nobody knows it. A generator that runs in user space has a state, and whoever has
-the state has the noise: a forked worker, a pickle sent to another machine, a copy kept in a checkpoint, the next
-run with the same seed. Two holders of one stream release the same noise twice, and the difference of their
-answers is the difference of the data.
+Noise hides a person only while it is secret. A generator in user space has a state, and every holder of the state
+knows the noise: a forked worker, a pickle sent to another machine, a copy kept in a checkpoint, the next run with
+the same seed. Two holders of one stream release the same noise twice, and the difference of their answers is the
+difference of the data.
 
 Three attempts, each of which compares streams of draws:
 
 * the stream itself, for a period of at most `count` draws;
-* parent, child and a second child, forked after a first draw, when reserves and buffers are full;
-* the generator's copies, deep copies and pickles, where it is handed over.
+* parent, child and a second child, forked after a first draw, when caches and buffers are full;
+* copies, deep copies and pickles of the generator, if the generator is given.
 
-Two streams are taken for the same if they agree in their first `count`/4 draws, because a reserve that is shared
-for a while is shared noise. So `draw` is to return something wide: with 64 bits or more in `count`/4 draws, a
-false alarm has probability below 2⁻⁵⁸, and there is no statistics in a verdict. What is not found may still be
-predictable: this attack refutes, and proves nothing.
+Two streams count as the same if they agree in their first `count`/4 draws, because a cache that is shared for a
+while is shared noise. So `draw` must return enough bits: with 64 bits or more in `count`/4 draws, a false alarm
+has probability below 2⁻⁵⁸, and the verdict needs no statistics. This attack refutes, it does not prove: a stream
+that passes may still be predictable.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from discreet.errors import DiscreetError
 from discreet.rational import whole
 
 Stream: TypeAlias = list[str]
-"""Draws, as an onlooker sees them."""
+"""Draws, as an observer sees them."""
 
-_PATIENCE = 30.0  # seconds after which a child that hangs, on a lock it inherited, say, is given up
+_PATIENCE = 30.0  # seconds to wait for a child, which may hang on an inherited lock
 
 
 def attack(
@@ -51,7 +51,11 @@ def attack(
 ) -> Verdict:
     """Look for a second holder of the stream that `draw()` takes from: a repetition, a fork, a copy.
 
-    With `generator`, what is called is `draw(generator)`, and copies of it are tried as well.
+    Args:
+        draw: Returns one draw; called as `draw(generator)` if a generator is given.
+        count: The number of draws of each stream, 4 or more.
+        generator: The generator; if it is given, copies and pickles of it are tried as well.
+        name: The name of the source in the verdict.
 
     >>> from discreet import noise
     >>> attack(lambda: noise.uniform_below(2**64)).caught
@@ -64,10 +68,10 @@ def attack(
     take = draw if generator is None else lambda: draw(generator)
     found: list[str] = []
     tried = [*_repetition(take, count, found)]
-    if not found:  # else all streams are the same anyway
+    if not found:  # a stream that repeats itself equals all its copies anyway
         tried += _forks(take, count, found)
         tried += _copies(draw, generator, count, found) if generator is not None else ()
-    words = "; ".join(found) if found else f"draws nothing twice: tried {', '.join(tried)}"
+    words = "; ".join(found) if found else f"has no second holder: tried {', '.join(tried)}"
     return Verdict(
         attack="randomness",
         caught=bool(found),
@@ -77,9 +81,9 @@ def attack(
 
 
 def enough(draw: Callable[[], Any], *, sample: int = 512, most: int = 8192) -> int | None:
-    """Return a `count` for `attack` such that chance makes two streams agree once in 2⁶⁴, or None beyond `most`.
+    """Return a `count` for `attack` at which two streams agree by chance once in 2⁶⁴, or None beyond `most`.
 
-    The commonest outcome of a sample bounds, but for a doubt of 10⁻⁹, how often two draws agree.
+    The most frequent outcome of a sample bounds how often two draws agree, at alpha = 10⁻⁹.
 
     >>> from discreet import noise
     >>> enough(lambda: noise.uniform_below(2**64)), enough(lambda: 4)
@@ -108,17 +112,17 @@ def _forks(take: Callable[[], Any], count: int, found: list[str]) -> Iterator[st
             "their parent": _stream(take, count),
         }
     except ChildFailed as failure:
-        yield f"a fork in vain ({failure})"
+        yield f"a fork, without success ({str(failure).removesuffix('.')})"
         return
     yield "a fork"
     for (one, ones), (other, others) in combinations(family.items(), 2):
         if same := _shared(ones, others):
-            found.append(f"is shared after a fork: {one} and {other} drew the same first {_draws(same)}")
+            found.append(f"is shared after a fork: {one} and {other} have the same first {_draws(same)}")
             return
 
 
 def _copies(draw: Callable[..., Any], generator: object, count: int, found: list[str]) -> Iterator[str]:
-    alive: list[str] = []
+    shared: list[str] = []
     for way, duplicate in DUPLICATES.items():
         try:
             twin = duplicate(generator)
@@ -128,9 +132,9 @@ def _copies(draw: Callable[..., Any], generator: object, count: int, found: list
         yield way
         streams = [_stream(partial(draw, holder), count) for holder in (generator, twin)]
         if _shared(*streams):
-            alive.append(way)
-    if alive:
-        found.append(f"lives on in {', '.join(alive)} of it, which draws the same")
+            shared.append(way)
+    if shared:
+        found.append(f"shares its stream with {', '.join(shared)} of it")
 
 
 DUPLICATES: dict[str, Callable[[Any], Any]] = {
@@ -138,7 +142,7 @@ DUPLICATES: dict[str, Callable[[Any], Any]] = {
     "a deep copy": copy.deepcopy,
     "a pickle": lambda original: pickle.loads(pickle.dumps(original)),
 }
-"""The ways in which Python makes two of one, often without being asked."""
+"""The ways in which Python duplicates an object, often silently."""
 
 
 def _stream(take: Callable[[], Any], count: int) -> Stream:
@@ -146,7 +150,7 @@ def _stream(take: Callable[[], Any], count: int) -> Stream:
 
 
 def _shared(one: Stream, other: Stream) -> int:
-    """How many first draws agree, if it is too many for chance; else 0."""
+    """Return how many first draws agree, if they are too many for chance; else 0."""
     agree = next((i for i, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1]), len(one))
     return agree if agree >= max(1, len(one) // 4) else 0
 
@@ -163,50 +167,50 @@ class ChildFailed(DiscreetError):
 
 
 def in_child(work: Callable[[], Any]) -> Any:
-    """Return what `work` returns in a forked child, as far as JSON can say it. The child is gone afterwards.
+    """Return what `work` returns in a forked child, as JSON. The child has ended afterwards.
 
     >>> in_child(lambda: [1, 2])
     [1, 2]
     """
     if not hasattr(os, "fork"):
-        raise ChildFailed("this system has no fork")
+        raise ChildFailed("This system has no fork.")
     receive, send = os.pipe()
     with warnings.catch_warnings():
-        # From Python 3.12 on a warning that other threads may hold locks: a child that waits for one is given up.
+        # Python 3.12 and later warn that other threads may hold locks: a child that waits for one is killed.
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
         _report(work, send)
     os.close(send)
-    said = None
+    sent = None
     try:
-        said = _heard(receive)
+        sent = _received(receive)
     finally:
         os.close(receive)
-        if said is None:
+        if sent is None:
             os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    answer = json.loads(said or '{"failed": "it died, or gave no answer in time"}')
+    answer = json.loads(sent or '{"failed": "it died, or gave no answer in time"}')
     if "failed" in answer:
-        raise ChildFailed(answer["failed"])
+        raise ChildFailed("The forked process failed.", found=answer["failed"])
     return answer["result"]
 
 
 def _report(work: Callable[[], Any], send: int) -> None:
-    """Say what came of it, and end without a trace: no cleaning up that is the parent's to do."""
+    """Send the result to the parent and end at once: cleaning up is the parent's task."""
     try:
         try:
-            said = json.dumps({"result": work()})
+            message = json.dumps({"result": work()})
         except BaseException as error:
-            said = json.dumps({"failed": f"{type(error).__name__}: {error}"})
+            message = json.dumps({"failed": f"{type(error).__name__}: {error}"})
         with open(send, "wb") as pipe:
-            pipe.write(said.encode())
+            pipe.write(message.encode())
     finally:
         os._exit(0)
 
 
-def _heard(receive: int) -> bytes | None:
-    """All that is said until the pipe is closed, or None if that takes too long."""
+def _received(receive: int) -> bytes | None:
+    """Return all that is sent until the pipe is closed, or None if that takes too long."""
     parts: list[bytes] = []
     deadline = time.monotonic() + _PATIENCE
     while select.select([receive], [], [], max(0.0, deadline - time.monotonic()))[0]:

@@ -1,15 +1,16 @@
-"""The black-box attack: watch many answers on two neighbours, and bound the loss from below.
+"""Run the black-box attack: sample answers on two neighbours, and bound the loss from below.
 
 Claim. Let P and Q be the laws of the answers on D and on D2, and let all answers be independent. With probability
-at least `confidence` over the answers watched, the ε of `lower_bound` is not above the least ε for which P and Q
+at least `confidence` over the sampled answers, the ε of `lower_bound` is not above the least ε for which P and Q
 satisfy (ε, δ)-differential privacy: if it exceeds what is claimed, the claim is refuted.
 
 Proof. The first half of the answers chooses an event E and a direction (`events`); the second half is independent
-of that choice. On it, Clopper and Pearson's bounds (`confidence`) give P(E) ≥ p and Q(E) ≤ q, each with doubt
-(1 − confidence)/2, and (ε, δ)-DP says P(E) ≤ e^ε·Q(E) + δ, hence ε ≥ ln((p − δ)/q). One event, two bounds:
-nothing else is tested, so nothing else has to be paid for. `attack` splits the doubt over the pairs it tries.
+of that choice. On it, Clopper and Pearson's bounds (`clopper_pearson`) give P(E) ≥ p and Q(E) ≤ q, each at alpha =
+(1 − confidence)/2, and (ε, δ)-DP says P(E) ≤ e^ε·Q(E) + δ, hence ε ≥ ln((p − δ)/q). One event and two bounds are
+tested and nothing else, so no other correction for multiple tests is needed. `attack` splits alpha over the pairs
+that it tries.
 
-A black box proves leaks, never their absence: what happens once in a billion answers is not seen in a million.
+A black box proves leaks, never their absence: an event of probability 10⁻⁹ is not seen in a million answers.
 """
 
 from __future__ import annotations
@@ -27,25 +28,31 @@ from numpy.typing import NDArray
 from discreet import plots, privacy
 from discreet.audit.attacks.clopper_pearson import lower, upper
 from discreet.audit.blackbox.events import Event, choose
-from discreet.audit.blackbox.sampling import Batch, BatchFailed, Mechanism, Progress, Watch
+from discreet.audit.blackbox.sampling import Batch, BatchFailed, Mechanism, Progress, Sampler
 from discreet.audit.blackbox.scores import learned
 from discreet.audit.inputs.mutation_check import Unchanged
 from discreet.audit.inputs.subject import Subject
 from discreet.audit.report.event_text import shortened
 from discreet.audit.report.verdict import Verdict
-from discreet.errors import ParameterError
+from discreet.errors import Code, Fix, ParameterError
 from discreet.privacy.losses import Approximate, Losses, counted
 from discreet.privacy.rounding import downward, float_above, float_below
 from discreet.rational import Rational, rational, whole
 
-_FEWEST = 200  # samples of each law: with fewer there is nothing to learn from
-# Where claims with a δ are tried, from what a million answers cannot see to what nobody should lose.
+_FEWEST = 200  # samples of each law: fewer are not enough to learn from
+# The δ at which claims are tried, from what a million answers cannot show to what no release should lose.
 _DELTAS = tuple(map(Fraction, ["0", "1e-6", "1e-5", "1e-4", "1e-3", "3e-3", "0.01", "0.03", "0.1", "0.3"]))
+
+_FUNCTIONS = {
+    "mechanism": Fix("mechanism", Code("lambda data: …"), note="one release"),
+    "batch": Fix("batch", Code("lambda data, n: …"), note="n releases at once"),
+    "progress": Fix("progress", Code("lambda done, total: …")),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class LowerBound:
-    """A loss that a mechanism has at least, with this confidence, and the event that shows it."""
+    """A lower bound on the loss of a mechanism, at a confidence, and the event that shows it."""
 
     epsilon: float
     delta: float
@@ -53,20 +60,20 @@ class LowerBound:
     samples: int
     """Answers on each of the two inputs; the event was chosen by the first half, and tested on the second."""
     event: str
-    """The event in words."""
+    """The event, described as text."""
     direction: str
     """`D against D2` if the event is more likely on D."""
     rates: tuple[float, float]
-    """How often the event was seen on the input that makes it likely, and on the other."""
+    """The rate of the event on the input that makes it likely, and on the other, as measured."""
     bounds: tuple[float, float]
-    """What the first of these rates is at least, and the second at most."""
+    """A lower bound on the first of these rates, and an upper bound on the second."""
     attained: tuple[tuple[float, float], ...] = field(default=(), repr=False)
     """(false alarms, misses) as measured on the second half, at every threshold of the chosen score."""
 
     def plot(self, loss: Losses) -> Any:
-        """Draw (with Altair) the tests that were tried as points beside the trade-off curve of the declared loss.
+        """Draw (with Altair) the tests that were tried as points, with the trade-off curve of the declared loss.
 
-        Points below the curve are tests that do better than the claim allows, but for the luck of sampling.
+        Points below the curve are tests that do better than the claim allows, up to sampling error.
         """
         return plots.tradeoff({"declared": privacy.tradeoff(loss)}, {"measured": self.attained})
 
@@ -82,11 +89,17 @@ def lower_bound(
     batch: Batch | None = None,
     progress: Progress | None = None,
 ) -> LowerBound:
-    """Return an ε that `mechanism` loses at least, between the neighbours `D` and `D2`, at `delta`.
+    """Return a lower bound on the ε that `mechanism` loses between the neighbours `D` and `D2`, at `delta`.
 
-    `mechanism(data)` is one release, which leaves the data as it is; an exception is an answer too.
-    `batch(data, n)` returns n independent releases at once, an array or a list. `samples` releases are made on
-    each input. `progress(done, total)` is called now and then.
+    Args:
+        mechanism: `mechanism(data)` is one release, which must not change the data; an exception is an answer too.
+        D: The first input.
+        D2: A neighbour of the first input.
+        delta: The δ of the bound, 0 by default.
+        samples: The number of releases on each input, 200 or more.
+        confidence: The probability that the bound holds.
+        batch: `batch(data, n)` returns n independent releases at once, an array or a list.
+        progress: `progress(done, total)` is called from time to time.
 
     >>> from discreet import noise
     >>> found = lower_bound(lambda bit: bit ^ noise.bernoulli("1/4"), 0, 1, samples=20_000)
@@ -95,34 +108,36 @@ def lower_bound(
     """
     exact = rational(delta, "delta", floats="exact")
     if not 0 <= exact < 1:
-        raise ParameterError(f'delta must be 0 or more and below 1, such as "1e-6", not {delta!r}.')
-    audit = _Audit(mechanism, batch, samples, _doubt(confidence), progress)
+        raise ParameterError("delta must be 0 or more and below 1.", found=delta, fix=Fix("delta", "1e-6"))
+    audit = _Audit(mechanism, batch, samples, _alpha(confidence), progress)
     return audit.bound(D, D2, [exact], np.zeros(1))
 
 
 def attack(subject: Subject, *, samples: int = 200_000, confidence: Rational = "0.999999") -> Verdict:
     """Return whether a black box refutes the subject's claim on any of its pairs of neighbours.
 
-    A claim that holds is refuted with probability at most 1 − `confidence`, however many pairs there are.
+    A claim that holds is refuted with probability at most 1 − `confidence`, for any number of pairs.
 
     >>> from discreet import noise, privacy
-    >>> liar = Subject(
-    ...     name="a coin that lies too rarely",
+    >>> coin = Subject(
+    ...     name="a coin that flips too rarely",
     ...     release=lambda bit: bit ^ noise.bernoulli("1/10"),
     ...     loss=privacy.Pure(1),
     ...     pairs=[(0, 1)],
     ... )
-    >>> attack(liar, samples=10_000).caught
+    >>> attack(coin, samples=10_000).caught
     True
     """
     start = time.perf_counter()
     if not subject.pairs:
-        raise ParameterError(f"{subject.name} has no pairs of neighbours to look at. Write pairs=[(D, D2)].")
-    alpha, tries = _doubt(confidence), 2 if subject.batch else 1
+        raise ParameterError(
+            f"{subject.name} has no pair of neighbours to compare.", fix=Fix("pairs", Code("[(D, D2)]"))
+        )
+    alpha, tries = _alpha(confidence), 2 if subject.batch else 1
     audit = _Audit(subject.release, subject.batch, samples, alpha / tries, None)
     try:
         pair, allowed, bound = _worst(audit, subject)
-    except BatchFailed:  # a second try, for which half of the doubt was left
+    except BatchFailed:  # a second try, for which half of alpha was reserved
         pair, allowed, bound = _worst(replace(audit, batch=None), subject)
     return Verdict(
         attack="black box",
@@ -138,7 +153,7 @@ def attack(subject: Subject, *, samples: int = 200_000, confidence: Rational = "
 
 
 def _worst(audit: _Audit, subject: Subject) -> tuple[tuple[Any, Any], float, LowerBound]:
-    """Return the pair that exceeds the claim most, what is claimed, and what was found; the first caught is it."""
+    """Return the pair that exceeds the claim most, the claim and the bound. The search ends at a caught pair."""
     shared, deltas = replace(audit, alpha=audit.alpha / len(subject.pairs)), _deltas(subject.loss)
     claimed = np.array([privacy.epsilon(subject.loss, at) for at in deltas])
     worst = None
@@ -159,30 +174,32 @@ def _words(bound: LowerBound, allowed: float, pair: tuple[Any, Any]) -> str:
     return (
         f"{bound.event[0].upper()}{bound.event[1:]}: on {shortened(likely)} with probability at least "
         f"{bound.bounds[0]:.3g} (seen: {bound.rates[0]:.3g}), on {shortened(other)} at most {bound.bounds[1]:.3g} "
-        f"(seen: {bound.rates[1]:.3g}). So ε ≥ {bound.epsilon:.3f}{at}, and {allowed:.3f} is claimed."
+        f"(seen: {bound.rates[1]:.3g}). So ε ≥ {bound.epsilon:.3f}{at}; the claim is {allowed:.3f}."
     )
 
 
-def _doubt(confidence: Rational) -> Fraction:
+def _alpha(confidence: Rational) -> Fraction:
     exact = rational(confidence, "confidence", floats="exact")
     if not 0 < exact < 1:
-        raise ParameterError(f'confidence must be above 0 and below 1, such as "0.999", not {confidence!r}.')
+        raise ParameterError(
+            "confidence must be above 0 and below 1.", found=confidence, fix=Fix("confidence", "0.999")
+        )
     return 1 - exact
 
 
 def _deltas(loss: Losses) -> list[Fraction]:
-    """Where a claim is tried: at δ = 0 if it is one pure loss, else at some δ, its own among them."""
+    """Return the δ at which a claim is tried: 0 if it is one pure loss, else several, its own among them."""
     counts = counted(loss)
     if sum(counts.values()) <= 1 and privacy.epsilon(loss, 0) < math.inf:
         return [Fraction(0)]
     own = sum((kind.delta * count for kind, count in counts.items() if isinstance(kind, Approximate)), Fraction(0))
-    # A claim is stated at the very float that is subtracted from a rate.
+    # Each δ is a float, because the claim must be evaluated at exactly the number that is subtracted from a rate.
     return sorted({Fraction(float_above(at)) for at in (*_DELTAS, own) if at < 1})
 
 
 @dataclass(frozen=True)
 class _Audit:
-    """What all audits of one mechanism share."""
+    """The parameters that all audits of one mechanism share."""
 
     mechanism: Mechanism
     batch: Batch | None
@@ -195,22 +212,25 @@ class _Audit:
             given = getattr(self, name)
             if not callable(given) and (given is not None or name == "mechanism"):
                 raise ParameterError(
-                    f"{name} must be a function, not {type(given).__name__}. "
-                    "Write mechanism=lambda data: …, and batch=lambda data, n: … for many releases at once."
+                    f"{name} must be a function.", found=type(given).__name__, fix=_FUNCTIONS[name]
                 )
         if whole(self.samples, "samples") < _FEWEST:
-            raise ParameterError(f"samples={self.samples} is too few to learn from: write {_FEWEST} or more.")
+            raise ParameterError(
+                f"At least {_FEWEST} samples are needed to learn from.",
+                found=self.samples,
+                fix=Fix("samples", 200_000),
+            )
 
     def bound(self, D: Any, D2: Any, deltas: Sequence[Fraction], claimed: NDArray[np.float64]) -> LowerBound:
         """Learn from a quarter of the samples, choose by another, and test on the remaining half."""
         alpha, quarter = float_below(self.alpha / 2), self.samples // 4
         floats = np.array([float_above(at) for at in deltas])
-        watch = Watch(self.mechanism, self.batch, Unchanged(D, D2), 2 * self.samples, self.progress)
-        scores = learned(*(watch.answers(data, quarter) for data in (D, D2)))
-        fresh = [watch.answers(data, quarter) for data in (D, D2)]
+        sampler = Sampler(self.mechanism, self.batch, Unchanged(D, D2), 2 * self.samples, self.progress)
+        scores = learned(*(sampler.answers(data, quarter) for data in (D, D2)))
+        fresh = [sampler.answers(data, quarter) for data in (D, D2)]
         event = choose(scores, *fresh, alpha=alpha, deltas=floats, claimed=claimed)
         tested = self.samples - 2 * quarter
-        hits = [np.sum([event.hits(part) for part in watch.answers(data, tested)], axis=0) for data in (D, D2)]
+        hits = [np.sum([event.hits(part) for part in sampler.answers(data, tested)], axis=0) for data in (D, D2)]
         return self._shown(event, hits[::-1] if event.swapped else hits, tested, float(floats[event.choice]))
 
     def _shown(self, event: Event, hits: list[NDArray[np.int64]], tested: int, delta: float) -> LowerBound:

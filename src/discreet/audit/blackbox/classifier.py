@@ -1,4 +1,4 @@
-"""A logistic regression that tells the answers of two laws apart by many entries at once."""
+"""Fit a logistic regression that tells the answers of two laws apart by many entries at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WORK = 5e8  # most multiplications of one Newton step
 
 
 def classifier(pair: Pair, entries: list[int]) -> Rule:
-    """Return a logistic regression on some entries and their squares; what is no number counts by that alone."""
+    """Return a logistic regression on some entries and their squares; NaN and infinities get indicators."""
     x = pair.rows.numbers[:, entries].astype(np.float64)
     finite = np.where(np.isfinite(x), x, np.nan)
     finite[:, np.isnan(finite).all(axis=0)] = 0.0
@@ -27,7 +27,7 @@ def classifier(pair: Pair, entries: list[int]) -> Rule:
         with np.errstate(invalid="ignore", over="ignore"):
             z = (group.numbers[:, entries].astype(np.float64) - centre) / scale
         odd = ~np.isfinite(z)
-        z = np.where(odd, 0.0, z.clip(-8, 8))  # one entry far out must not outweigh all others
+        z = np.where(odd, 0.0, z.clip(-8, 8))  # one outlier must not outweigh all other entries
         return np.hstack([np.ones((len(z), 1)), z, z**2, *([odd] if strange else [])])
 
     width = 1 + (2 + strange) * x.shape[1]
@@ -59,7 +59,7 @@ def _logistic(x: Floats, side: Floats, counts: Floats, ridge: float = 1.0, steps
 
 
 def _gram(x: Floats, weights: Floats) -> Floats:
-    """xᵀ·diag(weights)·x, in pieces too small for BLAS to start threads: on busy cores these only wait."""
+    """Return xᵀ·diag(weights)·x, in pieces too small for BLAS to start threads, which only wait on busy cores."""
     rows, total = max(64, 2**19 // x.shape[1] ** 2), np.zeros((x.shape[1], x.shape[1]))
     for start in range(0, len(x), rows):
         piece = x[start : start + rows]

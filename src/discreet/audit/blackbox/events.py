@@ -1,10 +1,11 @@
-"""Events that tell two laws apart, learned from samples of both.
+"""Choose the event that tells two laws apart best, from samples of both.
 
 An event that P makes likely and Q does not shows a loss of ln(P(E)/Q(E)), or of ln((P(E) − δ)/Q(E)) at δ. By
-Neyman and Pearson the best events are the upper sets {s ≥ t} of the likelihood ratio. Nobody knows the ratio, so
-many *scores* s stand for it, each learned from one part of the samples; another part chooses the score, the
-threshold, the side of it and the direction (P against Q, or Q against P) that promise most. Nothing here needs to
-be right for a bound to hold: a poor event, tested on fresh samples, shows less, and never too much.
+Neyman and Pearson the best events are the upper sets {s ≥ t} of the likelihood ratio. The ratio is unknown, so
+many *scores* s estimate it, each learned from one part of the samples; another part chooses the score, the
+threshold, its side and the direction (P against Q, or Q against P) that promise the largest loss. The bound holds
+however the event was chosen: a poor event, tested on fresh samples, shows a smaller loss, and never too large a
+one.
 """
 
 from __future__ import annotations
@@ -19,26 +20,26 @@ from discreet.audit.blackbox.features import Floats
 from discreet.audit.blackbox.samples import Integers, Outcomes
 from discreet.audit.blackbox.scores import Score
 
-_CLEARLY = 1e-3  # how much more a later score must promise: the first ones are easier to put into words
+_CLEARLY = 1e-3  # a later score must promise this much more: the first ones are easier to describe
 
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """One event, and in which direction it is to be tested."""
+    """One event, and the direction in which it is tested."""
 
     score: Score
     at: int
-    """Which threshold."""
+    """The index of the threshold."""
     above: bool
-    """At or above it, or below."""
+    """Whether the event is at or above the threshold, or below it."""
     swapped: bool
     """Whether it is more likely under Q than under P."""
     choice: int
-    """Which of the δ it was chosen for."""
+    """The index of the δ that it was chosen for."""
 
     @property
     def words(self) -> str:
-        """The event in words."""
+        """The event, described as text."""
         return self.score.words(float(self.score.thresholds[self.at]), self.above)
 
     def hits(self, outcomes: Outcomes) -> Integers:
@@ -58,9 +59,17 @@ def choose(
 ) -> Event:
     """Return the event whose Clopper–Pearson bound on these samples exceeds the claim most, at the best of the δ.
 
-    Among thousands of events some look good by luck, most of all rare ones. So the bounds compared here are those
-    that would hold for all events at once: the doubt is split over them. Samples come in parts, of which one at a
-    time is in memory.
+    Among thousands of events some look good by chance, rare ones most of all. So the bounds compared here are
+    those that would hold for all events at once: alpha is split over them. Samples come in parts, of which one at
+    a time is in memory.
+
+    Args:
+        scores: The scores to choose from, with their thresholds.
+        P: Samples of the first law, in parts.
+        Q: Samples of the second law, in parts.
+        alpha: 1 − confidence of the comparison.
+        deltas: The δ to try.
+        claimed: The ε that is claimed at each of them.
     """
     scores = list(scores)
     alpha /= 4 * sum(len(score.thresholds) for score in scores)
@@ -77,12 +86,12 @@ def choose(
                 if chosen is None or shown[at, choice] > best + _CLEARLY:
                     best, chosen = shown[at, choice], Event(score, int(at), above, swapped, int(choice))
     if chosen is None:
-        raise ValueError("there must be a score to choose")
+        raise ValueError("At least one score is needed to choose an event.")
     return chosen
 
 
 def _tallied(scores: list[Score], parts: Iterable[Outcomes]) -> tuple[int, list[tuple[Integers, int]]]:
-    """How many outcomes there are, and for each score how many at or above each threshold, and on either side."""
+    """Return the number of outcomes, and for each score those at or above each threshold, and on any side."""
     size, above = 0, [np.zeros(len(score.thresholds), np.int64) for score in scores]
     known = [0] * len(scores)
     for part in parts:

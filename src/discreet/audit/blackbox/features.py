@@ -1,7 +1,7 @@
-"""What there is to look at in answers of one kind: each of their numbers, its finest bit, the least, the whole.
+"""Compute features of answers of one kind: each number, its finest set bit, the least, the whole answer.
 
-A feature gives every answer a number that has an order (a rule), or an integer that has none (a code). What
-numbers give away by the way they were rounded shows in their finest set bit.
+A feature gives every answer a number with an order (a rule), or an integer without one (a code). The finest set
+bit of a number shows what its rounding gives away.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ Floats = NDArray[np.float64]
 Rule = Callable[[Group], Floats]
 """A number for each outcome of a kind; NaN is on neither side of any threshold."""
 Code = Callable[[Group], Integers]
-"""An integer for each outcome of a kind, without any order that matters."""
+"""An integer for each outcome of a kind, whose order has no meaning."""
 Show = Callable[[Group, int, int], str]
-"""What a code means, in words, from an outcome (a row of a group) that has it."""
+"""Describes a code by an outcome (a row of a group) that has it."""
 
-_SPECIAL = {64: "0", 2000: "0.0", 2001: "-0.0", 2002: "∞", 2003: "-∞", 2004: "NaN"}  # what `finest_bit` names
+_SPECIAL = {64: "0", 2000: "0.0", 2001: "-0.0", 2002: "∞", 2003: "-∞", 2004: "NaN"}  # codes of `finest_bit`
 
 
 def whole(group: Group) -> Integers:
-    """Return a number for the answer as a whole: equal for equal ones, and different for others, but for luck."""
+    """Return a hash of each answer as a whole: different answers have different hashes, except by chance."""
     if group.whole is not None:
         return np.fromiter(map(hash, group.whole), np.int64, len(group))
     if group.width == 1:
@@ -39,7 +39,7 @@ def whole(group: Group) -> Integers:
 
 
 def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Every bit spread over all others (the finaliser of SplitMix64), and odd."""
+    """Return the bits, each spread over all others (the finaliser of SplitMix64), and odd."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
     return (bits ^ (bits >> np.uint64(31))) | np.uint64(1)
@@ -48,8 +48,8 @@ def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def finest_bit(x: NDArray[Any]) -> Integers:
     """Return the exponent of the finest set bit: the largest e such that x is a multiple of 2^e.
 
-    Doubles that have none get numbers beyond all exponents: 0.0, −0.0, ∞, −∞ and NaN are 2000 to 2004. Integer 0
-    is a multiple of 2^64.
+    Doubles without a set bit get numbers above all exponents: 0.0, −0.0, ∞, −∞ and NaN are 2000 to 2004. Integer 0
+    counts as a multiple of 2^64.
 
     >>> finest_bit(np.array([0.75, 3.0, 0.1, -0.0])), finest_bit(np.array([12, 7, 0]))
     (array([  -2,    0,  -55, 2001]), array([ 2,  0, 64]))
@@ -69,7 +69,7 @@ def _trailing_zeros(bits: Integers) -> Integers:
 
 
 def bits_of(column: NDArray[Any]) -> Integers:
-    """Return the bits of doubles, so that −0.0 is not 0.0, with one NaN for all; of integers, themselves."""
+    """Return the bits of doubles, so that −0.0 is not 0.0, with one NaN for all; integers are returned as is."""
     if column.dtype.kind != "f":
         return column.astype(np.int64)
     return np.where(np.isnan(column), np.nan, column).view(np.int64)
@@ -86,7 +86,7 @@ def finest(j: int) -> Code:
 
 
 def span(j: int) -> Code:
-    """Return the code of the finest and the leading bit together: how many digits a number of its size has."""
+    """Return the code of the finest and the leading bit together: the number of binary digits between them."""
     return lambda group: finest_bit(group.numbers[:, j]) * 2048 + ((bits_of(group.numbers[:, j]) >> 52) & 0x7FF)
 
 
@@ -100,7 +100,7 @@ def extreme(of: np.ufunc) -> Rule:
 
 
 def show_whole(group: Group, row: int, code: int) -> str:
-    """Show an answer as a whole."""
+    """Describe a whole answer."""
     if group.whole is not None:
         return shortened(group.whole[row])
     numbers = group.numbers[row].tolist()
@@ -108,11 +108,11 @@ def show_whole(group: Group, row: int, code: int) -> str:
 
 
 def show_finest(group: Group, row: int, code: int) -> str:
-    """Show a finest bit as a power of two."""
+    """Describe a finest bit as a power of two."""
     return _SPECIAL.get(code, f"2^{code}")
 
 
 def show_span(group: Group, row: int, code: int) -> str:
-    """Show a finest and a leading bit as powers of two."""
+    """Describe a finest and a leading bit as powers of two."""
     finest, leading = divmod(code, 2048)
     return _SPECIAL.get(finest, f"2^{finest} and 2^{leading - 1023}")

@@ -1,6 +1,6 @@
-"""Cells of a feature, each with the log-ratio of how often two laws fell into it.
+"""Divide a feature into cells, each with the log-ratio of how often two laws fell into it.
 
-Log-ratios are drawn towards 0 by one standard error: a cell that was seen three times must not come before one
+Log-ratios are shrunk towards 0 by one standard error: a cell that was seen three times must not rank above one
 that was seen a thousand times.
 """
 
@@ -19,19 +19,19 @@ from discreet.audit.report.event_text import listed, side
 
 OFTEN = 10
 """A value that was seen less often than this has no ratio of its own."""
-_ATOMS = 4096  # most values with a ratio of their own
+_ATOMS = 4096  # the largest number of values with their own ratios
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Samples of both laws, of one kind: the rows of both, and how often each law gave a row."""
+    """Samples of both laws, of one kind: the rows of both, and how often each row occurred under each law."""
 
     rows: Group
     p: Floats
     q: Floats
 
     def ratios(self, cells: Integers, size: int) -> tuple[Floats, Floats]:
-        """Return the log-ratio of each cell, and how often it was seen."""
+        """Return the log-ratio of each cell, and the number of outcomes in it."""
         p: Floats = np.bincount(cells, self.p, size).astype(np.float64)
         q: Floats = np.bincount(cells, self.q, size).astype(np.float64)
         return log_ratio(p, q), p + q
@@ -39,7 +39,7 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Cells with a log-ratio each: a rule, its words, and how far apart the laws are on these cells."""
+    """Cells with a log-ratio each: a rule, its description, and the distance of the two laws on these cells."""
 
     rule: Rule
     words: Callable[[float, bool], str]
@@ -56,7 +56,7 @@ def paired(P: Group, Q: Group) -> Pair:
 
 
 def log_ratio(p: Floats, q: Floats) -> Floats:
-    """Return ln of the ratio of the rates of cells, drawn towards 0 by one standard error."""
+    """Return ln of the ratio of the rates of cells, shrunk towards 0 by one standard error."""
     ratio = np.log((p + 0.5) / (p.sum() + 0.5)) - np.log((q + 0.5) / (q.sum() + 0.5))
     error = np.sqrt(1 / (p + 0.5) + 1 / (q + 0.5))
     shrunk: Floats = np.sign(ratio) * np.maximum(0, np.abs(ratio) - error)
@@ -64,7 +64,7 @@ def log_ratio(p: Floats, q: Floats) -> Floats:
 
 
 def quantiles(values: NDArray[Any], counts: Integers) -> NDArray[Any]:
-    """Return all values if they are few; else quantiles, in equal steps and, towards both ends, growing ones."""
+    """Return all values if they are few; else quantiles, in equal steps, and finer towards both ends."""
     order = np.argsort(values, kind="stable")
     values, ranks = values[order], counts[order].cumsum()
     if len(values) == 0:
@@ -88,7 +88,7 @@ def atoms(pair: Pair, code: Code, show: Show, name: str) -> Table:
     place = np.full(len(codes), len(often))
     place[often] = np.arange(len(often))
     ratios, seen = pair.ratios(place[cells], len(often) + 1)
-    ratios[seen == 0] = np.nan  # if there are no others yet, those that may come are in no event
+    ratios[seen == 0] = np.nan  # if no rare code was seen, those that come later are in no event
     keys, examples = codes[often], first[often]
 
     def rule(group: Group) -> Floats:

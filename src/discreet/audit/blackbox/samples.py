@@ -1,8 +1,8 @@
-"""Answers in great number: sorted by kind, and within each kind as a table of numbers.
+"""Sort many answers by kind, and store the answers of each kind as a table of numbers.
 
-The kind of an answer is what it is made of (a number, a list of three, an exception of some class); the numbers in
-all answers of a kind are the rows of one array, so that whatever looks at them later looks at columns. What an
-answer counts as does not depend on those beside it.
+The kind of an answer is its structure (a number, a list of three, an exception of some class); the numbers in all
+answers of a kind are the rows of one array, so that features are computed on columns. The kind of an answer does
+not depend on the other answers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Outcomes of one kind: the numbers in each (a row), how often it was seen, and itself if that is not all."""
+    """Outcomes of one kind: the numbers of each (a row), its count, and the outcome itself if it holds more."""
 
     numbers: NDArray[Any]
     counts: Integers
@@ -34,12 +34,12 @@ class Group:
 
     @property
     def total(self) -> int:
-        """How many outcomes these are."""
+        """The number of outcomes."""
         return int(self.counts.sum())
 
     @property
     def width(self) -> int:
-        """How many numbers are in each."""
+        """The number of numbers in each outcome."""
         return int(self.numbers.shape[1])
 
     def at(self, rows: Any) -> Group:
@@ -48,11 +48,11 @@ class Group:
 
 
 Outcomes = Mapping[Hashable, Group]
-"""What was seen, sorted by kind."""
+"""Outcomes, sorted by kind."""
 
 
 def seen(answers: Any) -> Outcomes:
-    """Return answers, an array or a list, sorted by kind and, where they are few, counted.
+    """Return answers, an array or a list, sorted by kind; equal integers in a narrow range are counted.
 
     >>> {kind: group.counts.tolist() for kind, group in seen([3, 3, None, 4, (1.5, 2.0)]).items()}
     {'int': [2, 1], 'None': [1], ('float', 'float'): [1]}
@@ -91,7 +91,7 @@ def joined(groups: list[Group]) -> Group:
 
 
 def counted(group: Group) -> Group:
-    """Return single integers in a narrow range with how often each was seen: ten million of them become a few."""
+    """Return single integers in a narrow range with their counts: ten million answers become a few rows."""
     if group.width != 1 or group.numbers.dtype.kind == "f" or group.whole is not None:
         return group
     x = group.numbers[:, 0]
@@ -104,7 +104,7 @@ def counted(group: Group) -> Group:
 
 
 def kind_in_words(kind: Hashable) -> str:
-    """Return what kind of answer it is.
+    """Describe a kind of answer.
 
     >>> kind_in_words(("float", "float")), kind_in_words("raised ValueError")
     ('a list of 2', 'raised ValueError')
@@ -116,7 +116,7 @@ def kind_in_words(kind: Hashable) -> str:
 
 
 def _numbers(array: NDArray[Any]) -> NDArray[Any] | None:
-    """The array in one of the three types of numbers there are here, if it holds numbers that fit into them."""
+    """Return the array as int8, int64 or float64, or None if its values do not fit."""
     if array.dtype.itemsize > 8 or (array.dtype == np.uint64 and array.size and array.max() >= 2**63):
         return None
     wanted = {"b": np.int8, "i": np.int64, "u": np.int64, "f": np.float64}.get(array.dtype.kind)
@@ -141,7 +141,7 @@ def _stacked(answers: list[Any]) -> NDArray[Any] | None:
         return None
 
 
-@lru_cache(maxsize=16)  # wide answers come in many parts
+@lru_cache(maxsize=16)  # wide answers arrive in many parts
 def _kind_of_rows(shape: tuple[int, ...], dtype: str) -> Hashable:
     zero: Any = {"b": False, "f": 0.0}.get(dtype, 0)
     return _taken_apart(outcome(np.full(shape, zero)), [])
@@ -151,8 +151,8 @@ def _kind_of_rows(shape: tuple[int, ...], dtype: str) -> Hashable:
 
 
 def _sorted_by_kind(answers: Iterable[Hashable]) -> Outcomes:
-    # Counted within each kind, since to Python True, 1 and 1.0 are the same: what one answer counts as must not
-    # depend on which others stand beside it.
+    # Counts are kept within each kind, because True, 1 and 1.0 are equal in Python, and the kind of an answer must
+    # not depend on the other answers.
     kinds: dict[Hashable, dict[Hashable, tuple[list[float], int]]] = {}
     for answer in answers:
         numbers: list[float] = []
@@ -168,7 +168,7 @@ def _group(kind: Hashable, rows: dict[Hashable, tuple[list[float], int]]) -> Gro
     itself = None
     if not leaves <= {"bool", "int", "float"}:
         itself = np.empty(len(rows), dtype=object)
-        for row, answer in enumerate(rows):  # numpy would take tuples apart
+        for row, answer in enumerate(rows):  # numpy would turn tuples into more dimensions
             itself[row] = answer
     return Group(numbers, np.array([count for _, count in rows.values()], np.int64), itself)
 
@@ -184,8 +184,8 @@ def _taken_apart(answer: Hashable, numbers: list[float]) -> Hashable:
         case bool() | int() | float():  # and numpy's float64, which is a float
             numbers.append(answer)
             return "bool" if isinstance(answer, bool) else "int" if isinstance(answer, int) else "float"
-        case Double(spelling):
-            numbers.append(float(spelling))
+        case Double(text):
+            numbers.append(float(text))
             return "float"
         case Shown(kind, _, near):
             numbers += [] if near is None else [near]

@@ -1,4 +1,4 @@
-"""Watching a mechanism: release after release, in parts that fit into memory whatever an answer holds."""
+"""Sample a mechanism, in parts that fit into memory however large an answer is."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ import numpy as np
 from discreet.audit.attacks.outcomes import outcome, raised
 from discreet.audit.blackbox.samples import Outcomes, seen
 from discreet.audit.inputs.mutation_check import Unchanged
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 
 Mechanism = Callable[[Any], Any]
 Batch = Callable[[Any, int], Any]
 Progress = Callable[[int, int], object]
 
-_FIRST = 61  # answers of the first part, which shows how large they are; prime, lest changes undo themselves
+_FIRST = (
+    61  # answers in the first part, to learn their size; 61 is prime, so periodic changes of data cannot cancel
+)
 _ROWS, _NUMBERS = 2**20, 2**22  # most answers, and most numbers in them, of a later part
-_SINGLE = 2**14  # most answers of a part that is made one by one
+_SINGLE = 2**14  # most answers of a part that is made by single releases
 _PLAIN = {type(None), bool, int, float, str, bytes} | {np.dtype(code).type for code in "?bhilqBHILQefdg"}
 
 
 class BatchFailed(ParameterError):
-    """A batch that raised: which of its answers was the exception cannot be told."""
+    """A batch that raised: it is unknown which of its answers was the exception."""
 
 
-class Watch:
-    """Answers of one mechanism to its two neighbours, and how many there have been."""
+class Sampler:
+    """Samples one mechanism on its two neighbours, and counts the releases."""
 
     def __init__(
         self, mechanism: Mechanism, batch: Batch | None, data: Unchanged, total: int, progress: Progress | None
@@ -38,7 +40,7 @@ class Watch:
         self.done, self.rows = 0, _FIRST
 
     def answers(self, data: Any, count: int) -> Iterator[Outcomes]:
-        """Yield so many answers, in parts."""
+        """Yield `count` answers, in parts."""
         first = True
         while count > 0:
             size = min(count, self.rows)
@@ -61,7 +63,9 @@ class Watch:
         if not hasattr(made, "__len__") or len(made) != size:
             found = f"{len(made)} of them" if hasattr(made, "__len__") else type(made).__name__
             raise ParameterError(
-                f"batch(data, {size}) must return {size} releases along its first axis, not {found}."
+                f"batch(data, {size}) must return {size} releases along its first axis.",
+                found=found,
+                fix=Fix("batch", None, note="releases are then made one by one"),
             )
         with _failing(size):
             return seen(made)
@@ -74,13 +78,14 @@ def _failing(size: int) -> Iterator[None]:
     except BaseException as error:
         found = raised(error)
         raise BatchFailed(
-            f"batch(data, {size}) raised {found.kind}: {found.message}. Leave out batch: of single releases "
-            "exceptions count as answers."
+            f"batch(data, {size}) raised an exception.",
+            found=f"{found.kind}: {found.message}",
+            fix=Fix("batch", None, note="an exception of a single release counts as an answer"),
         ) from error
 
 
 def answer(mechanism: Mechanism, data: Any) -> Any:
-    """Return one answer, as it is if it is plain, or as it is seen: nothing that happens later changes it.
+    """Return one answer, or what an observer sees of it if it is mutable, so that later changes do not reach it.
 
     >>> answer(lambda x: 1 / x, 0)
     Raised(kind='ZeroDivisionError', message='division by zero')

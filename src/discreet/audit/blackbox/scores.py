@@ -1,8 +1,9 @@
-"""Scores: for each answer a number that stands for the likelihood ratio of two laws, learned from samples of both.
+"""Learn scores that estimate the likelihood ratio of two laws, from samples of both.
 
-What scores look at, for each kind of answer by itself (a number, a list of three, an exception):
+A score gives each answer a number. Scores use, separately for each kind of answer (a number, a list, an
+exception):
 
-    the answer as a whole        how often P and Q gave just this one
+    the answer as a whole        how often it occurred under P and under Q
     a number                     the ratio in quantile bins, and both tails
     a double                     the exponent of its finest set bit, NaN, ±∞, −0.0: what rounding gives away
     an integer                   the power of two that divides it
@@ -10,7 +11,7 @@ What scores look at, for each kind of answer by itself (a number, a list of thre
                                  they were independent; a logistic regression on them and their squares
     answers of several kinds     the ratio of the kinds, alone and together with the ratio within each
 
-Of wide answers the entries are looked at whose laws differ most.
+Of wide answers, only the entries whose laws differ most are used.
 """
 
 from __future__ import annotations
@@ -49,26 +50,26 @@ from discreet.audit.blackbox.samples import Group, Integers, Outcomes, kind_in_w
 from discreet.audit.blackbox.subsample import gathered
 from discreet.audit.report.event_text import entry, listed, side
 
-_KINDS = 8  # kinds of answers that are looked into
-_SINGLE = 8  # entries of a vector that get events of their own: those whose laws differ most
-_ENTRIES = 1024  # entries of a vector that are looked at
+_KINDS = 8  # most kinds of answers with scores of their own
+_SINGLE = 8  # most entries of a vector with events of their own: those whose laws differ most
+_ENTRIES = 1024  # most entries of a vector that are used
 _AT_ONCE = 2**18  # numbers that are sorted at a time
-_FEATURES = 128  # entries of a vector that the classifier looks at
+_FEATURES = 128  # most entries of a vector that the classifier uses
 
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """A number for each outcome, learned from samples, and the thresholds that are worth trying."""
+    """A number for each outcome, learned from samples, and the thresholds to try."""
 
     rules: Mapping[Hashable, Rule]
     words: Callable[[float, bool], str]
-    """The event {score ≥ t}, or {score < t}, in words."""
+    """Describes the event {score ≥ t}, or {score < t}."""
     elsewhere: float = float("nan")
     """The score of kinds without a rule."""
     thresholds: Floats = field(default_factory=lambda: np.zeros(1))
 
     def above(self, outcomes: Outcomes) -> tuple[Integers, int]:
-        """Return how many outcomes are at or above each threshold, and how many are on either side."""
+        """Return how many outcomes are at or above each threshold, and how many are on any side."""
         steps = np.zeros(len(self.thresholds) + 1)
         for scores, counts in self._read(outcomes):
             known = ~np.isnan(scores)
@@ -91,7 +92,7 @@ class Score:
 
 
 def learned(P: Iterable[Outcomes], Q: Iterable[Outcomes]) -> list[Score]:
-    """Return every score that is worth a try, learned from samples of both laws, which come in parts."""
+    """Return all scores, learned from samples of both laws, which come in parts."""
     (one, totals), (other, other_totals) = gathered(P), gathered(Q)
     counts = {kind: (totals.get(kind, 0), other_totals.get(kind, 0)) for kind in dict.fromkeys([*one, *other])}
     scores = [_by_kind(counts)]
@@ -127,7 +128,7 @@ def _by_kind(counts: Mapping[Hashable, tuple[int, int]]) -> Score:
 
 
 def _combined(counts: Mapping[Hashable, tuple[int, int]], within: Mapping[Hashable, Rule]) -> Score:
-    """The ratio of the kind times the ratio within it: that of the whole answer."""
+    """Return the score of the whole answer: the ratio of its kind times the ratio within the kind."""
     ratios = _kind_ratios(counts)
     rules = {kind: _shifted(within[kind], by) if kind in within else _constant(by) for kind, by in ratios.items()}
 
@@ -163,7 +164,7 @@ def _sum(*tables: Table) -> Rule:
 
 
 def _within(kind: Hashable, pair: Pair, *, alone: bool) -> tuple[Rule, list[Score]]:
-    """Return the log-ratio within a kind, and all scores that look at nothing else."""
+    """Return the log-ratio within a kind, and all scores that use this kind only."""
     width = pair.rows.width
     binned = {j: bins(pair, j, entry(j, width)) for j in _telling(pair)}
     order = sorted(binned, key=lambda j: -binned[j].distance)
@@ -194,13 +195,13 @@ def _of_entry(pair: Pair, j: int, binned: Table) -> Iterator[Table]:
 
 
 def _telling(pair: Pair) -> list[int]:
-    """The entries, or if there are many, those whose distribution functions are furthest apart."""
+    """Return the entries, or, if there are many, those whose distribution functions are furthest apart."""
     width = pair.rows.width
     if width <= _ENTRIES:
         return list(range(width))
     gaps, step = np.zeros(width), max(1, _AT_ONCE // len(pair.rows))
     mass = pair.p / pair.p.sum() - pair.q / pair.q.sum()
-    for start in range(0, width, step):  # over pieces of the table, not over entries
+    for start in range(0, width, step):  # a loop over pieces of the table is faster than one over entries
         x = pair.rows.numbers[:, start : start + step].astype(np.float64)
         order = np.argsort(x, axis=0)
         x = np.take_along_axis(x, order, axis=0)

@@ -1,4 +1,4 @@
-"""A sample to learn from: as many answers of each kind as fit, evenly taken from all that come by.
+"""Keep a sample to learn from: as many answers of each kind as fit into memory, evenly spaced among all.
 
 Wide answers are never all in memory: whenever there are twice as many as wanted, every second one is dropped, and
 from then on only every second (fourth, eighth, …) is taken.
@@ -15,7 +15,7 @@ import numpy as np
 from discreet.audit.blackbox.samples import Group, Outcomes, counted, joined
 
 _ROWS, _CELLS = 2**19, 2**22  # most outcomes, and most numbers in them, to learn from
-_LEAST = 32  # but so many outcomes at least
+_LEAST = 32  # the least number of outcomes that is kept, however wide they are
 
 
 @dataclass(eq=False)
@@ -41,7 +41,7 @@ class _Kept:
 
 
 def gathered(parts: Iterable[Outcomes]) -> tuple[Outcomes, dict[Hashable, int]]:
-    """Return a sample of the outcomes of each kind, and how many there were of it.
+    """Return a sample of the outcomes of each kind, and the total number of each kind.
 
     >>> from discreet.audit.blackbox.samples import seen
     >>> sample, totals = gathered([seen([1, 2]), seen([2, "a"])])
@@ -56,7 +56,7 @@ def gathered(parts: Iterable[Outcomes]) -> tuple[Outcomes, dict[Hashable, int]]:
 
 
 def spread(length: int, most: int) -> Any:
-    """Return at most so many rows, from everywhere.
+    """Return at most `most` row numbers, evenly spaced.
 
     >>> spread(10, 3).tolist()
     [0, 4, 9]

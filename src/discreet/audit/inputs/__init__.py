@@ -1,4 +1,8 @@
-"""Build what is attacked: subjects, pairs, neighbours, extremes.
+"""Build the inputs of an attack: subjects, pairs, neighbours, extreme values.
 
-Modules: extremes, mutation_check, neighbours, pairs, subject.
+subject          a release, its claimed loss, and pairs of neighbours
+pairs            exact values on which proofs about a mechanism are tight
+neighbours       tables with one person more or less
+extremes         extreme values for each type of column
+mutation_check   refuse a mechanism that changes its data
 """

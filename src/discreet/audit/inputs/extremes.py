@@ -1,8 +1,8 @@
-"""Extreme values for each type of column, and the rows of a table that say most about it.
+"""List extreme values for each type of column, and find the rows of a table that represent it best.
 
-NaN, infinities, the largest and smallest doubles, integers at the edges of 32, 53 and 64 bits, text that is empty,
-long, quoted or unheard of, the first and the last day, and nothing at all: each has broken private code, by an
-exception, a wrapped sum or a clamp that lets it through.
+NaN, infinities, the largest and smallest doubles, integers at the edges of 32, 53 and 64 bits, strings that are
+empty, long, quoted or not declared, the first and the last day, and null: each has broken private code, by an
+exception, a sum that wrapped around or a clamp that let it through.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from discreet.audit.attacks.outcomes import glimpse, written
 Row: TypeAlias = dict[str, Any]
 Rows: TypeAlias = list[Row]
 
-_PATTERNS = 6  # rows that extreme values are put into, at most
-_COMMON = 12  # distinct values up to which a column is taken for categories
+_PATTERNS = 6  # most rows into which extreme values are put
+_COMMON = 12  # most distinct values of a column that is treated as categories
 
 _LARGEST = 1.7976931348623157e308
 _FLOATS = [math.nan, math.inf, -math.inf, -0.0, _LARGEST, -_LARGEST, 5e-324, None]
@@ -30,7 +30,7 @@ _FLAGS = [True, False, None]
 
 
 def identity(value: Any) -> Hashable:
-    """Return what stands for a value where equals are looked up: all NaN are one.
+    """Return a key under which equal values are looked up: all NaN are one value.
 
     >>> identity(float("nan")) == identity(-float("nan")), identity(1) == identity(1.0)
     (True, True)
@@ -41,7 +41,7 @@ def identity(value: Any) -> Hashable:
 
 
 def columns_of(rows: Rows, person: str | None) -> list[str]:
-    """Return the columns that any row has, but for the one that names people.
+    """Return the columns that any row has, except the one with person ids.
 
     >>> columns_of([{"id": 1}, {"id": 2, "age": 30}], "id")
     ['age']
@@ -50,7 +50,7 @@ def columns_of(rows: Rows, person: str | None) -> list[str]:
 
 
 def pattern_rows(rows: Rows, person: str | None) -> list[int]:
-    """Choose rows that together show every common value of every column, as far as a few rows can.
+    """Choose a few rows that together have every common value of every column, as far as possible.
 
     >>> pattern_rows([{"sex": "f"}, {"sex": "f"}, {"sex": "m"}], None)
     [0, 2]
@@ -68,7 +68,7 @@ def pattern_rows(rows: Rows, person: str | None) -> list[int]:
 
 
 def extreme_rows(rows: Rows, columns: list[str]) -> list[int]:
-    """Return where each column has its least and greatest value of each kind, and its first missing one.
+    """Return the rows where each column has its least and greatest value of each kind, and its first null.
 
     >>> extreme_rows([{"age": 30}, {"age": None}, {"age": 7}, {"age": 8}], ["age"])
     [2, 0, 1]
@@ -81,7 +81,7 @@ def extreme_rows(rows: Rows, columns: list[str]) -> list[int]:
         for kind, places in kinds.items():
             try:
                 ordered = [] if kind == "missing" else sorted(places, key=lambda i: rows[i][column])
-            except TypeError:  # values that have no order
+            except TypeError:  # these values have no order
                 ordered = []
             found += [ordered[0], ordered[-1]] if ordered else places[:1]
     return list(dict.fromkeys(found))
@@ -94,7 +94,7 @@ def _kind(value: Any) -> str:
 
 
 def extreme_values(values: Iterable[Any]) -> list[Any]:
-    """Return the extreme values of the types that a column has; of all types, if nothing in it has one.
+    """Return the extreme values for the types in a column; for all types, if the column has only nulls.
 
     >>> extreme_values([None, True])
     [True, False, None]
@@ -119,7 +119,7 @@ def _extremes_of(kind: type) -> list[Any]:
 
 
 def extreme_everywhere(rows: Rows, person: str | None) -> Iterator[Row]:
-    """Yield rows that are extreme in every column at once, each extreme value in one of them at least.
+    """Yield rows that are extreme in every column at once; each extreme value is in at least one of them.
 
     >>> list(extreme_everywhere([{"id": 7, "smokes": True}], "id"))
     [{'smokes': True}, {'smokes': False}, {'smokes': None}]
@@ -130,7 +130,7 @@ def extreme_everywhere(rows: Rows, person: str | None) -> Iterator[Row]:
 
 
 def shown(value: Any) -> str:
-    """Return a value as it is written, cut if that is long.
+    """Return the repr of a value, cut if it is long.
 
     >>> shown("a" * 50)
     "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (52 characters)"

@@ -1,9 +1,9 @@
-"""Data that is given to one release after the other, and must be the same each time.
+"""Refuse a mechanism that changes its data: every release must start from the same table.
 
-A mechanism that pops its rows leaves nothing for the next release: all later answers are of an empty table, on D
-as on D2, and show nothing. To copy data before each of a million releases would cost more than most mechanisms; so
-what is seen of the data is compared before, after the first releases, and at the end. Data that cannot change
-costs nothing.
+A mechanism that pops its rows leaves nothing for the next release: all later answers are about an empty table, on
+D as on D2, and show nothing. Copying the data before each of a million releases would take longer than most
+mechanisms. So a fingerprint of the data is compared before, after the first releases, and at the end. Immutable
+data needs no check.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.attacks.outcomes import glimpse
-from discreet.errors import ParameterError
+from discreet.errors import Code, Fix, ParameterError
 
 _UNCHANGING = (
     type(None),
@@ -36,7 +36,7 @@ _UNCHANGING = (
 
 
 class Unchanged:
-    """Data, and what was seen of it at first.
+    """Data, with its fingerprints at the start.
 
     >>> rows = [1, 2]
     >>> kept = Unchanged(rows)
@@ -44,25 +44,27 @@ class Unchanged:
     >>> kept.check()
     Traceback (most recent call last):
     ...
-    discreet.errors.ParameterError: The mechanism changes its data, so that the next release starts from another
-    table. Let it work on a copy: lambda data: mechanism(copy.deepcopy(data)).
+    discreet.errors.ParameterError: The mechanism changes its data, so the next release starts from another table.
+    Try: mechanism=lambda data: mechanism(copy.deepcopy(data)).
     """
 
     def __init__(self, *data: Any):
         for one in data:
             if isinstance(one, Iterator):
                 raise ParameterError(
-                    f"The data is {type(one).__name__!r}, which the first release uses up. Write list(data)."
+                    "The data is an iterator, which the first release uses up.",
+                    found=type(one).__name__,
+                    fix=Fix("D", Code("list(data)"), note="and D2 in the same way"),
                 )
         self._data = [one for one in data if not _is_fixed(one)]
-        self._before = [_mark(one) for one in self._data]
+        self._before = [_fingerprint(one) for one in self._data]
 
     def check(self) -> None:
-        """Refuse if the data is no longer what it was."""
-        if [_mark(one) for one in self._data] != self._before:
+        """Refuse if the data has changed."""
+        if [_fingerprint(one) for one in self._data] != self._before:
             raise ParameterError(
-                "The mechanism changes its data, so that the next release starts from another table. Let it work "
-                "on a copy: lambda data: mechanism(copy.deepcopy(data))."
+                "The mechanism changes its data, so the next release starts from another table.",
+                fix=Fix("mechanism", Code("lambda data: mechanism(copy.deepcopy(data))")),
             )
 
 
@@ -72,11 +74,11 @@ def _is_fixed(data: Any) -> bool:
     return isinstance(data, _UNCHANGING)
 
 
-def _mark(data: Any) -> int | None:
-    """A number that is another one, but for luck, if anything has changed; None if nothing can be seen."""
+def _fingerprint(data: Any) -> int | None:
+    """Return a hash of what is visible of the data; None if it has no visible form."""
     try:
         if isinstance(data, np.ndarray) and not data.dtype.hasobject:
             return hash((data.dtype.str, data.shape, data.tobytes()))
         return hash(glimpse(data))
-    except Exception:  # data may be anything
+    except Exception:  # data may be of any type
         return None

@@ -1,17 +1,17 @@
-"""Neighbours of a table, searched: the people whose joining or leaving has broken private code before.
+"""Search the neighbours of a table for people whose joining or leaving breaks private code.
 
-Two tables are neighbours if one is the other without one person: one row if no column names people, else all rows
-with that person's id. Ids that Python calls equal (1, 1.0) are one person, as are all NaN. What is tried:
+Two tables are neighbours if one is the other without one person: one row if no column has person ids, else all
+rows with that person's id. Ids that are equal in Python (1, 1.0) are one person, as are all NaN. These are tried:
 
-* every person removed, or if they are many, some: those with the most rows, with extreme or missing values, the
-  first and the last, and others evenly spaced;
-* a person added: a copy of someone, at the end, in front or amid the rows; with an extreme value in one column, on
-  rows chosen to show every common value of the other columns, so that a filter lets some pass; extreme in all
-  columns; with very many rows; with no id, or one that careless code takes for somebody else's.
+* every person removed, or, if there are many, some of them: those with the most rows, with extreme or missing
+  values, the first and the last, and others evenly spaced;
+* a person added: a copy of a row, at the end, at the start or in the middle; with an extreme value in one column,
+  on rows chosen to have every common value of the other columns, so that some pass a filter; extreme in all
+  columns; with very many rows; without an id, or with an id that careless code confuses with another one.
 
-`bases` are tables to start from, for some code goes wrong only on an empty table, at a certain size, or on a table
-that holds extreme values already. The pair (table, neighbour) is tried in one role only. With releases held fixed
-each comparison of the two (calls, distances, results) is symmetric, and the other role would only draw other
+`bases` are tables to start from: some code fails only on an empty table, at a certain size, or on a table that
+holds extreme values already. Each pair (table, neighbour) is tried in one order only. With releases held fixed
+each comparison of the two (calls, distances, results) is symmetric, and the other order would only draw other
 releases, which other bases do as well.
 """
 
@@ -40,16 +40,16 @@ from discreet.audit.inputs.extremes import (
 )
 
 MANY = 1000
-"""How many rows a person with very many rows has."""
+"""The number of rows of a person with very many rows."""
 
-_REMOVED = 40  # people removed, at most
-_GROWN = 12  # people, up to which every size of a table is tried
-_FEW = 8  # neighbours of each of these
+_REMOVED = 40  # most people who are removed, one at a time
+_GROWN = 12  # every size of a table up to this number of people is tried
+_FEW = 8  # most neighbours of each of these tables
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table to start from; `most` is how many of its neighbours are worth a try, if not all."""
+    """A table to start from; at most `most` of its neighbours are tried, all by default."""
 
     name: str
     rows: Rows
@@ -58,7 +58,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A table with one person more (`added`) or less than the one it is a neighbour of."""
+    """A neighbour of a table: one person more (`added`) or one less."""
 
     name: str
     rows: Rows
@@ -66,7 +66,7 @@ class Neighbour:
 
 
 def bases(rows: Iterable[Mapping[str, Any]], person: str | None = None) -> Iterator[Table]:
-    """Yield the table itself and hostile ones like it, no two of them the same.
+    """Yield the table itself and hostile variants of it, all different.
 
     >>> [table.name for table in bases([{"age": 30}])]
     ['the table as given', 'the empty table', 'a table of 2 people', ..., 'the table with extreme rows']
@@ -74,7 +74,7 @@ def bases(rows: Iterable[Mapping[str, Any]], person: str | None = None) -> Itera
     given = [dict(row) for row in rows]
     distinct: set[Hashable] = set()
     for table in _bases(given, person):
-        kept = tagged(glimpse(table.rows))  # as written: 1 and 1.0 are two ways
+        kept = tagged(glimpse(table.rows))  # by type too: 1 and 1.0 differ
         if kept not in distinct:
             distinct.add(kept)
             yield table
@@ -86,7 +86,7 @@ def neighbours(
     *,
     like: Iterable[Mapping[str, Any]] | None = None,
 ) -> Iterator[Neighbour]:
-    """Yield neighbours of a table; columns and their types are those of `like`, which is the table itself if None.
+    """Yield neighbours of a table, with the columns and types of the table `like`, by default the table itself.
 
     >>> found = list(neighbours([{"id": 1, "age": 30}], person="id"))
     >>> found[0].name, found[0].rows
@@ -128,7 +128,7 @@ def _bases(given: Rows, person: str | None) -> Iterator[Table]:
 
 
 def _grown(given: Rows, person: str | None, size: int) -> Rows:
-    """Return so many people with a row each: what is done only for small groups shows at some size."""
+    """Return a table of `size` people with one row each: code with a special case for small groups fails then."""
     rows: Rows = []
     for row in islice(cycle(given), size):
         rows.append({**row, **_stranger(given + rows, person)})
@@ -136,7 +136,7 @@ def _grown(given: Rows, person: str | None, size: int) -> Rows:
 
 
 def _retyped(rows: Rows, person: str) -> Rows:
-    """Write integer ids as floats in every second row of each person: the same to Python and to databases."""
+    """Write integer ids as floats in every second row of each person: Python and databases see equal ids."""
     again = {i for places in people(rows, person).values() for i in places[1::2]}
     return [
         {**row, person: float(row[person])} if i in again and _is_short(row.get(person)) else row
@@ -145,7 +145,7 @@ def _retyped(rows: Rows, person: str) -> Rows:
 
 
 def _is_short(value: Any) -> bool:
-    """Whether a value is an integer that a float holds exactly."""
+    """Return whether a value is an integer that a float represents exactly."""
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53
 
 
@@ -154,7 +154,7 @@ def _is_short(value: Any) -> bool:
 
 def _added(table: Rows, like: Rows, person: str | None) -> Iterator[Neighbour]:
     stranger, patterns = _stranger(table + like, person), pattern_rows(like, person)
-    places = {len(table) // 2: "amid", 0: "in front", len(table): "at the end"}
+    places = {len(table) // 2: "in the middle", 0: "at the start", len(table): "at the end"}
     for i in patterns:
         for place in sorted(places, reverse=True):
             yield _joined(table, [{**like[i], **stranger}], f"with a copy of row {i} {places[place]}", place)
@@ -176,7 +176,7 @@ def _strange_people(table: Rows, like: Rows, patterns: list[int], person: str) -
         yield _joined(table, [{**like[i], **stranger}] * MANY, f"with a person of {MANY:,} rows like row {i}")
     mixed = list(islice(cycle([{**row, **stranger} for row in like[:MANY]]), MANY))
     yield _joined(table, mixed, f"with a person of {MANY:,} rows like all others")
-    yield _joined(table, mixed, f"with a person of {MANY:,} rows like all others in front", place=0)
+    yield _joined(table, mixed, f"with a person of {MANY:,} rows like all others at the start", place=0)
     taken = people(table, person)
     for i in patterns:
         for value in _lookalikes(like[i].get(person)):
@@ -191,21 +191,21 @@ def _joined(table: Rows, rows: Rows, name: str, place: int | None = None) -> Nei
 
 
 def _stranger(table: Rows, person: str | None) -> Row:
-    """Return an id that nobody has, of the type that ids have."""
+    """Return an id that no row has, of the type of the other ids."""
     if person is None:
         return {}
     ids = [row[person] for row in table if row.get(person) is not None]
     numbers = [value for value in ids if isinstance(value, int | float | np.number) and -(2**52) < value < 2**52]
     if numbers or not ids:
         return {person: max(numbers, default=0) + 1}
-    unseen, taken = "nobody", {value for value in ids if isinstance(value, str)}
+    unseen, taken = "stranger", {value for value in ids if isinstance(value, str)}
     while unseen in taken:
         unseen += "'"
     return {person: unseen}
 
 
 def _lookalikes(value: Any) -> Iterator[Any]:
-    """Yield ids that are not this one, and that careless code takes for it, or for none."""
+    """Yield other ids that careless code confuses with this one, or with a missing id."""
     yield from (None, math.nan, "")
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**52:
         yield from (str(value), f" {value}", f"{value}.0", value + 0.5, -value)
@@ -218,7 +218,7 @@ def _lookalikes(value: Any) -> Iterator[Any]:
 
 
 def people(rows: Sequence[Mapping[str, Any]], person: str | None) -> dict[Hashable, list[int]]:
-    """Return the people of a table, each with the places of their rows.
+    """Return the people of a table, each with the positions of their rows.
 
     >>> people([{"id": 1}, {"id": 2}, {"id": 1.0}], "id")
     {1: [0, 2], 2: [1]}
@@ -230,12 +230,12 @@ def people(rows: Sequence[Mapping[str, Any]], person: str | None) -> dict[Hashab
 
 
 def _leaving(table: Rows, person: str | None) -> Iterator[tuple[Hashable, list[int]]]:
-    everyone = people(table, person)
-    chosen = list(everyone)
-    if len(everyone) > _REMOVED:
-        owner = {i: key for key, places in everyone.items() for i in places}
-        heaviest = sorted(everyone, key=lambda key: -len(everyone[key]))[:3]
+    members = people(table, person)
+    chosen = list(members)
+    if len(members) > _REMOVED:
+        owner = {i: key for key, places in members.items() for i in places}
+        heaviest = sorted(members, key=lambda key: -len(members[key]))[:3]
         extreme = [owner[i] for i in extreme_rows(table, columns_of(table, person))]
         spaced = chosen[:: math.ceil(len(chosen) / (_REMOVED // 2))]
         chosen = list(dict.fromkeys([*heaviest, chosen[0], chosen[-1], *extreme, *spaced]))[:_REMOVED]
-    yield from ((key, everyone[key]) for key in chosen)
+    yield from ((key, members[key]) for key in chosen)

@@ -1,10 +1,9 @@
-"""Exact values to try a mechanism on: what one person can do at worst, within the sensitivity it was built for.
+"""Choose pairs of exact values for a mechanism: the worst that one person can do within its sensitivity.
 
-A mechanism that follows the contract says what it takes: its `sensitivity`, its `threshold` if it has one, whether
-it was built for values that move one way only, and, by what it refuses, whether it wants one integer or a vector.
-The pairs are the moves that proofs are tight on: one value that moves as far as it may, entries that all rise,
-entries that rise while others fall, a low score that overtakes, and values at the ends of what an exact value can
-hold.
+A mechanism that keeps the contract states what it takes: its `sensitivity`, its `threshold` if it has one, whether
+it was built for monotonic values, and, by what it refuses, whether it takes one integer or a vector. The pairs are
+those on which proofs are tight: one value that changes as much as it may, entries that all rise, entries that rise
+while others fall, a low score that overtakes, and values at both ends of the range of an exact value.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Pair: TypeAlias = tuple[Value, Value]
 
 
 def sensitivity_of(mechanism: Mechanism) -> Sensitivity:
-    """Return what may be said of an exact value that the mechanism is to release.
+    """Return the sensitivity to declare for an exact value that the mechanism releases.
 
     >>> from discreet.mechanisms import Exponential
     >>> sensitivity_of(Exponential(1, sensitivity=3, monotonic=True))
@@ -35,7 +34,7 @@ def sensitivity_of(mechanism: Mechanism) -> Sensitivity:
 
 
 def takes_one(mechanism: Mechanism) -> bool:
-    """Tell whether the mechanism releases a single integer, and not only vectors.
+    """Return whether the mechanism releases a single integer, and not only vectors.
 
     >>> from discreet.mechanisms import Exponential, Laplace
     >>> takes_one(Laplace(1)), takes_one(Exponential(1))
@@ -45,13 +44,13 @@ def takes_one(mechanism: Mechanism) -> bool:
     single = Sensitivity.of(built_for) if isinstance(built_for, int) else built_for
     try:
         mechanism.release(Exact(0, Sensitivity(each=single.each, monotonic="up")))
-    except Exception:  # however it puts it, it refused
+    except Exception:  # any exception is a refusal
         return False
     return True
 
 
 def pairs(mechanism: Mechanism) -> list[Pair]:
-    """Return pairs of exact values that neighbouring tables could give.
+    """Return pairs of exact values that two neighbouring tables could have.
 
     >>> from discreet.mechanisms import Laplace
     >>> pairs(Laplace(1, sensitivity=2))[0]
@@ -62,18 +61,18 @@ def pairs(mechanism: Mechanism) -> list[Pair]:
 
 def _single(mechanism: Mechanism) -> Iterator[Pair]:
     sensitivity = sensitivity_of(mechanism)
-    move = sensitivity.each or 1
-    yield 0, move
-    yield LIMIT - move, LIMIT
+    change = sensitivity.each or 1
+    yield 0, change
+    yield LIMIT - change, LIMIT
     if sensitivity.entries and sensitivity.entries > 1:
-        yield [0] * sensitivity.entries, [move] * sensitivity.entries
+        yield [0] * sensitivity.entries, [change] * sensitivity.entries
 
 
 def _vectors(mechanism: Mechanism) -> Iterator[Pair]:
-    move, base = sensitivity_of(mechanism).each or 1, getattr(mechanism, "threshold", None) or 0
-    fall = 0 if getattr(mechanism, "monotonic", False) else move
-    far = 6 * move
-    yield [base, base + fall], [base + move, base]
-    yield [base - far, base + fall], [base - far + move, base]
-    if not hasattr(mechanism, "threshold"):  # three queries and a threshold are too many draws to walk through
-        yield [base - far, base - far, base], [base - far + move, base - far + move, base - fall]
+    rise, base = sensitivity_of(mechanism).each or 1, getattr(mechanism, "threshold", None) or 0
+    fall = 0 if getattr(mechanism, "monotonic", False) else rise
+    far = 6 * rise
+    yield [base, base + fall], [base + rise, base]
+    yield [base - far, base + fall], [base - far + rise, base]
+    if not hasattr(mechanism, "threshold"):  # three queries and a threshold are too many draws to enumerate
+        yield [base - far, base - far, base], [base - far + rise, base - far + rise, base - fall]

@@ -1,4 +1,4 @@
-"""What is attacked: something that claims to be private, and pairs of neighbours to try it on."""
+"""Define the subject of an attack: a release, the loss that it claims, and pairs of neighbours."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ from discreet.privacy.losses import Losses, counted, describe
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """A claim to be private: what is done, what it is said to lose, and on which neighbours to look.
+    """A claim of privacy: a release, the loss that it claims, and the pairs of neighbours to compare.
 
-    `batch(data, count)` makes `count` independent releases at once, for those that can: black-box attacks need
-    many.
+    Args:
+        name: The name of the subject in a report.
+        release: Makes one release from one input.
+        loss: The loss that is claimed.
+        pairs: Pairs of neighbouring inputs.
+        batch: `batch(data, count)` makes `count` independent releases at once. Black-box attacks need many.
 
     >>> from discreet import noise, privacy
     >>> coin = Subject(
@@ -36,10 +40,10 @@ class Subject:
 
     @property
     def claim(self) -> str:
-        """The loss in words."""
+        """The claimed loss as text."""
         counts = counted(self.loss).items()
         return " + ".join(describe(loss * count if count > 1 else loss) for loss, count in counts)
 
     def run(self, data: Any) -> Hashable:
-        """Release once, and return what an onlooker sees: the answer, or the exception."""
+        """Release once, and return what an observer sees: the answer, or the exception."""
         return observed(self.release, data)

@@ -1,8 +1,20 @@
-"""The museum of broken mechanisms: ways in which people really got it wrong, each caught by the auditor.
+"""Show broken mechanisms from practice, each caught by an attack of the auditor.
 
-Every exhibit is a small re-creation with its story and its sources, the attack that catches it, and the same
-attack on a mended twin, which must pass: an attack that catches everything proves nothing. `discreet audit
---museum` is the guided tour.
+Every exhibit is a small copy of the mistake with its story and its sources, the attack that catches it, and the
+same attack on a mended twin, which must pass: an attack that catches everything proves nothing. `discreet audit
+--museum` runs all of them.
+
+    exhibit         the record of an exhibit
+    budgets         adaptive choices, races, rounding, a sample that is used twice
+    floats          noise in floating point
+    gaussian        Gaussian and Laplace noise of the wrong width or kind
+    generators      generators with a second holder, noise that is drawn again
+    responses       randomised responses that reveal too much
+    selection       choosing the best candidate
+    sparse_vector   the sparse vector technique
+    structure       shapes, codes and exceptions that depend on the data
+    sums            sums that exceed their sensitivity
+    thresholds      partition selection by a noisy count
 """
 
 from __future__ import annotations
@@ -16,10 +28,10 @@ __all__ = ["Exhibit", "exhibits"]
 
 
 def exhibits() -> tuple[Exhibit, ...]:
-    """Return every exhibit of every room, in order of the rooms.
+    """Return every exhibit of every module, in the order of the modules.
 
     >>> len({exhibit.name for exhibit in exhibits()}) == len(exhibits()) > 20
     True
     """
-    rooms = (importlib.import_module(f"{__name__}.{room.name}") for room in pkgutil.iter_modules(__path__))
-    return tuple(exhibit for room in rooms for exhibit in getattr(room, "EXHIBITS", ()))
+    modules = (importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
+    return tuple(exhibit for module in modules for exhibit in getattr(module, "EXHIBITS", ()))

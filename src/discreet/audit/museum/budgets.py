@@ -1,14 +1,15 @@
-"""Budgets that were overspent: by adaptive choices, by haste, by rounding, by a sample used twice.
+"""Show budgets that are overspent: by adaptive choices, by a race, by rounding, by a sample that is used twice.
 
-`natural-filter` is a counterexample in small numbers, by exact arithmetic. Write R(o) for randomised response
+`natural-filter` is a counterexample with small numbers, in exact arithmetic. Write R(o) for randomised response
 that tells the truth with odds o : 1, and let the budget be ε* = log 2, δ* = 1/150. The analyst asks R(2), then, if
-the answer was *yes*, A = R(101/99), else B, which tells all with probability 1/150 and otherwise nothing. As
-composed curves, both ways through the day are within the budget, exactly:
+the answer was *yes*, A = R(101/99), else B, which reveals the data with probability 1/150 and otherwise nothing.
+As composed curves, both sequences are within the budget, exactly:
 
     δ of R(2) and A at ε*:  2/3·δ_A(e^0) + 1/3·δ_A(e^(2ε*)) = 2/3·1/100 + 0      = 1/150,
     δ of R(2) and B at ε*:  2/3·1/150 + 1/3·1/150                                 = 1/150.
 
-But the adaptive analyst takes A where A is dangerous, and B where B is: 2/3·1/100 + 1/3·1/150 = 2/225 > 1/150.
+But the adaptive analyst asks A after the answer that makes A leak more, and B after the other one:
+2/3·1/100 + 1/3·1/150 = 2/225 > 1/150.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from discreet.privacy import (
 )
 from discreet.privacy.losses import Loss
 
-# -- the natural filter -----------------------------------------------------------------------------------------
+# -- the natural filter, and an adaptive analyst ----------------------------------------------------------------
 
 Atom: TypeAlias = tuple[Fraction, Fraction]
 """The probability of one transcript on either of two neighbours."""
@@ -46,7 +47,7 @@ Atom: TypeAlias = tuple[Fraction, Fraction]
 
 @dataclass(frozen=True)
 class Step:
-    """A mechanism with finitely many answers: their probabilities on two neighbours, and what it declares."""
+    """A mechanism with finitely many answers: their probabilities on two neighbours, and its declared loss."""
 
     answers: tuple[Atom, ...]
     loss: Loss
@@ -63,7 +64,7 @@ def response(odds: Fraction, loss: Loss) -> Step:
 
 
 def betrayal(chance: Fraction) -> Step:
-    """Return a mechanism that tells all with a small chance, and otherwise nothing.
+    """Return a mechanism that reveals the data with a small probability, and otherwise nothing.
 
     >>> betrayal(Fraction(1, 10)).answers[2]
     (Fraction(9, 10), Fraction(9, 10))
@@ -78,7 +79,7 @@ THEN = response(Fraction(101, 99), RandomizedResponse("0.02001")), betrayal(DELT
 
 
 def leaked(atoms: list[Atom], e: Fraction = E_TO_EPSILON) -> Fraction:
-    """Return δ at ε = log e: the larger Σ max(0, p − e·q) of the two ways round.
+    """Return δ at ε = log e: the larger Σ max(0, p − e·q) of the two directions.
 
     >>> leaked([(Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))])
     Fraction(1, 4)
@@ -87,7 +88,7 @@ def leaked(atoms: list[Atom], e: Fraction = E_TO_EPSILON) -> Fraction:
 
 
 class NaturalFilter:
-    """Composes what was charged so far, exactly, and refuses what would cross the budget's curve at ε*.
+    """Composes the charges so far, exactly, and refuses a step that would exceed the budget's curve at ε*.
 
     >>> for then in THEN:
     ...     natural = NaturalFilter()
@@ -102,35 +103,35 @@ class NaturalFilter:
         self.composed: list[Atom] = [(Fraction(1), Fraction(1))]
 
     def charge(self, step: Step) -> None:
-        """Pay for one step, before it is taken."""
+        """Charge one step, before it is taken."""
         composed = [(p * a, q * b) for p, q in self.composed for a, b in step.answers]
         if leaked(composed) > DELTA:
-            raise BudgetExceeded("The curves so far, and this one, cross the budget.")
+            raise BudgetExceeded("The curves so far, composed with this one, exceed the budget.")
         self.composed = composed
 
 
 class SumFilter:
-    """The mended one: the shipped session, where ε adds up and nothing else is granted."""
+    """The mended version: the shipped session, which adds up ε and grants nothing else."""
 
     def __init__(self) -> None:
         self._session = Session(Pure("0.7"))
 
     def charge(self, step: Step) -> None:
-        """Pay for one step, before it is taken."""
+        """Charge one step, before it is taken."""
         self._session.charge(step.loss)  # type: ignore[arg-type]  # an (ε, δ) it refuses, which is the point
 
 
 def transcripts(make_filter: Callable[[], NaturalFilter | SumFilter]) -> Iterator[Atom]:
-    """Return the probabilities of all that the adaptive analyst may see, as far as the filter grants it.
+    """Yield the probabilities of all transcripts of the adaptive analyst, as far as the filter grants the steps.
 
     >>> sum(p for p, q in transcripts(NaturalFilter))
     Fraction(1, 1)
     """
     for (p, q), then in zip(FIRST.answers, THEN, strict=True):
-        asked = make_filter()  # each way through the day has books of its own
-        asked.charge(FIRST)
+        session = make_filter()  # each sequence of answers has its own session
+        session.charge(FIRST)
         try:
-            asked.charge(then)
+            session.charge(then)
         except Exception:
             yield p, q
         else:
@@ -138,19 +139,19 @@ def transcripts(make_filter: Callable[[], NaturalFilter | SumFilter]) -> Iterato
 
 
 def adaptively(make_filter: Callable[[], NaturalFilter | SumFilter]) -> Verdict:
-    """Ask R(2), and then what is dangerous after the answer. Every transcript is enumerated, in fractions.
+    """Ask R(2), and then the step that leaks most after its answer. All transcripts are enumerated, in fractions.
 
     >>> adaptively(NaturalFilter).words
-    'The filter granted every step, and the transcript has δ = 2/225 at ε = log 2, where 1/150 is claimed.'
+    'The filter granted every step, and the transcript has δ = 2/225 at ε = log 2; the claim is 1/150.'
     """
     started = time.perf_counter()
     atoms = list(transcripts(make_filter))
     delta = leaked(atoms)
-    granted = "granted every step" if len(atoms) > len(FIRST.answers) else "refused what the analyst asked next"
+    granted = "granted every step" if len(atoms) > len(FIRST.answers) else "refused the second step"
     return Verdict(
         attack="budget",
         caught=delta > DELTA,
-        words=f"The filter {granted}, and the transcript has δ = {delta} at ε = log 2, where {DELTA} is claimed.",
+        words=f"The filter {granted}, and the transcript has δ = {delta} at ε = log 2; the claim is {DELTA}.",
         claimed=math.log(E_TO_EPSILON),
         found=max(_epsilon(atoms), _epsilon(_turned(atoms))),
         delta=float(DELTA),
@@ -159,9 +160,9 @@ def adaptively(make_filter: Callable[[], NaturalFilter | SumFilter]) -> Verdict:
 
 
 def _epsilon(atoms: list[Atom]) -> float:
-    """The least ε whose δ is DELTA: the largest log (P(S) − δ)/Q(S), over sets S of the most telling atoms."""
-    telling = sorted(atoms, key=lambda atom: atom[0] / (atom[0] + atom[1]), reverse=True)
-    sets = accumulate(telling, lambda one, other: (one[0] + other[0], one[1] + other[1]))
+    """Return the least ε whose δ is DELTA: the largest log (P(S) − δ)/Q(S), over sets S of largest ratios p/q."""
+    ranked = sorted(atoms, key=lambda atom: atom[0] / (atom[0] + atom[1]), reverse=True)
+    sets = accumulate(ranked, lambda one, other: (one[0] + other[0], one[1] + other[1]))
     return math.log(max((p - DELTA) / q for p, q in sets if q))
 
 
@@ -173,13 +174,12 @@ NATURAL_FILTER = Exhibit(
     name="natural-filter",
     title="Compose the curves so far and stop at the budget, while the analyst chooses by the answers",
     story=(
-        "Whole curves compose more tightly than single numbers, so it is tempting to let a session compose the "
-        "curves of its steps so far and refuse the one that would cross the budget's curve. Each way through the "
-        "day is then within the budget if its steps had been fixed in advance. But they were not: two curves are "
-        "usually not ordered, one mechanism is the worse one after a telling first answer and the other after a "
-        "dull one, and an analyst who chooses by the answer gets the worse one every time. Here two innocent "
-        "steps after a randomised response leave δ = 2/225, a third more than the 1/150 that the filter "
-        "promised."
+        "Whole curves compose more tightly than single numbers. So it is tempting to let a session compose the "
+        "curves of its steps so far and refuse the step that would exceed the budget's curve. Each sequence of "
+        "steps is then within the budget, if its steps had been fixed in advance. But they were not. Two curves "
+        "are usually not ordered: one mechanism leaks more after one first answer, and the other mechanism after "
+        "the other answer. An analyst who chooses by the answer gets the worse one every time. Here two harmless "
+        "steps after a randomised response leave δ = 2/225, a third more than the 1/150 that the filter promised."
     ),
     sources=(
         "f-Differential Privacy Filters: Validity and Approximate Solutions, arXiv 2602.06756",
@@ -195,52 +195,52 @@ NATURAL_FILTER = Exhibit(
 )
 
 
-# -- books that are kept badly ----------------------------------------------------------------------------------
+# -- sessions with a fault --------------------------------------------------------------------------------------
 
 
 class Uncopied:
-    """A session that cannot be copied, so that it has one fault only."""
+    """A session that cannot be copied, so that its subclasses have one fault only."""
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("Two copies would each spend the same budget.")
 
 
 class CheckThenAct(Uncopied):
-    """Looks whether there is enough, and then takes it: two steps, between which somebody else may look."""
+    """Checks whether the budget suffices, and then takes it: another thread may check between the two steps."""
 
     def __init__(self, whole: Pure):
         self.left = whole.epsilon
 
     def charge(self, loss: Pure) -> None:
-        """Pay for one step, before it is taken."""
+        """Charge one step, before it is taken."""
         left = self.left
         if loss.epsilon > left:
-            raise BudgetExceeded(f"{left} is left.")
+            raise BudgetExceeded("This step costs more than what is left of the budget.", found=left)
         self.left = left - loss.epsilon
 
 
 class SumOfFloats(Uncopied):
-    """Adds floats up. What is less than half a unit in the last place of the sum costs nothing."""
+    """Adds up floats. A charge below half a unit in the last place of the sum costs nothing."""
 
     def __init__(self, whole: Pure):
         self.whole, self.spent, self.lock = float(whole.epsilon), 0.0, threading.Lock()
 
     def charge(self, loss: Pure) -> None:
-        """Pay for one step, before it is taken."""
+        """Charge one step, before it is taken."""
         with self.lock:
             if self.spent + float(loss.epsilon) > self.whole:
-                raise BudgetExceeded(f"{self.spent} of {self.whole} is spent.")
+                raise BudgetExceeded(f"This step exceeds the budget of {self.whole}.", found=self.spent)
             self.spent += float(loss.epsilon)
 
 
 SPENT_TWICE = Exhibit(
     name="spent-twice",
-    title="Check, then act: two who look at the same time both find enough",
+    title="Check, then act: two workers that check at the same time both find enough budget",
     story=(
         "The remaining budget is read, compared and written back, without a lock or a transaction around the "
-        "three. Two workers that read before either has written are both let in, and the last write wins, so the "
-        "books even look right afterwards. The same happens without any threads where two stages of one pipeline "
-        "are each handed the whole ε, and one figure is reported for both."
+        "three steps. Two workers that read before either has written are both admitted, and the last write wins, "
+        "so the records even look right afterwards. The same happens without threads where two stages of one "
+        "pipeline each get the whole ε, and one number is reported for both."
     ),
     sources=(
         "a precaution: w3c/attribution#309 marks where a lock around check and deduction has to begin",
@@ -261,11 +261,12 @@ ROUNDED_TO_ZERO = Exhibit(
     name="rounded-to-zero",
     title="A sum of floats forgets small charges",
     story=(
-        "The books are floats. Once 1.0 is spent, 1.0 + 10⁻²⁰ is 1.0 again, which is not above a budget of 1, so "
-        "the charge is granted and leaves no trace: as many of them as one likes. Subnormal amounts vanish even "
-        "earlier, and amounts below them are zero before they are added. Nobody releases at ε = 10⁻²⁰, but "
-        "amplified and divided charges become small by themselves. The opposite fault comes from the same books: "
-        "0.1 + 0.2 is above 0.3, and a filter refuses the last charge of a budget that was divided exactly."
+        "The budget is kept in floats. Once 1.0 is spent, 1.0 + 10⁻²⁰ is 1.0 again, which is not above a budget "
+        "of 1. So the charge is granted and leaves no trace, and so are any number of further ones. Subnormal "
+        "amounts vanish even earlier, and amounts below them are zero before they are added. No analyst asks for "
+        "ε = 10⁻²⁰, but amplified and divided charges become small by themselves. Floats also cause the opposite "
+        "fault: 0.1 + 0.2 is above 0.3, and a filter refuses the last charge of a budget that was divided "
+        "exactly."
     ),
     sources=(
         "maziyarpanahi/openmed#2457: a positive subnormal spend was lost once the budget was exhausted",
@@ -275,8 +276,8 @@ ROUNDED_TO_ZERO = Exhibit(
     broken=lambda: overspending.attack(SumOfFloats, name="a sum of floats"),
     mended=lambda: overspending.attack(Session, name="privacy.Session"),
     ours=(
-        "Amounts are fractions from the first digit on (discreet.rational), compared exactly, and equality is "
-        "allowed. Tested in tests/privacy/test_session.py."
+        "Amounts are fractions from the first digit on (discreet.rational), compared exactly, and a charge may "
+        "equal what is left. Tested in tests/privacy/test_session.py."
     ),
 )
 
@@ -287,13 +288,13 @@ RATE, RELEASES = Fraction(1, 10), 2
 
 
 def reused(present: int) -> list[int]:
-    """Count a person who is present and in the sample, with noise, twice in one secret sample."""
+    """Count one person with noise, if present and sampled: two releases on one secret sample."""
     sampled = present * noise.bernoulli(RATE)
     return [sampled + noise.discrete_laplace(1) for _ in range(RELEASES)]
 
 
 def afresh(present: int) -> list[int]:
-    """Count a person who is present and in the sample, with noise, in a new secret sample each time."""
+    """Count one person with noise, if present and sampled: two releases, each on a new secret sample."""
     return [present * noise.bernoulli(RATE) + noise.discrete_laplace(1) for _ in range(RELEASES)]
 
 
@@ -308,14 +309,15 @@ def _sampled(name: str, release: Callable[[int], list[int]]) -> Subject:
 
 REUSED_SAMPLE = Exhibit(
     name="reused-sample",
-    title="One secret sample, several releases, each charged as if it had a sample of its own",
+    title="Several releases on one secret sample, each charged as if it had its own sample",
     story=(
-        "Sampling a tenth of the people makes a release cheaper, because a person is most likely not in it. A "
-        "second release on the same sample is not made cheaper again: if the first answer looks as if the person "
-        "were in it, the second one is about somebody who is. Charged as k amplified releases the loss is "
-        "k·log(1 + q·(e^ε − 1)); on a shared sample it is log(1 + q·(e^(kε) − 1)), which is more as soon as k is "
-        "2, and for many releases has nothing left of the amplification. An interface that takes 'my table is a "
-        "sample' as a fact about one release, and lets the results be composed, invites it."
+        "Sampling a tenth of the people makes a release cheaper, because a given person is most likely not in the "
+        "sample. A second release on the same sample gets no second discount: if the first answer suggests that "
+        "the person is in the sample, the second answer is about a person who is in it. Charged as k amplified "
+        "releases the loss is k·log(1 + q·(e^ε − 1)); on a shared sample it is log(1 + q·(e^(kε) − 1)). That is "
+        "more from k = 2 on, and for many releases nothing is left of the amplification. An interface that takes "
+        "'my table is a sample' as a fact about one release, and lets the results be composed, invites this "
+        "mistake."
     ),
     sources=(
         "opendp/opendp#2933: amplified measurements on the same sample cannot be composed",
@@ -324,8 +326,9 @@ REUSED_SAMPLE = Exhibit(
     broken=lambda: exact.attack(_sampled("two counts of one sample", reused)),
     mended=lambda: exact.attack(_sampled("two counts of two samples", afresh)),
     ours=(
-        "privacy.PoissonSubsampled takes one release, refuses a repeated one with the right way to write it, and "
-        "is defined for a sample drawn afresh. Tested in tests/privacy/theorems/test_subsampling.py."
+        "privacy.PoissonSubsampled takes one release, and is defined for a sample that is drawn for this release "
+        "only. It refuses a repeated release, and its error shows the right way to write it. Tested in "
+        "tests/privacy/theorems/test_subsampling.py."
     ),
 )
 

@@ -1,4 +1,4 @@
-"""One exhibit of the museum: a way in which people really got it wrong."""
+"""Define an exhibit of the museum: a mistake from practice, and the attack that catches it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Exhibit:
     name: str
     """A short slug: `sparse-vector-3`."""
     title: str
-    """One line: what is wrong."""
+    """The mistake in one line."""
     story: str
     """What happened and why it leaks, in a paragraph."""
     sources: tuple[str, ...]

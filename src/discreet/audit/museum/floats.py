@@ -1,9 +1,9 @@
-"""Noise in floating point: the law is right on paper, and the digits of the answer give the value away.
+"""Show noise in floating point: the law is right on paper, but the digits of the answer reveal the value.
 
 Each pair here is a value of 0 against a value of 1, or a count of 41 against 42, and the claim is that of the
-Laplace mechanism on real numbers. What refutes it is an event that one of the two can never make: then no ε holds.
-The same question is put to noise on integers of a grid that was fixed before the value was looked at, whose law is
-exact.
+Laplace mechanism on real numbers. It is refuted by an event that is impossible for one of the two: then no ε
+holds. The mended versions add integer noise, whose law is exact, on a grid that was fixed before the value was
+known.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from discreet.audit.report.verdict import Verdict
 
 Floats = NDArray[np.float64]
 
-_UNIFORMS = 2**53  # the doubles k/2⁵³ that are handed out as uniform
-_GRID = 2**20  # steps to the unit, for the mended ones
+_UNIFORMS = 2**53  # a uniform double is k/2⁵³
+_GRID = 2**20  # grid steps per unit, for the mended versions
 
 
 def _attacked(name: str, batch: Callable[[float, int], NDArray[np.generic]]) -> Verdict:
-    """Look for events that tell 0 from 1 better than ε = 1 allows."""
+    """Search for events that tell 0 from 1 better than ε = 1 allows."""
     return blackbox.attack(
         Subject(
             name=name,
@@ -43,7 +43,7 @@ def _attacked(name: str, batch: Callable[[float, int], NDArray[np.generic]]) -> 
 def on_a_grid(value: float, count: int) -> Floats:
     """Return `count` releases of `value` with Laplace noise of scale 1, both on a grid of 2⁻²⁰.
 
-    Integers meet integers, and the division by a power of two only says where the point stands.
+    Integers are added to integers; the division by a power of two is exact.
     """
     return (int(np.floor(value * _GRID)) + noise.discrete_laplace(_GRID, count)) / _GRID
 
@@ -52,14 +52,14 @@ def on_a_grid(value: float, count: int) -> Floats:
 
 
 def by_inversion(value: float, count: int) -> Floats:
-    """Return `value` plus ±ln U, the textbook's way to Laplace noise, with U a multiple of 2⁻⁵³."""
+    """Return `value` plus ±ln U, the Laplace noise of the textbook, with U a multiple of 2⁻⁵³."""
     uniform = (1 + noise.uniform_below(_UNIFORMS, count)) / _UNIFORMS
     sign = 1 - 2 * noise.uniform_below(2, count)
     return np.asarray(value - sign * np.log(uniform), dtype=np.float64)
 
 
 def reachable_by_inversion(answers: Floats) -> NDArray[np.bool_]:
-    """Tell which answers `by_inversion` could have given for the value 0: those that ±ln U hits for some U.
+    """Return which answers `by_inversion` can give for the value 0: those that equal ±ln U for some U.
 
     >>> reachable_by_inversion(np.array([-np.log(0.25), -np.log(0.25) + 2.0**-52]))
     array([ True, False])
@@ -71,7 +71,7 @@ def reachable_by_inversion(answers: Floats) -> NDArray[np.bool_]:
 
 
 def reachable_on_the_grid(answers: Floats) -> NDArray[np.bool_]:
-    """Tell which answers `on_a_grid` could have given for the value 0: the multiples of 2⁻²⁰.
+    """Return which answers `on_a_grid` can give for the value 0: the multiples of 2⁻²⁰.
 
     >>> reachable_on_the_grid(np.array([0.75, 0.1]))
     array([ True, False])
@@ -80,7 +80,7 @@ def reachable_on_the_grid(answers: Floats) -> NDArray[np.bool_]:
 
 
 def with_holes_marked(answers: Floats, reachable: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return what an onlooker makes of each answer: how large it is, roughly, and whether 0 can have given it.
+    """Return what an attacker computes from each answer: its floor, and whether the value 0 can give it.
 
     >>> with_holes_marked(np.array([1.25, -0.5]), np.array([True, False]))
     array([[ 1,  1],
@@ -109,10 +109,10 @@ FLOAT_LAPLACE = Exhibit(
     name="float-laplace",
     title="Laplace noise as the logarithm of a float has holes",
     story=(
-        "Every textbook draws Laplace noise by taking the logarithm of a uniform number. A computer has 2⁵³ "
-        "uniform numbers to take it of, and their logarithms are fewer than the doubles in between: most doubles "
-        "are never noise. Add the noise to 0 and the answer is one of the few; add it to 1 and the answer falls "
-        "beside them more often than not. Whoever sees an answer recomputes the logarithms around it, finds none "
+        "Every textbook draws Laplace noise as the logarithm of a uniform number. A computer has 2⁵³ uniform "
+        "numbers, and their logarithms are fewer than the doubles in the same range: most doubles are never "
+        "noise. Add the noise to 0 and the answer is one of these logarithms. Add it to 1 and the answer is "
+        "usually none of them. An attacker who sees an answer recomputes the logarithms around it, finds none "
         "that fits, and knows that the value was not 0. One answer is enough, whatever ε was promised."
     ),
     sources=(
@@ -135,10 +135,10 @@ FLOAT_LAPLACE = Exhibit(
 
 
 def of_full_precision(value: float, count: int) -> Floats:
-    """Return `value` plus real Laplace noise, each draw rounded to its nearest double: noise beyond reproach.
+    """Return `value` plus real Laplace noise, each draw rounded to its nearest double: noise without holes.
 
-    An integer of scale 2⁵² is the noise in units of 2⁻⁵², and a uniform number says where inside the unit it lies:
-    the density is flat there to one part in 2⁵².
+    An integer of scale 2⁵² is the noise in units of 2⁻⁵², and a uniform number is its position inside the unit:
+    the density is constant there to one part in 2⁵².
     """
     units = noise.discrete_laplace(2**52, count)
     within = noise.uniform_below(_UNIFORMS, count) / _UNIFORMS
@@ -157,12 +157,11 @@ PRECISION_ATTACK = Exhibit(
     name="precision-attack",
     title="Even perfect noise leaks when it is added in floating point",
     story=(
-        "Suppose that the noise itself has no holes. Near 0 doubles are very fine, near 1 they are 2⁻⁵³ apart or "
-        "wider, and a sum is no finer than the coarser of what was added. So 0 plus a little noise keeps digits "
-        "far below 2⁻⁵³, and 1 plus noise, however it comes out, never has any: an answer with such digits, and a "
-        "quarter of them have, did not come from 1. Drawing more samples for each noise, as some libraries did "
-        "against the holes, does not help, and neither does adding before scaling: it is the last addition that "
-        "rounds."
+        "Suppose that the noise itself has no holes. Near 0 doubles are very fine; near 1 they are 2⁻⁵³ apart or "
+        "wider, and a sum is as coarse as the coarser of its two terms. So 0 plus a little noise keeps digits far "
+        "below 2⁻⁵³, and 1 plus noise never has any. A quarter of the answers have such digits, and none of these "
+        "came from 1. Some libraries drew more samples for each noise, against the holes. This does not help, and "
+        "neither does adding before scaling: the last addition rounds."
     ),
     sources=(
         "Haney, Desfontaines, Hartman, Shrestha and Hay 2022, Precision-based attacks and interval refining",
@@ -202,13 +201,13 @@ def _drawn_to_scale() -> Verdict:
 
 SCALED_AFTER_ROUNDING = Exhibit(
     name="scaled-after-rounding",
-    title="Noise that is rounded first and scaled afterwards leaves the value's last digit alone",
+    title="Noise that is rounded first and scaled afterwards reveals the value's last digit",
     story=(
-        "There is one good sampler, for noise of scale 1, and every other scale is got by multiplying. But what "
-        "the sampler gives lies on a grid, be it the integers or the doubles, and multiplying by four makes the "
-        "grid four times as coarse while the value stays where it is. The answer is then the value plus a "
-        "multiple of four: its remainder is the value's remainder, without any noise at all. With doubles the "
-        "grid is too fine to see and the same thing happens in the last bits."
+        "A library has one good sampler, for noise of scale 1, and multiplies it to get every other scale. But "
+        "the sampler's output lies on a grid, the integers or the doubles. Multiplying by four makes the grid "
+        "four times as coarse, while the value stays where it is. The answer is then the value plus a multiple of "
+        "four: its remainder is the value's remainder, without any noise. With doubles the grid is too fine to "
+        "notice, and the same happens in the last bits."
     ),
     sources=(
         "opendp/opendp#345, mended in PR #346 by adding before scaling",

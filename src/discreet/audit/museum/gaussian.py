@@ -1,8 +1,8 @@
-"""Gaussian and Laplace noise of the wrong width, or of the wrong kind for what is promised.
+"""Show Gaussian and Laplace noise of the wrong width, or of the wrong kind for its claim.
 
-Where a value has a scale of its own, one person moves it by `STEP`, a grid so fine against the noise that the
-discrete laws tell the story of the continuous ones. A single wide draw is cheap to walk through, down to the far
-tail, which is where these claims fail.
+Where a value has a scale, its sensitivity is `STEP`: the grid is so fine against the noise that the discrete laws
+behave like the continuous ones. A single wide draw is cheap to enumerate, down to the far tail, which is where
+these claims fail.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LARGE, DELTA = 10, Fraction(1, 1000)
 
 
 def classical_variance(epsilon: int, delta: Fraction) -> Fraction:
-    """The variance 2·ln(1.25/δ)·Δ²/ε² of the textbooks, which is proved for ε < 1.
+    """Return the variance 2·ln(1.25/δ)·Δ²/ε² of the textbooks, which is proved for ε < 1.
 
     >>> round(float(classical_variance(1, Fraction(1, 1000))) / STEP**2, 2)
     14.26
@@ -48,7 +48,7 @@ def classical_variance(epsilon: int, delta: Fraction) -> Fraction:
 
 
 def classical(value: int) -> int:
-    """Add noise by the textbook's formula, far outside of where it was proved."""
+    """Add noise by the textbook's formula, far outside the range of its proof."""
     return value + noise.discrete_gaussian(classical_variance(LARGE, DELTA))
 
 
@@ -66,10 +66,11 @@ CLASSICAL_GAUSSIAN = Exhibit(
     name="classical-gaussian",
     title="The classical Gaussian mechanism at a large ε",
     story=(
-        "Every course teaches σ = Δ·√(2·ln(1.25/δ))/ε. The proof needs ε < 1, the formula does not say so, and "
-        "nothing stops anyone from putting in 10. By then it shrinks too fast: at large ε the noise must be about "
-        "Δ/√(2ε), and the formula says Δ/ε times a constant. For δ = 0.001 it wastes noise where it was proved, "
-        "is right by luck between ε = 6 and 8, and at ε = 10 fails more than three times as often as δ allows."
+        "Every course teaches σ = Δ·√(2·ln(1.25/δ))/ε. The proof needs ε < 1, but the formula does not say so, "
+        "and code that uses it accepts 10 without an error. There it shrinks too fast: at large ε the noise must "
+        "be about Δ/√(2ε), and the formula gives Δ/ε times a constant. For δ = 0.001 it wastes noise where it was "
+        "proved, is right by luck between ε = 6 and 8, and at ε = 10 fails more than three times as often as δ "
+        "allows."
     ),
     sources=("Dwork and Roth 2014, theorem A.1", "Balle and Wang 2018", "Lecture note 003, output perturbation"),
     broken=lambda: _attacked("classical Gaussian noise", classical, privacy.Approximate(LARGE, DELTA), (0, STEP)),
@@ -89,7 +90,7 @@ RIDGE = 2
 
 
 def perturbed_minimum(labels: Sequence[int], b: int) -> float:
-    """Return the θ that minimises Σ ½(θ − y)² + ½·λ·θ² + b·θ: the smallest ridge regression there is.
+    """Return the θ that minimises Σ ½(θ − y)² + ½·λ·θ² + b·θ: a ridge regression with one parameter.
 
     >>> perturbed_minimum([20, 0, 10], b=0)
     6.0
@@ -114,10 +115,10 @@ GAUSSIAN_OBJECTIVE_PERTURBATION = Exhibit(
     title="Pure ε from a Gaussian in the objective",
     story=(
         "Objective perturbation adds a random slope b to the loss that is minimised, and releases the minimiser. "
-        "With another person in the data, the same minimiser needs another b, at most Δ away; what is lost is how "
-        "much less likely that one is. Lecture notes say that b ∝ exp(−‖b‖²/σ²) gives pure ε. That is a Gaussian: "
-        "from b to b + Δ its density falls by exp((2bΔ + Δ²)/σ²), the more the larger b is, so that no ε holds in "
-        "the tail. The square is a slip of the pen: exp(−‖b‖/σ) falls by the same factor everywhere."
+        "With another person in the data, the same minimiser needs another b, at most Δ away. The privacy loss is "
+        "how much less likely that b is. Lecture notes say that b ∝ exp(−‖b‖²/σ²) gives pure ε. That is a "
+        "Gaussian: from b to b + Δ its density falls by exp((2bΔ + Δ²)/σ²), more for larger b, so that no ε holds "
+        "in the tail. The square is a slip: exp(−‖b‖/σ) falls by the same factor everywhere."
     ),
     sources=("Lecture note 003, objective perturbation", "Chaudhuri, Monteleoni and Sarwate 2011"),
     broken=lambda: _attacked("objective with Gaussian b", with_gaussian_b, privacy.Pure(1), _LABELS),
@@ -137,7 +138,7 @@ Votes = tuple[int, int]
 
 
 def winner(votes: Votes, scale: Fraction) -> int:
-    """The answer for which more teachers voted, by noisy counts."""
+    """Return the answer with more votes, by noisy counts."""
     no, yes = (count + noise.discrete_laplace(scale) for count in votes)
     return int(yes > no)
 
@@ -149,10 +150,10 @@ LAMBDA_INVERTED = Exhibit(
     title="Noise of scale λ where 1/λ was meant",
     story=(
         "Teachers vote, noise is added to the counts, and a student learns from the winner. The accounting "
-        "charges 2λ for each vote, which is right for noise that falls off as exp(−λ|x|). Its scale is 1/λ, and a "
-        "scale is what the random generator takes. It was given λ. At λ = 1 the two are the same, so no test at "
-        "that value would notice; at λ = ½ there is a quarter of the noise, and the smaller the λ, the better the "
-        "privacy on paper and the worse in fact."
+        "charges 2λ for each vote, which is right for noise with density proportional to exp(−λ|x|). Its scale is "
+        "1/λ, and the random generator takes a scale, but was given λ. At λ = 1 the two are the same, so a test "
+        "at that value does not notice. At λ = ½ there is a quarter of the noise. The smaller λ is, the better "
+        "the privacy on paper and the worse in fact."
     ),
     sources=("vanderschaarlab/mlforhealthlabpub#36", "Ganev, Annamalai and De Cristofaro 2024, arXiv 2406.13985"),
     broken=lambda: _attacked(
@@ -189,16 +190,16 @@ CHARGED_FOR_ONE = Exhibit(
     name="charged-for-one",
     title="Two answers about the same person, charged as one",
     story=(
-        "Two clients release a number each, with independent noise, and each of the two numbers is private. But "
-        "both follow from the same record, by way of the model that they share, and whoever sees both sees it "
-        "twice. Accounting that looks at one number at a time charges for one. Independent noise does not make "
-        "independent answers: what adds up is what a person moves."
+        "Two clients release one number each, with independent noise, and each of the two numbers is private. But "
+        "both numbers depend on the same record, through the model that they share, so an attacker who sees both "
+        "sees the record twice. Accounting that looks at one number at a time charges for one. Independent noise "
+        "does not make independent answers: the sensitivities of all answers about a person add up."
     ),
     sources=("google/differential-privacy#428",),
     broken=lambda: _attacked("two answers, charged as one", both, privacy.DiscreteGaussian(1), (0, 1)),
     mended=lambda: _attacked("two answers, charged as two", both, privacy.DiscreteGaussian(1) * 2, (0, 1)),
     ours=(
-        "A vector's sensitivity counts all entries that one person moves, and a mechanism refuses more than it "
+        "A vector's sensitivity counts all entries that one person changes, and a mechanism refuses more than it "
         "was built for (test_a_value_more_sensitive_than_the_mechanism_was_built_for_is_refused in "
         "tests/mechanisms/test_exact.py)."
     ),

@@ -1,4 +1,4 @@
-"""Generators that somebody else holds as well, and noise that is drawn once too often."""
+"""Show generators with a second holder, and noise that is drawn again when it should be kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from discreet.privacy import RandomizedResponse
 
 
 class Congruential:
-    """A linear congruential generator modulo 2^64 that shows its upper half. A museum piece: never for noise.
+    """A linear congruential generator modulo 2^64 that outputs its upper half. It must never be used for noise.
 
     >>> Congruential(1).noise() == Congruential(1).noise()
     True
@@ -32,11 +32,11 @@ FORKED_GENERATOR = Exhibit(
     name="forked-generator",
     title="A generator seeded once, and then forked with its workers",
     story=(
-        "A server seeds its generator from the system, as it should, and then forks its workers. Each inherits "
-        "the whole memory, and in it the state: worker by worker they add the same noise to different tables, or "
-        "to the same table a day apart. Who subtracts two answers has the exact difference. The same generator "
-        "sent to workers as a pickle, which libraries for parallel computing do in silence, or copied into a "
-        "checkpoint, is shared in the same way."
+        "A server seeds its generator from the operating system, as it should, and then forks its workers. Each "
+        "worker inherits the whole memory, and with it the state of the generator. So all workers add the same "
+        "noise to different tables, or to the same table a day apart. An attacker who subtracts two answers has "
+        "the exact difference. The same happens to a generator that is sent to workers as a pickle, which "
+        "libraries for parallel computing do silently, or copied into a checkpoint."
     ),
     sources=(
         "numpy/numpy#9650: child processes share their parent's random state",
@@ -47,8 +47,8 @@ FORKED_GENERATOR = Exhibit(
     ),
     mended=lambda: randomness.attack(lambda: noise.uniform_below(2**64), name="noise.uniform_below"),
     ours=(
-        "A forked child has a generator of its own and drops its parent's reserves, also when C code forks, and "
-        "generators cannot be copied or pickled. Tested in tests/noise/test_random_bits.py and, attacked, in "
+        "A forked child has its own generator and drops the cached noise of its parent, also when C code forks, "
+        "and generators cannot be copied or pickled. Tested in tests/noise/test_random_bits.py and, attacked, in "
         "tests/audit/attacks/test_randomness.py."
     ),
 )
@@ -56,16 +56,16 @@ FORKED_GENERATOR = Exhibit(
 
 # -- the seed in the settings -----------------------------------------------------------------------------------
 
-SEED = 20_140_204  # as it stands in the settings
+SEED = 20_140_204  # the value in the settings
 
 
 def seeded_run(count: int) -> int:
-    """Release a count with the seed that stands in the settings."""
+    """Release a count with the seed of the settings."""
     return count + Congruential(SEED).noise()
 
 
 def fresh_run(count: int) -> int:
-    """Release a count with noise that nobody can draw again."""
+    """Release a count with noise that cannot be drawn again."""
     return count + noise.discrete_laplace(2**30)
 
 
@@ -73,10 +73,11 @@ SEEDED_GENERATOR = Exhibit(
     name="seeded-generator",
     title="A seed in the settings: the same noise on every run",
     story=(
-        "Somebody wanted results that can be reproduced, and wrote a seed into the settings, where it stayed. "
-        "Every run draws the same noise. One person joins, the count is released again, and the difference of "
-        "the two releases is exactly 1, however wide the noise. Who knows the seed, and it is in the repository, "
-        "needs not even a second release. Here each draw is such a difference, of runs on neighbouring tables."
+        "A developer wanted reproducible results, and wrote a seed into the settings, where it stayed. Every run "
+        "draws the same noise. One person joins, the count is released again, and the difference of the two "
+        "releases is exactly 1, however wide the noise. An attacker who knows the seed, and it is in the "
+        "repository, does not even need a second release. Here each draw is such a difference, of runs on "
+        "neighbouring tables."
     ),
     sources=(
         "Holohan 2023, Random Number Generators and Seeding for Differential Privacy: random_state of diffprivlib",
@@ -89,7 +90,7 @@ SEEDED_GENERATOR = Exhibit(
         lambda: fresh_run(101) - fresh_run(100), name="the difference of two fresh runs"
     ),
     ours=(
-        "Noise cannot be seeded. noise.deterministic(seed), for tests, marks all it makes as not for release. "
+        "Noise cannot be seeded. noise.deterministic(seed), for tests, marks all its results as not for release. "
         "Tested in tests/noise/test_testing.py."
     ),
 )
@@ -101,12 +102,12 @@ REPORTS = 3
 
 
 def redrawn(bit: int) -> list[int]:
-    """Report a bit again and again, with the permanent noise drawn anew for every report."""
+    """Report a bit several times, with new permanent noise for every report."""
     return [bit ^ noise.bernoulli("1/4") ^ noise.bernoulli("1/4") for _ in range(REPORTS)]
 
 
 def memoised(bit: int) -> list[int]:
-    """Report a bit again and again, with the permanent noise drawn once and kept, as in RAPPOR."""
+    """Report a bit several times, with the permanent noise drawn once and kept, as in RAPPOR."""
     kept = bit ^ noise.bernoulli("1/4")
     return [kept ^ noise.bernoulli("1/4") for _ in range(REPORTS)]
 
@@ -122,10 +123,10 @@ MEMOISED_REDRAWN = Exhibit(
     title="Permanent randomised response that is redrawn at every report",
     story=(
         "RAPPOR answers with two layers of noise. The permanent layer is drawn once per value and kept: its ε, "
-        "here log 3, is the promise for a lifetime of reports. The other one only hides that two reports are of "
-        "one person. A client that forgets the permanent bit (a cache that is emptied, a reinstallation, a "
-        "budget that is renewed every day) draws it anew, and the promise becomes one for each report: three "
-        "reports, each of odds 5 : 3, lose log 125/27, two fifths more, and a year of them shows the bit."
+        "here log 3, is the promise for a lifetime of reports. The other layer only hides that two reports are "
+        "from one person. A client that loses the permanent bit (an emptied cache, a reinstallation, a budget "
+        "that is renewed every day) draws it again, and the promise then covers one report only: three reports, "
+        "each of odds 5 : 3, lose log 125/27, two fifths more, and a year of them reveals the bit."
     ),
     sources=(
         "Erlingsson, Pihur and Korolova 2014 (RAPPOR)",
@@ -135,8 +136,8 @@ MEMOISED_REDRAWN = Exhibit(
     broken=lambda: exact.attack(_reports("three redrawn reports", redrawn)),
     mended=lambda: exact.attack(_reports("three memoised reports", memoised)),
     ours=(
-        "A loss is of one release: k reports are charged as RandomizedResponse(ε) * k, unless what is released "
-        "is one draw, kept. This exhibit is the test, in tests/audit/museum/test_generators.py."
+        "A loss is that of one release: k reports are charged as RandomizedResponse(ε) * k, unless the reports "
+        "come from one draw that is kept. This exhibit is the test, in tests/audit/museum/test_generators.py."
     ),
 )
 

@@ -1,8 +1,8 @@
-"""Answers randomised on the device that made them, and still too honest.
+"""Show randomised responses of devices that reveal more than they claim.
 
-In the local model every report is seen, so there is no crowd to hide in: what one report tells of one person is
-the whole loss. All probabilities here are simple fractions, and so are their ratios: a claim of ε = ln 3 is
-written as the next decimal above it. Reports have few outcomes, and the exact attack knows the chance of each.
+In the local model an attacker sees every single report: the loss of one report is the whole loss. All
+probabilities here are simple fractions, and so are their ratios: a claim of ε = ln 3 is written as the next
+decimal above it. Reports have few outcomes, and the exact attack computes the probability of each.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ LIE_MAY_BE_TRUTH = Exhibit(
     title="The lie may be the truth, and is charged as if it never were",
     story=(
         "Randomised response tells the truth with probability p and lies otherwise, and its loss is ln(p/(1 − "
-        "p)). A library charged exactly that, but its lie was drawn from all answers, the true one among them. So "
-        "the truth came out not ¾ of the time but ⅞, and the odds were not 3 to 1 but 7 to 1. Either version is "
-        "fine; what is not is the code of one with the formula of the other."
+        "p)). A library charged exactly that, but its lie was drawn from all answers, including the true one. So "
+        "the truth came out ⅞ of the time and not ¾, and the odds were 7 to 1 and not 3 to 1. Either version is "
+        "fine; the code of one with the formula of the other is not."
     ),
     sources=("opendp/opendp#480",),
     broken=lambda: _attacked("truth or anything", truth_or_anything, LN_3, (0, 1)),
@@ -61,12 +61,12 @@ _VALUES = 3
 
 
 def unary(value: int, true_bit: Callable[[], bool]) -> list[bool]:
-    """One bit for each value there is: those of the others are set with probability ¼, the true one by a rule."""
+    """Return one bit for each value: bits of other values are set with probability ¼, the true one by a rule."""
     return [true_bit() if other == value else bool(noise.bernoulli("1/4")) for other in range(_VALUES)]
 
 
 def kept(value: int) -> list[bool]:
-    """Set bits at random, and never clear any."""
+    """Set bits at random, and never clear one."""
     return unary(value, lambda: True)
 
 
@@ -85,9 +85,9 @@ TRUE_BIT_NEVER_FLIPPED = Exhibit(
     title="A true bit is always reported",
     story=(
         "Unary encoding writes a value as a row of bits, one of them set, and flips each with some probability. A "
-        "client wrote its loop so: where a coin says so, set the bit to 1. That flips the zeros. A one stays what "
-        "it is, whatever the coin says. The report has plenty of wrong ones, and looks noisy; but every bit that "
-        "is 0 rules its value out for certain, and after a few reports only the truth is left."
+        "client implemented this as: where a coin shows heads, set the bit to 1. That flips the zeros only. A one "
+        "stays a one, whatever the coin shows. The report has plenty of wrong ones, and looks noisy. But every "
+        "bit that is 0 rules its value out for certain, and after a few reports only the truth is left."
     ),
     sources=("pure-LDP 1.2.0, the RAPPOR client", "Arcolezi and Gambs 2023, arXiv 2309.01597"),
     broken=lambda: _attacked("unary encoding, ones kept", kept, LN_9, (0, 1)),
@@ -103,9 +103,9 @@ TRUE_BIT_SET_TWICE = Exhibit(
     title="A true bit has two chances to be reported",
     story=(
         "For speed, a client filled the whole row of bits with the noise for zeros, and then, with probability p, "
-        "set the true one. It forgot to clear the true one first. So that bit is reported when the second coin "
-        "says so, and also when the first one did: 13 times in 16 instead of 12. One missing line, a loss of ln "
-        "13 instead of ln 9, and nothing in the estimates that would look wrong."
+        "set the true bit. It forgot to clear the true bit first. So that bit is reported when the second coin "
+        "shows heads, and also when the first one did: 13 times in 16 instead of 12. One missing line causes a "
+        "loss of ln 13 instead of ln 9, and the estimates do not look wrong."
     ),
     sources=("Samuel-Maddock/pure-LDP#11", "Arcolezi and Gambs 2023, arXiv 2309.01597"),
     broken=lambda: _attacked("unary encoding, true bit set twice", set_twice, LN_9, (0, 1)),
@@ -123,38 +123,38 @@ _ANSWERS = 4
 
 
 def drawn(values: Sequence[int], count: int) -> list[int]:
-    """So many of the values, without repetition, in the order in which they were drawn."""
+    """Return `count` of the values, without repetition, in the order of the draws."""
     left = list(values)
     return [left.pop(noise.uniform_below(len(left))) for _ in range(count)]
 
 
 def true_one_first(value: int) -> list[int]:
-    """Two of four values: the true one, with probability ¾, and whatever is drawn from the others after it."""
+    """Return two of four values: the true one first, with probability ¾, and then values drawn from the others."""
     others = [other for other in range(_ANSWERS) if other != value]
     return [value, *drawn(others, 1)] if noise.bernoulli("3/4") else drawn(others, 2)
 
 
 def without_order(value: int) -> list[int]:
-    """The same two values, sorted."""
+    """Return the same two values, sorted."""
     return sorted(true_one_first(value))
 
 
 TRUE_VALUE_FIRST = Exhibit(
     name="true-value-first",
-    title="The set is private, and the order of its list is not",
+    title="The set is private, but the order of its list is not",
     story=(
-        "Subset selection reports a few values, the true one often among them, and which of them it is must not "
-        "be told. A library built the report as an array: put the true value in, then append others until it is "
-        "full. On paper a set has no order. In memory, in JSON and on the wire it has one, and in this one the "
-        "first place is the true value three times out of four, while whatever stands behind it never is. The "
-        "proof was about the set; what left the device was a list."
+        "Subset selection reports a few values, often including the true one, and must not reveal which one is "
+        "true. A library built the report as an array: put the true value in, then append others until the array "
+        "is full. On paper a set has no order. In memory, in JSON and in transmission it has one, and here the "
+        "first value is the true one three times out of four, while the values after it never are. The proof was "
+        "about the set; the device sent a list."
     ),
     sources=("multi-freq-ldpy, SS_Client", "Ye and Barg 2018, on subset selection"),
     broken=lambda: _attacked("subset selection, as a list", true_one_first, LN_3, (0, 1)),
     mended=lambda: _attacked("subset selection, sorted", without_order, LN_3, (0, 1)),
     ours=(
-        "An outcome is what an onlooker can tell apart, the order of a list included "
-        "(discreet.audit.attacks.outcomes), so that no audit mistakes a list for a set."
+        "An outcome is all that an observer can tell apart, including the order of a list "
+        "(discreet.audit.attacks.outcomes), so that no audit treats a list as a set."
     ),
 )
 
@@ -163,7 +163,7 @@ TRUE_VALUE_FIRST = Exhibit(
 
 
 def each_flipped(bits: Sequence[int]) -> list[int]:
-    """Flip every bit with probability ¼, as many as there are."""
+    """Flip every bit with probability ¼."""
     return [bit ^ int(noise.bernoulli("1/4")) for bit in bits]
 
 
@@ -174,11 +174,11 @@ def padded(bits: Sequence[int]) -> list[int]:
 
 LENGTH_LEAKS = Exhibit(
     name="length-leaks",
-    title="Every bit is noisy, and their number is not",
+    title="Every bit is noisy, but the number of bits is not",
     story=(
         "A bit vector is randomised bit by bit, and two vectors that differ in a bit are hard to tell apart. But "
-        "nothing said how long a vector is. One person's answer may be one bit long and another's two, and the "
-        "report is as long as the answer. No noise was ever added to the length."
+        "no rule fixed the length of a vector. One person's answer may be one bit long and another's two, and the "
+        "report is as long as the answer. No noise was added to the length."
     ),
     sources=("opendp/opendp#2930",),
     broken=lambda: _attacked("a vector of any length", each_flipped, LN_9, ((1,), (0, 1))),
@@ -191,17 +191,17 @@ LENGTH_LEAKS = Exhibit(
 
 
 def all_but_the_last(bits: Sequence[int]) -> list[int]:
-    """Draw one coin too few; what is missing counts as no flip."""
+    """Draw one coin too few; the missing one counts as no flip."""
     return [bit ^ flip for bit, flip in zip(bits, [*each_flipped([0] * (len(bits) - 1)), 0], strict=True)]
 
 
 LAST_BIT_BARE = Exhibit(
     name="last-bit-bare",
-    title="One coin too few, and the last bit goes out bare",
+    title="One coin too few leaves the last bit without noise",
     story=(
         "The coins for n bits were counted from 1 up to, and not including, n. The exclusive or of a long and a "
-        "short vector does not complain: it fills up with zeros. All bits but the last were flipped as they "
-        "should be, and tests of averages over the whole vector saw nothing."
+        "short vector does not raise an error: it fills up with zeros. All bits but the last were flipped "
+        "correctly, and tests of averages over the whole vector found nothing."
     ),
     sources=("opendp/opendp#2707",),
     broken=lambda: _attacked("one coin too few", all_but_the_last, LN_3, ((1, 0), (1, 1))),

@@ -1,7 +1,7 @@
-"""Choosing the best candidate, three times wrong: the factor ½, the accounting, and no noise at all.
+"""Show three wrong ways to choose the best candidate: a missing factor ½, wrong accounting, and no noise at all.
 
-One person moves every score by at most 1. Each choice has few outcomes and few draws, so the exact attack walks
-through all of them and leaves nothing out.
+Every score has sensitivity 1. Each choice has few outcomes and few draws, so the exact attack enumerates all of
+them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _attacked(
 
 
 def as_written(scores: Scores) -> int:
-    """Choose r with probability ∝ exp(u(r)): ε = 1 and Δ = 1, and no 2 in sight."""
+    """Choose r with probability ∝ exp(u(r)), for ε = 1 and Δ = 1: the factor 2 is missing."""
     array = np.array(scores)
     return noise.softmax(array.max() - array, over=1)
 
@@ -44,11 +44,11 @@ LITERAL_EXPONENTIAL = Exhibit(
     title="The exponential mechanism without its factor ½",
     story=(
         "Lecture notes define the exponential mechanism by P(r) ∝ exp(ε·u(r))/Δ, and prove it private for "
-        "exp(ε·u(r)/(2Δ)). The 2 is there because a score that rises is not alone: the others may fall, so that "
-        "the sum over all candidates, by which every weight is divided, moves as well. Without it the loss is up "
-        "to twice what is promised, for Δ = 1, where it does not matter on which side of the exponential the Δ "
-        "stands. Outside, as printed, it cancels when probabilities are made to add up to one: then scores that "
-        "move by 1000 are treated like scores that move by 1."
+        "exp(ε·u(r)/(2Δ)). The factor 2 is needed because one score may rise while the others fall, so that the "
+        "sum over all candidates, by which every weight is divided, changes as well. Without it the loss is up to "
+        "twice the claim, for Δ = 1, where the position of Δ does not matter. Outside the exponential, as "
+        "printed, Δ cancels when the probabilities are normalised: then scores of sensitivity 1000 are treated "
+        "like scores of sensitivity 1."
     ),
     sources=("Lecture note 002, section 4.2", "McSherry and Talwar 2007"),
     broken=lambda: _attacked("exponential mechanism as written", as_written, privacy.Pure(1), _BEHIND),
@@ -59,7 +59,7 @@ LITERAL_EXPONENTIAL = Exhibit(
         _BEHIND,
     ),
     ours=(
-        "Exponential.scale is 2Δ/ε, or Δ/ε for scores declared to move one way "
+        "Exponential.scale is 2Δ/ε, or Δ/ε for scores that are declared monotonic "
         "(test_the_exponential_mechanism_of_the_notes_loses_up_to_twice_epsilon in "
         "tests/mechanisms/test_selection_exact.py)."
     ),
@@ -72,7 +72,7 @@ TIMES = 5
 
 
 def repeatedly(scores: Scores, mechanism: PermuteAndFlip | Exponential) -> list[int]:
-    """Choose five times over."""
+    """Choose five times."""
     return [mechanism.release(Exact(scores, sensitivity=1)) for _ in range(TIMES)]
 
 
@@ -82,13 +82,13 @@ FLIP_AS_EXPONENTIAL = Exhibit(
     name="flip-as-exponential",
     title="Permute-and-flip charged as if it were the exponential mechanism",
     story=(
-        "Permute-and-flip chooses at least as well as the exponential mechanism at the same ε, so a library put "
-        "it in its place, and kept the accounting. But the exponential mechanism is better than ε-private: all "
-        "its losses, over all outcomes, lie within one interval of width ε, never at +ε and −ε both. Composition "
-        "feeds on that: it is why many choices cost a quarter of what ε alone would cost in zCDP. "
-        "Permute-and-flip has no such range. Two tied candidates, of which one person makes one better and the "
-        "other worse, lose ε when the worse one comes out and −ε/2 when the better one does (for ε = 1): a range "
-        "half as wide again."
+        "Permute-and-flip chooses at least as well as the exponential mechanism at the same ε, so a library "
+        "replaced the one by the other, and kept the accounting. But the exponential mechanism is better than "
+        "ε-private: its losses, over all outcomes, lie within one interval of width ε, never at both +ε and −ε. "
+        "Composition uses that: it is why many choices cost a quarter of what ε alone would cost in zCDP. "
+        "Permute-and-flip has no such bounded range. Take two tied candidates, of which one person makes one "
+        "better and the other worse. The loss is ε if the worse one is chosen and −ε/2 if the better one is (for "
+        "ε = 1): a range half as wide again."
     ),
     sources=("opendp/opendp#2911", "McKenna and Sheldon 2020", "Dong, Durfee and Rogers 2020, on bounded range"),
     broken=lambda: _attacked(
@@ -122,7 +122,7 @@ def best_then_noise(scores: Scores) -> tuple[int, int]:
 
 
 def half_and_half(scores: Scores) -> tuple[int, int]:
-    """Choose with half of ε, and release the score of the chosen one with the other half."""
+    """Choose with half of ε, and release the score of the chosen candidate with the other half."""
     half = Fraction(EPSILON, 2)
     best = PermuteAndFlip(half).release(Exact(scores, sensitivity=1))
     return best, scores[best] + noise.discrete_laplace(1 / half)
@@ -134,10 +134,10 @@ EXACT_SCORE_SELECTION = Exhibit(
     name="exact-score-selection",
     title="The best candidate is chosen on exact scores",
     story=(
-        "A synthesiser looks which of many tables of counts its model gets most wrong, and then measures that "
-        "one, with noise. The measurement is private, and so everybody forgot the look. But which table was "
-        "measured is itself an answer about the data: where two candidates are close, one person decides which of "
-        "them is named, and the name has no noise."
+        "A synthesiser checks which of many tables of counts its model fits worst, and then measures that table, "
+        "with noise. The measurement is private, but the check was not accounted for. Which table was measured is "
+        "itself an answer about the data: where two candidates are close, one person decides which of them is "
+        "named, and the name has no noise."
     ),
     sources=("google/dpsynth#35",),
     broken=lambda: _attacked("best by exact score", best_then_noise, privacy.Pure(EPSILON), _CLOSE),

@@ -1,10 +1,9 @@
-"""The sparse vector technique, five times wrong.
+"""Show five wrong versions of the sparse vector technique.
 
-The idea: draw noise for a threshold once, compare each query with it, with noise of its own, and pay for the
-queries above only. All that is subtle is in the numbers: which noise has which scale, when to stop, what to show.
-Lyu, Su and Li (2017) lined up six published versions, of which four are wrong; a library added the fifth fault.
-Thresholds are 0 here, one person moves every query by at most 1, and all claim ε = 4: noise that narrow can be
-walked through to the end.
+The idea: draw noise for a threshold once, add noise to each query, compare the two, and charge only for the
+queries above. The details decide: the scale of each noise, when to stop, what to show. Lyu, Su and Li (2017)
+compared six published versions, of which four are wrong; a library added the fifth fault. Here thresholds are 0,
+every query has sensitivity 1, and all versions claim ε = 4: so little noise can be enumerated to the end.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ EPSILON = 4
 
 Queries = tuple[int, ...]
 
-# Neighbours: what one person does to the queries.
+# Neighbours: how one person changes the queries.
 _CROSSING = ((0, 1), (1, 0))
 _MANY_CROSSINGS = ((0, 1, 1), (1, 0, 0))
 _SMALL_THEN_LARGE = ((0, 0, 1), (1, 1, 0))
@@ -42,10 +41,14 @@ def _attacked(
 def answers(
     queries: Queries, *, line: Fraction, each: Fraction | None, positives: int | None, numbers: bool = False
 ) -> list[Any]:
-    """Compare the queries with a noisy line: what all versions have in common.
+    """Compare the queries with a noisy threshold: the code that all versions share.
 
-    `line` and `each` are the scales of the noise on the threshold and on each query, None for none. The run ends
-    after so many `positives`, None for never. `numbers` shows the noisy values that were above.
+    Args:
+        queries: The exact values of the queries.
+        line: The scale of the noise on the threshold.
+        each: The scale of the noise on each query, None for no noise.
+        positives: The run ends after this many positive answers, None for never.
+        numbers: Whether to release the noisy values that were above.
     """
     threshold = noise.discrete_laplace(line)
     given: list[Any] = []
@@ -61,7 +64,7 @@ def answers(
 
 
 def as_it_should_be(queries: Queries, *, positives: int = 1) -> list[Any]:
-    """Algorithm 1, with the scales of our own mechanism: those that waste least."""
+    """Run algorithm 1, with the scales of our own mechanism."""
     ours = Sparse(EPSILON, threshold=0, positives=positives)
     return answers(queries, line=ours.threshold_scale, each=ours.query_scale, positives=positives)
 
@@ -70,7 +73,7 @@ def as_it_should_be(queries: Queries, *, positives: int = 1) -> list[Any]:
 
 
 def roth(queries: Queries) -> list[Any]:
-    """Half of ε for the line, half for the queries, and show the noisy value found above."""
+    """Use half of ε for the threshold, half for the queries, and release the noisy value found above."""
     half = Fraction(EPSILON, 2)
     return answers(queries, line=1 / half, each=1 / half, positives=1, numbers=True)
 
@@ -79,11 +82,11 @@ SPARSE_VECTOR_3 = Exhibit(
     name="sparse-vector-3",
     title="The noisy number that was compared is released",
     story=(
-        "Sparse vector says of each query whether it is above a secret noisy line, and answers below cost nothing "
-        "because a little shift of the line explains them all at once. Early lecture notes went on to release the "
+        "Sparse vector tells of each query whether it is above a secret noisy threshold. Answers below are free, "
+        "because a small shift of the threshold explains them all at once. Early lecture notes also released the "
         "noisy value of the query found above, the very number that was compared. But this number is an upper "
-        "bound of the line. Once the line is pinned down it can shift no more, and every “below” before it is "
-        "evidence that has not been paid for: the more of them, the larger the loss, without end."
+        "bound of the threshold. Once the threshold is known, it can no longer shift, and every “below” before it "
+        "is evidence that was not charged: the loss grows with their number, without a limit."
     ),
     sources=("Lyu, Su and Li 2017, algorithm 3", "Roth 2011, lecture notes on the sparse vector technique"),
     broken=lambda: _attacked("sparse vector, algorithm 3", roth, _SMALL_THEN_LARGE),
@@ -100,7 +103,7 @@ SPARSE_VECTOR_3 = Exhibit(
 
 
 def lee_clifton(queries: Queries) -> list[Any]:
-    """A quarter of ε for the line, the rest for the queries, as if there were one positive; then give two."""
+    """Use a quarter of ε for the threshold and the rest for the queries, as for one positive; then give two."""
     quarter = Fraction(EPSILON, 4)
     return answers(queries, line=1 / quarter, each=1 / (3 * quarter), positives=2)
 
@@ -109,10 +112,10 @@ SPARSE_VECTOR_4 = Exhibit(
     name="sparse-vector-4",
     title="The noise does not grow with the number of positive answers",
     story=(
-        "Negative answers are free, positive ones are not: each of the c that a run may give costs as much as the "
-        "others, so the noise on the queries must be c times as wide, and twice that because the line may have "
-        "moved the other way. A paper on frequent itemsets used noise for a single one. With c positives the loss "
-        "is not ε but up to (1 + 6c)/4 times that."
+        "Negative answers are free, positive ones are not: each of the c positive answers of a run costs the "
+        "same. So the noise on the queries must be c times as wide, and twice that because the threshold may have "
+        "shifted the other way. A paper on frequent itemsets used noise for a single positive. With c positives "
+        "the loss is not ε but up to (1 + 6c)/4 times that."
     ),
     sources=("Lyu, Su and Li 2017, algorithm 4", "Lee and Clifton 2014, Top-k frequent itemsets"),
     broken=lambda: _attacked("sparse vector, algorithm 4", lee_clifton, _CROSSING),
@@ -131,7 +134,7 @@ SPARSE_VECTOR_4 = Exhibit(
 
 
 def stoddard(queries: Queries) -> list[Any]:
-    """Noise on the line only, and no end."""
+    """Add noise to the threshold only, and never stop."""
     return answers(queries, line=Fraction(2, EPSILON), each=None, positives=None)
 
 
@@ -139,10 +142,10 @@ SPARSE_VECTOR_5 = Exhibit(
     name="sparse-vector-5",
     title="Only the threshold has noise",
     story=(
-        "If the noise of the line can explain every answer at once, why add any to the queries? Because it can "
-        "explain them only if they all move the same way. Take two queries, 0 and 1, which one person turns into "
-        "1 and 0. “The first is below and the second above” happens for every line between them; after the change "
-        "it never happens, wherever the line is. What was sold as ε has no bound at all."
+        "If the noise of the threshold can explain every answer at once, why add noise to the queries? Because it "
+        "can explain them only if they all change in the same direction. Take two queries, 0 and 1, which one "
+        "person turns into 1 and 0. “The first is below and the second above” happens for every threshold between "
+        "them; after the change it never happens, for any threshold. The claimed ε has no bound at all."
     ),
     sources=("Lyu, Su and Li 2017, algorithm 5", "Stoddard, Chen and Machanavajjhala 2014"),
     broken=lambda: _attacked("sparse vector, algorithm 5", stoddard, _CROSSING),
@@ -159,7 +162,7 @@ SPARSE_VECTOR_5 = Exhibit(
 
 
 def chen(queries: Queries) -> list[Any]:
-    """Half of ε for the line, half for each query, and no end."""
+    """Use half of ε for the threshold, half for each query, and never stop."""
     half = Fraction(EPSILON, 2)
     return answers(queries, line=1 / half, each=1 / half, positives=None)
 
@@ -168,10 +171,11 @@ SPARSE_VECTOR_6 = Exhibit(
     name="sparse-vector-6",
     title="The run never ends",
     story=(
-        "Below is free, and above is free as well if one looks at it from the other side: so a paper reasoned "
-        "that never stopped after a positive answer. Each direction alone is free, because the line can shift "
-        "towards it. It cannot shift both ways at once. Queries of which half go up and half go down by one "
-        "person's doing are as good as that many separate releases, and the loss grows with each pair."
+        "Answers below are free, and answers above are free as well if one looks from the other side: so argued a "
+        "paper that never stopped after a positive answer. Each direction alone is free, because the threshold "
+        "can shift towards it. It cannot shift both ways at once. If one person makes half of the queries rise "
+        "and the other half fall, they are as good as that many separate releases, and the loss grows with each "
+        "pair."
     ),
     sources=("Lyu, Su and Li 2017, algorithm 6", "Chen, Xiao, Zhang and Xu 2015"),
     broken=lambda: _attacked("sparse vector, algorithm 6", chen, _MANY_CROSSINGS),
@@ -187,14 +191,14 @@ SPARSE_VECTOR_6 = Exhibit(
 
 
 def found_above(weights: Queries) -> list[int]:
-    """The places of the weights above a noisy line, at two thirds of ε."""
+    """Return the positions of the weights above a noisy threshold, at two thirds of ε."""
     third = Fraction(EPSILON, 3)
     line = noise.discrete_laplace(1 / third)
     return [i for i, weight in enumerate(weights) if weight + noise.discrete_laplace(1 / third) >= line]
 
 
 def overwritten(weights: Queries) -> list[Any]:
-    """Set what was below to 0, add noise to one of those above, and overlook the others."""
+    """Set the weights below to 0, add noise to one of those above, and forget the others."""
     above = found_above(weights)
     given: list[Any] = [weight if i in above else 0 for i, weight in enumerate(weights)]
     if above:
@@ -203,7 +207,7 @@ def overwritten(weights: Queries) -> list[Any]:
 
 
 def numeric(weights: Queries) -> list[Any]:
-    """The first weight above the line, with noise of its own and scales of our own, and nothing of the others."""
+    """Release the first weight above the threshold with fresh noise, at our own scales, and no other weight."""
     ours = NumericSparse(EPSILON, threshold=0)
     given = answers(weights, line=ours.threshold_scale, each=ours.query_scale, positives=1)
     if given[-1]:
@@ -213,13 +217,13 @@ def numeric(weights: Queries) -> list[Any]:
 
 PASSED_WITHOUT_NOISE = Exhibit(
     name="passed-without-noise",
-    title="What was accepted but not chosen goes out as it is",
+    title="A weight that was accepted but not chosen is released without noise",
     story=(
-        "A filter for federated learning let sparse vector find the large weights of an update, took a random few "
-        "of them, added noise to these, and set all that had been rejected to zero, in place. The weights that "
-        "were accepted and then not taken belonged to neither list. They stayed in the array and left the client "
-        "as they were. A release should be built up from what may be shown, never from the secret by overwriting "
-        "it."
+        "A filter for federated learning let sparse vector find the large weights of an update, chose a few of "
+        "them at random, added noise to these, and set all rejected weights to zero, in place. The weights that "
+        "were accepted but not chosen belonged to neither list. They stayed in the array and left the client "
+        "without noise. A release should be built up from what may be shown, never by overwriting parts of the "
+        "secret."
     ),
     sources=("NVIDIA/NVFlare#343",),
     broken=lambda: _attacked("weights filtered in place", overwritten, _UPDATES, unexplored="4e-3"),

@@ -1,9 +1,9 @@
-"""Sums that one person moves further than they are said to.
+"""Show sums that exceed their declared sensitivity.
 
-Noise hides a person if the sum before the noise moves by no more than the declared sensitivity, whichever person
-comes or goes. That is a statement about the code that adds up, and about every table it may meet: so the code is
-run on a small table and on its neighbours (record and replay), and how far the sum moved is compared with what was
-declared. In each pair both versions read the table with the same care, except for the one thing on show.
+Noise hides a person if the sum before the noise changes by no more than the declared sensitivity, whichever person
+joins or leaves. That is a statement about the code that adds up, and about every table: so the code is run on a
+small table and on its neighbours (record and replay), and the change of the sum is compared with its declared
+sensitivity. The two versions of each pair differ only in the mistake.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from discreet.audit.replay.replay import replay
 
 Rows: TypeAlias = list[dict[str, Any]]
 
-_STEPS = 2**10  # of the noise, to the unit
+_STEPS = 2**10  # grid steps of the noise per unit
 
 
 @primitive
 def with_laplace_noise(value: float, *, sensitivity: float, epsilon: int | Fraction = 1) -> float:
-    """Return `value` with Laplace noise of scale sensitivity/ε: a library's own noise, which trusts its caller."""
+    """Return `value` with Laplace noise of scale sensitivity/ε: a library's function that trusts its caller."""
     if not sensitivity:
         return value
     return value + noise.discrete_laplace(Fraction(sensitivity) / epsilon * _STEPS) / _STEPS
 
 
 def within(value: Any, low: int, high: int) -> int:
-    """Return any value at all as a whole number between the bounds; what is no number counts as the lower one.
+    """Return any value as an integer between the bounds; a value that is not a number counts as the lower bound.
 
     >>> [within(value, 0, 60) for value in (38.5, 1e9, float("nan"), None)]
     [38, 60, 0, 0]
@@ -51,7 +51,7 @@ _MOST_HOURS = 60
 
 
 def _as_floats(rows: Rows, column: str) -> NDArray[np.float64]:
-    """Read a column as data frames do: what is no number is NaN."""
+    """Read a column as data frames do: a value that is not a number is NaN."""
     return np.array([row[column] if isinstance(row[column], float) else math.nan for row in rows])
 
 
@@ -71,18 +71,18 @@ NAN = Exhibit(
     name="nan-passes-clamp",
     title="NaN is neither below the lower bound nor above the upper one, so it passes the clamp",
     story=(
-        "Every value is clamped to its bounds before it is added, so no person can move the sum by more than the "
-        "upper one. So it seems. NaN, which is how a missing number is written in floating point, compares false "
-        "with everything: it is not below the lower bound, not above the upper one, and comes out of the clamp as "
-        "it went in. The sum is then NaN, and so is the answer, whatever the noise. One person with an empty "
-        "field is seen with certainty."
+        "Every value is clamped to its bounds before it is added, so one person should change the sum by at most "
+        "the upper bound. But NaN, which stands for a missing number in floating point, compares false with "
+        "everything: it is not below the lower bound, not above the upper one, and passes the clamp unchanged. "
+        "The sum is then NaN, and so is the answer, whatever the noise. One person with an empty field is "
+        "revealed with certainty."
     ),
     sources=("google/differential-privacy#405", "opendp/opendp#2935", "np.clip lets NaN through"),
     broken=lambda: replay(clipped_sum, _HOURS, name="a clipped sum"),
     mended=lambda: replay(filled_sum, _HOURS, name="a clipped sum, NaN counted as 0"),
     ours=(
-        "An exact value is made of integers, which have no NaN; a float is refused by its type and not by what it "
-        "holds (test_only_integers_are_taken and test_a_refusal_does_not_depend_on_what_is_inside in "
+        "An exact value consists of integers, which have no NaN; a float is refused by its type and not by its "
+        "value (test_only_integers_are_taken and test_a_refusal_does_not_depend_on_what_is_inside in "
         "tests/mechanisms/test_exact.py)."
     ),
 )
@@ -114,14 +114,14 @@ def shift_then_sum(rows: Rows) -> float:
 
 FLOAT_ORDER = Exhibit(
     name="float-order",
-    title="A sum of floats is rounded at every step, and one person shifts all the steps that follow",
+    title="A sum of floats is rounded at every step, and one person changes all later roundings",
     story=(
-        "Forty people each have a time within the same minute, so one of them moves the sum of the seconds by 60 "
-        "at most: among real numbers. In floating point every addition rounds, and how it rounds depends on all "
-        "that was added before. Take one person out and every later step may round another way. Here the times "
-        "are seconds since 1970 in single precision, as learning frameworks hold numbers by default: the last "
-        "steps round by thousands of seconds, and the sum moves by many times the bound. Double precision needs "
-        "more rows or narrower bounds for the same, and adding in another order does it too."
+        "Forty people each have a time within the same minute, so in real numbers one of them changes the sum of "
+        "the seconds by at most 60. In floating point every addition rounds, and the rounding depends on all "
+        "terms before it. Remove one person and every later step may round differently. Here the times are "
+        "seconds since 1970 in single precision, the default of learning frameworks: the last steps round by "
+        "thousands of seconds, and the sum changes by many times its sensitivity. Double precision needs more "
+        "rows or narrower bounds for the same effect, and another order of the terms causes it too."
     ),
     sources=(
         "Casacuberta, Shoemate, Vadhan and Wagaman 2022, Widespread underestimation of sensitivity",
@@ -148,24 +148,24 @@ def _pence(rows: Rows) -> NDArray[np.int64]:
 
 
 def sum_in_32_bits(rows: Rows) -> float:
-    """Release the pence, summed in the type that their column has."""
+    """Release the pence, summed in the type of their column."""
     return with_laplace_noise(int(_pence(rows).sum(dtype=np.int32)), sensitivity=_MOST_PENCE)
 
 
 def saturated_sum(rows: Rows) -> float:
-    """Release the pence, summed until the sum is full: clamping moves no two sums further apart."""
+    """Release the pence, with a sum that saturates: clamping does not increase the sensitivity."""
     return with_laplace_noise(min(int(_pence(rows).sum()), 2**31 - 1), sensitivity=_MOST_PENCE)
 
 
 OVERFLOW = Exhibit(
     name="integer-overflow",
-    title="A sum that is one too large comes out as a very negative number",
+    title="A sum that is one too large becomes a very negative number",
     story=(
-        "Integers do not round, but they end. The amounts are clamped to 2³⁰, and three people together are one "
-        "penny short of 2³¹, where 32 bits are full. A fourth person with a single penny turns the sum into −2³¹: "
-        "a move of four thousand million where the noise was made for one. An exception at that point would tell "
-        "as much. (If the noise is added in the same 32 bits, and so wraps as well, nothing is lost: then "
-        "everything happens on a circle.)"
+        "Integers do not round, but their range ends. The amounts are clamped to 2³⁰, and three people together "
+        "are one penny short of 2³¹, where 32 bits are full. A fourth person with a single penny turns the sum "
+        "into −2³¹: a change of four thousand million, where the noise was made for one. An exception at that "
+        "point would reveal as much. (If the noise is added in the same 32 bits, and so wraps as well, nothing is "
+        "lost: then everything happens on a circle.)"
     ),
     sources=(
         "opendp/opendp#178",
@@ -175,8 +175,8 @@ OVERFLOW = Exhibit(
     broken=lambda: replay(sum_in_32_bits, _PENCE, name="a sum in 32 bits"),
     mended=lambda: replay(saturated_sum, _PENCE, name="a sum that saturates"),
     ours=(
-        "Exact values are clamped to ±(2⁶² − 1) without a word and noise lies within ±2⁶², so that every sum of "
-        "the two is an int64 (test_values_are_clamped_without_a_word and test_no_sum_with_noise_leaves_int64 in "
+        "Exact values are clamped silently to ±(2⁶² − 1) and noise lies within ±2⁶², so that every sum of the two "
+        "is an int64 (test_values_are_clamped_without_a_word and test_no_sum_with_noise_leaves_int64 in "
         "tests/mechanisms/test_exact.py)."
     ),
 )
@@ -193,13 +193,13 @@ def _ages(rows: Rows) -> list[int]:
 
 
 def mean_over_the_number_of_rows(rows: Rows) -> float:
-    """Release the mean age with noise for 100/n, n being how many rows there happen to be."""
+    """Release the mean age with noise for 100/n, where n is the number of rows."""
     n = max(len(rows), 1)
     return with_laplace_noise(sum(_ages(rows)) / n, sensitivity=_OLDEST / n)
 
 
 def mean_of_noisy_parts(rows: Rows) -> float:
-    """Release the mean age as a noisy sum over a noisy count, with half of ε for each."""
+    """Release the mean age as a noisy sum divided by a noisy count, with half of ε for each."""
     total = with_laplace_noise(sum(_ages(rows)), sensitivity=_OLDEST, epsilon=Fraction(1, 2))
     count = with_laplace_noise(len(rows), sensitivity=1, epsilon=Fraction(1, 2))
     return total / max(count, 1.0)
@@ -209,11 +209,11 @@ DENOMINATOR = Exhibit(
     name="data-dependent-denominator",
     title="The mean is divided by a number of people that is itself a secret",
     story=(
-        "The mean of n ages up to 100 moves by 100/n at most if one of them is replaced. If a person is added or "
-        "removed instead, n is no longer given: the noise is made for the n of this table, the neighbour's for "
-        "another, and the two releases have different laws even where the means agree. In a table of one the "
-        "noise is wide, and without that one there is nothing to divide. Proofs that start from “let n be the "
-        "size of the table” have looked at the neighbours of one table, not at all pairs of neighbours."
+        "The mean of n ages up to 100 changes by at most 100/n if one of them is replaced. If a person is added "
+        "or removed instead, n is not fixed: the noise is made for the n of this table, that of the neighbour for "
+        "another n, and the two releases have different laws even where the means agree. In a table of one person "
+        "the noise is wide, and without that person there is nothing to divide. Proofs that start from “let n be "
+        "the size of the table” consider the neighbours of one table, not all pairs of neighbours."
     ),
     sources=(
         "opendp/smartnoise-core#356, taken up in #355",
@@ -239,7 +239,7 @@ def _sum_of_squares(rows: Rows, bounds: Iterable[int]) -> float:
 
 
 def squares_by_the_lower_bound_twice(rows: Rows) -> float:
-    """Release the sum of squared ages: the upper bound was meant, and the lower one written again."""
+    """Release the sum of squared ages, with the lower bound written where the upper one was meant."""
     low, _high = 0, _OLDEST
     return _sum_of_squares(rows, (low, low))
 
@@ -253,10 +253,10 @@ BOUNDS = Exhibit(
     name="sensitivity-of-bounds",
     title="The lower bound is written twice, and a column that starts at 0 gets no noise",
     story=(
-        "A regression needs the sum of squares of each column, which one person moves by the larger of the two "
-        "bounds, squared. In the code the lower bound stands in both places. For a column between −1 and 1 "
-        "nothing is wrong, and no test notices. For ages between 0 and 100 the sensitivity comes out as 0: the "
-        "sum is released as it is, to the last digit, under the name of differential privacy."
+        "A regression needs the sum of squares of each column. Its sensitivity is the larger of the two bounds, "
+        "squared. In the code the lower bound stands in both places. For a column between −1 and 1 this makes no "
+        "difference, and no test notices. For ages between 0 and 100 the sensitivity becomes 0: the sum is "
+        "released exactly, to the last digit, under the name of differential privacy."
     ),
     sources=("IBM/differential-privacy-library#104 and #105, PR #110",),
     broken=lambda: replay(squares_by_the_lower_bound_twice, _AGES, name="squares, by the lower bound twice"),
@@ -274,12 +274,12 @@ _VISITS: Rows = [{"patient": patient} for patient in ("ann", "bob", "ann", "ann"
 
 
 def count_of_rows(rows: Rows) -> float:
-    """Release how many visits there were, as if each were another person's."""
+    """Release the number of visits, as if each were by another person."""
     return with_laplace_noise(len(rows), sensitivity=1)
 
 
 def count_of_at_most_two_each(rows: Rows) -> float:
-    """Release how many visits there were, two of each patient counted at the most."""
+    """Release the number of visits, with at most two of each patient."""
     number = dict.fromkeys((row["patient"] for row in rows), 0)
     for row in rows:
         number[row["patient"]] += 1
@@ -290,10 +290,10 @@ CONTRIBUTION = Exhibit(
     name="unbounded-contribution",
     title="A person with many rows is protected as if they had one",
     story=(
-        "The table has a row for every visit, and adding or removing a row moves the count by one. But what is "
-        "promised to a patient is about all of their visits. Somebody who came five times moves the count by "
-        "five, at five times the ε; somebody who comes every day is not hidden at all. Unless the rows of one "
-        "person are bounded, no sensitivity is true."
+        "The table has a row for every visit, and adding or removing a row changes the count by one. But the "
+        "promise to a patient is about all of their visits. A patient with five visits changes the count by five, "
+        "at five times the ε; a patient who comes every day is not hidden at all. Unless the rows of one person "
+        "are bounded, no sensitivity is true."
     ),
     sources=(
         "google/differential-privacy#84, a bound that outliers got past",
@@ -303,8 +303,8 @@ CONTRIBUTION = Exhibit(
     broken=lambda: replay(count_of_rows, _VISITS, person="patient", name="a count of visits"),
     mended=lambda: replay(count_of_at_most_two_each, _VISITS, person="patient", name="a count of two visits each"),
     ours=(
-        "A sensitivity is stated per person and travels with the exact value (mechanisms.sensitivity), and the "
-        "replay attack takes away all rows of a person at once (audit.neighbours)."
+        "A sensitivity is declared per person and belongs to the exact value (mechanisms.sensitivity), and the "
+        "replay attack removes all rows of a person at once (audit.neighbours)."
     ),
 )
 

@@ -1,9 +1,9 @@
-"""Keys that nobody listed beforehand, released where a noisy count is high enough.
+"""Show partition selection with a wrong δ: keys are released where a noisy count is high enough.
 
-Which keys occur is itself a secret: a key that one person alone holds must hardly ever appear. With integer noise
-Z of P(Z = z) ∝ e^{−|z|} and a threshold T, the key appears with probability P(1 + Z ≥ T) or P(1 + Z > T), as the
-code is written, and that is the δ of the release; counts that appear either way cost ε = 1. The noise is walked
-through exactly, so that one integer more or less is seen.
+Which keys occur is itself a secret: a key that only one person holds must hardly ever appear. With integer noise Z
+of P(Z = z) ∝ e^{−|z|} and a threshold T, the key appears with probability P(1 + Z ≥ T) or P(1 + Z > T), depending
+on the code, and that is the δ of the release; counts that appear on both sides cost ε = 1. The noise is enumerated
+exactly, so that one integer more or less is visible.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ THRESHOLD = 5
 
 _TOWNS = {"Bath": 2}
 _PAIRS = (
-    ({**_TOWNS, "Foula": 1}, _TOWNS),  # one person more, with a key of their own
-    ({"Bath": 3}, _TOWNS),  # one person more, with a key that others have
+    ({**_TOWNS, "Foula": 1}, _TOWNS),  # one person more, with a key that no other person has
+    ({"Bath": 3}, _TOWNS),  # one person more, with a key that other people have
 )
 
 
@@ -62,12 +62,12 @@ BOUNDARY = Exhibit(
     name="boundary-missing-from-delta",
     title="Keys on the threshold are released, and δ only counts those above it",
     story=(
-        "A table of towns is released without saying beforehand which towns there are: a town is shown if its "
-        "noisy count reaches the threshold. A town with a single inhabitant should stay hidden, and the chance "
-        "that it does not is the δ of the release. One function says “shown at the threshold or above”, another "
-        "computes the chance to be above it, and each is right about itself. With integer noise the threshold "
-        "itself is hit quite often: at scale 1 and threshold 5 the hermit is shown in 1.3 % of all releases where "
-        "0.5 % was promised."
+        "A table of towns is released without a declared list of towns: a town is shown if its noisy count "
+        "reaches the threshold. A town with a single inhabitant should stay hidden, and the probability that it "
+        "does not is the δ of the release. One function shows towns “at the threshold or above”, another computes "
+        "the probability to be above it, and each is correct by itself. With integer noise the threshold itself "
+        "is hit quite often: at scale 1 and threshold 5 the single inhabitant is shown in 1.3 % of all releases "
+        "where 0.5 % was promised."
     ),
     sources=("opendp/opendp#2922",),
     broken=_above,

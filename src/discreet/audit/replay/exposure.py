@@ -1,11 +1,11 @@
-"""What one person was exposed to in a replay, against what was declared and what was charged.
+"""Compare the releases about one person in a replay with what was declared and what was charged.
 
-Only the calls whose exact values moved with a person say anything about that person, so only these count: releases
-from disjoint parts of a table cost a person what their own part costs (parallel composition), unless the person
-is in several parts. All questions of one run of the sparse vector technique cost once. Losses are composed by
-`privacy.epsilon` at several δ; both sides are rounded up to a lattice, so an excess below one in a hundred is let
-pass, except at δ = 0, where they are sums. A loss that is said to be of a secret sample is compared as if the
-sample were everyone: whether it was secret is not seen here.
+Only the calls whose exact values change with a person say anything about that person, so only these count:
+releases from disjoint parts of a table cost a person what their own part costs (parallel composition), unless the
+person is in several parts. All queries of one run of the sparse vector technique cost once. Losses are composed by
+`privacy.epsilon` at several δ; both sides are rounded up to a lattice, so an excess below one in a hundred is
+ignored, except at δ = 0, where they are sums. A loss that claims a secret sample is compared as if the sample were
+the whole table: a replay does not see whether the sample was secret.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from discreet.privacy import Loss, PoissonSubsampled, Repeated
 from discreet.privacy.losses import Losses, counted, describe
 
 _DELTAS = ("0", "1e-12", "1e-9", "1e-6", "1e-3")
-_LATTICE = 0.01  # what rounding may explain; spending twice or forgetting a release is far beyond it
+_LATTICE = 0.01  # the excess that rounding may explain; a release that is not charged is far beyond it
+_SESSION = "the session"
 
 
 @dataclass(frozen=True)
 class Overspent:
-    """What moved with one person costs `found`, and only `claimed` was declared or charged."""
+    """The releases about one person cost `found`, but only `claimed` was declared or charged."""
 
     place: str
     by: str
@@ -36,14 +37,15 @@ class Overspent:
 
     def __str__(self) -> str:
         cost = f"ε = {self.found:.6g} at δ = {self.delta:g}"
-        moved = f"what moves costs {cost} ({' + '.join(self.losses)})"
-        return f"{self.place}: {moved}, and {self.claimed:.6g} was {self.by}."
+        spenders = "its charges" if self.place == _SESSION else "the releases about this person"
+        losses = " + ".join(self.losses)
+        return f"{self.place}: {spenders} cost {cost} ({losses}), but {self.claimed:.6g} was {self.by}."
 
 
 def overspent(
-    moved: list[tuple[str, list[Call]]], charged: list[Call], declared: Losses | None
+    exposed: list[tuple[str, list[Call]]], charged: list[Call], declared: Losses | None
 ) -> Iterator[Overspent]:
-    """Yield where the calls that moved cost more than was declared, or than was charged to sessions.
+    """Yield where the calls about one person cost more than was declared, or than was charged to sessions.
 
     >>> from discreet.privacy import Pure
     >>> twice = [Call(what="Laplace.release", parameters={}, loss=Pure(1))] * 2
@@ -54,14 +56,14 @@ def overspent(
     if charged:
         limits["charged"] = counted([call.loss for call in charged if call.loss and not call.error])
     for by, limit in limits.items():
-        bare = list(_repeated([_of_everyone(loss) * count for loss, count in limit.items()]))
-        for place, losses in _largest(moved):
+        bare = list(_repeated([_without_sampling(loss) * count for loss, count in limit.items()]))
+        for place, losses in _largest(exposed):
             spent = _excess(place, by, [loss * count for loss, count in losses.items()], bare)
             if spent:
                 yield spent
     if declared is not None and charged:
-        dear = [loss * count for loss, count in limits["charged"].items()]
-        spent = _excess("the session", "declared", dear, list(_repeated(declared)))
+        charges = [loss * count for loss, count in limits["charged"].items()]
+        spent = _excess(_SESSION, "declared", charges, list(_repeated(declared)))
         if spent:
             yield spent
 
@@ -75,15 +77,15 @@ def _excess(place: str, by: str, losses: list[Repeated], limit: list[Repeated]) 
     return None
 
 
-@lru_cache(maxsize=1024)  # the same sums are asked for on every table
+@lru_cache(maxsize=1024)  # the same sums occur on every table
 def _epsilon(losses: frozenset[Repeated], delta: str) -> float:
     return privacy.epsilon(list(losses), delta)
 
 
-def _largest(moved: list[tuple[str, list[Call]]]) -> list[tuple[str, dict[Loss, int]]]:
-    """Return the collections of losses that no other one contains, each with the first place it was seen at."""
+def _largest(exposed: list[tuple[str, list[Call]]]) -> list[tuple[str, dict[Loss, int]]]:
+    """Return the collections of losses that no other one contains, each with the first place where it occurs."""
     distinct: dict[frozenset[tuple[Loss, int]], str] = {}
-    for place, calls in moved:
+    for place, calls in exposed:
         distinct.setdefault(frozenset(counted(_losses(calls)).items()), place)
     all_of_them = [dict(losses) for losses in distinct]
     return [
@@ -98,13 +100,13 @@ def _within(losses: dict[Loss, int], other: dict[Loss, int]) -> bool:
 
 
 def _losses(calls: list[Call]) -> list[Loss]:
-    """One loss for each call, but one only for all calls of a run."""
+    """Return one loss for each call, but only one for all calls of a run."""
     runs = {call.owner: call.loss for call in calls if call.owner is not None and call.loss}
     single = [call.loss for call in calls if call.owner is None and call.loss and not call.error]
     return [*single, *runs.values()]
 
 
-def _of_everyone(loss: Loss) -> Loss:
+def _without_sampling(loss: Loss) -> Loss:
     return loss.loss if isinstance(loss, PoissonSubsampled) else loss
 
 

@@ -1,14 +1,14 @@
-"""Every call to a mechanism on tape: recorded, or played again with all that was released held fixed.
+"""Record every call to a mechanism on a tape, or replay the calls with all released values held fixed.
 
-Inside `recording` and `replaying` the mechanisms' own methods are wrapped, and given back at the end of the last
-block, so that the mechanisms know nothing of it. What is listened to is found and not listed: every method
-`release` of a class of this package (and of whatever inherits from one) that is given an `Exact`; `ask` of the
-runs of the sparse vector technique; `Session.charge`, which is made each time, for it sees no data; and functions
-marked as `primitive`. A call within a call (a mechanism that uses another one) is the outer call's affair.
+Inside `recording` and `replaying` the mechanisms' own methods are wrapped, and restored at the end of the last
+block, so that the mechanisms need no code for it. The recorded methods are found, not listed: every method
+`release` of a class of this package (and of its subclasses) that is given an `Exact`; `ask` of the runs of the
+sparse vector technique; `Session.charge`, which is always executed, because it sees no data; and functions marked
+as `primitive`. A call within a call (a mechanism that uses another one) is part of the outer call.
 
-A tape belongs to one context: threads that were not given it are not heard and not touched, and a method that was
-bound before the block began (`draw = mechanism.release`) is not heard either. What a computation releases unheard
-is drawn anew, or shows in its result, so that `replay` finds it.
+A tape belongs to one context: threads that were not given it are neither recorded nor changed, and a method that
+was bound before the block began (`draw = mechanism.release`) is not recorded either. A release that is not
+recorded is drawn again, or shows in the result, so that `replay` finds it.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def recording(seed: int) -> Iterator[Tape]:
 
 @contextmanager
 def replaying(source: Tape) -> Iterator[Tape]:
-    """Answer every call in the block from `source`; a call that is not there ends the block with `Diverged`.
+    """Answer every call in the block from `source`; a call that is not on it ends the block with `Diverged`.
 
     >>> from discreet.mechanisms import Laplace
     >>> with recording(seed=1) as tape:
@@ -82,9 +82,9 @@ def primitive(*, norm: Norm = "l1") -> Callable[[Function], Function]: ...
 def primitive(function: Callable[..., Any] | None = None, *, norm: Norm = "l1") -> Any:
     """Mark `f(value, *, sensitivity, …)` as a mechanism, for code that has its own noise.
 
-    One person is declared to move `value` by at most `sensitivity` in the norm named; everything else that it is
-    given are parameters, which may not depend on the data. An `epsilon=` among them says what it costs. Outside a
-    recording the function runs as it is.
+    One person changes `value` by at most `sensitivity` in the given norm; all other arguments are parameters,
+    which may not depend on the data. If one of them is `epsilon=`, it is the loss of the call. Outside a recording
+    the function runs unchanged.
 
     >>> @primitive
     ... def noisy(value, *, sensitivity, epsilon):
@@ -100,7 +100,7 @@ def primitive(function: Callable[..., Any] | None = None, *, norm: Norm = "l1") 
 
 
 def listened() -> set[Method]:
-    """Return what is listened to, as far as it is loaded: classes, each with the name of a method of its own.
+    """Return what is recorded, among loaded modules: classes, each with the name of one of its methods.
 
     >>> from discreet.mechanisms import Laplace
     >>> (Laplace, "release") in listened()
@@ -109,7 +109,7 @@ def listened() -> set[Method]:
     return set(_readers())
 
 
-# -- how calls are read -----------------------------------------------------------------------------------------
+# -- reading calls ----------------------------------------------------------------------------------------------
 
 
 def _release(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -131,7 +131,7 @@ def _ask(original: Callable[..., Any]) -> Callable[..., Any]:
         if tape is None or not isinstance(exact, Exact):
             return original(run, exact)
         call = replace(_call(run._mechanism, "ask", exact), owner=tape.number(run))
-        # What the run has left can be read by anyone: a run that is answered from tape goes on counting.
+        # The number of positives left is public: a run that is answered from the tape keeps counting.
         answer, run._left = tape.meet(call, lambda: (original(run, exact), run._left))
         return answer
 
@@ -180,10 +180,10 @@ def _call(mechanism: Any, method: str, exact: Exact) -> Call:
 
 
 def _number(sensitivity: Any) -> Any:
-    """Return a sensitivity such that it equals itself, as NaN does not."""
+    """Return the sensitivity as a value that equals itself: NaN does not."""
     single = isinstance(sensitivity, np.ndarray | np.generic) and sensitivity.size == 1
     plain = sensitivity.item() if single else sensitivity
-    if isinstance(plain, np.generic):  # a long double stays one
+    if isinstance(plain, np.generic):  # item() does not convert a long double
         plain = exactly(plain)
     return plain if isinstance(plain, int | float | Fraction | Decimal) and plain == plain else glimpse(plain)
 
@@ -195,7 +195,7 @@ def _pure(epsilon: Any) -> Loss | None:
         return None
 
 
-# -- what is wrapped, and for how long --------------------------------------------------------------------------
+# -- wrapping methods -------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -210,7 +210,7 @@ def _listening(tape: Tape) -> Iterator[Tape]:
 
 @contextmanager
 def wrapped() -> Iterator[None]:
-    """Wrap what is listened to. Blocks may be nested: the first one wraps, and the last one gives back.
+    """Wrap the recorded methods. Blocks may be nested: the first one wraps, and the last one restores.
 
     >>> from discreet.mechanisms import Laplace
     >>> release = Laplace.release
@@ -223,7 +223,7 @@ def wrapped() -> Iterator[None]:
     global _blocks, _modules
     with _wrapping:
         _blocks += 1
-        if _blocks == 1 or _modules != len(sys.modules):  # a search takes longer than most computations
+        if _blocks == 1 or _modules != len(sys.modules):  # searching takes longer than most computations
             _modules = len(sys.modules)
             _wrap()
     try:

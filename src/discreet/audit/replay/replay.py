@@ -1,17 +1,19 @@
-"""Record and replay: run a computation on a table, then on its neighbours with every release held fixed.
+"""Record a computation on a table, and replay it on the table's neighbours with every release held fixed.
 
 The idea is that of Re:cord-play (Cebere, Erb, Desfontaines, Bellet and Fitzsimons 2026, arXiv 2602.17454). Code is
 private by composition if, given what was released so far, (a) which mechanism comes next, with which parameters,
-does not depend on the data, (b) the exact value it gets moves by no more than declared, and (c) nothing else gets
-out, by a result or by an exception. None of this needs statistics: freeze what the mechanisms released on one
-table, run on a neighbour, and compare. That the mechanisms themselves keep their word is for the other attacks.
+does not depend on the data, (b) the exact value that it gets changes by no more than its declared sensitivity, and
+(c) nothing else is visible, in the result or by an exception. None of this needs statistics: freeze what the
+mechanisms released on one table, run on a neighbour, and compare. Whether the mechanisms themselves are private is
+tested by the other attacks.
 
-It finds, and does not prove: the neighbours are those of `neighbours`, under adding or removing one person, and
-the releases are those of one run on each table. Warnings are silenced meanwhile, lest the verdict depend on who
-turned them into errors. What is released in another thread is not recorded; it is drawn anew in a second run on
-the same table and shows there, as does any other noise that is not recorded. State that outlives a run hides what
-it should show (a cache filled by the first table answers for the neighbour too): make sessions, caches and
-generators inside the computation. What a verdict says may quote the rows: audit with made-up ones, or keep it.
+A replay finds leaks, and does not prove their absence: the neighbours are those of `neighbours`, under adding or
+removing one person, and the releases are those of one run on each table. Warnings are silenced, so that the
+verdict does not depend on filters that turn them into errors. Releases in another thread are not recorded; they
+are drawn again in a second run on the same table and show there, as does any other noise that is not recorded.
+State that outlives a run hides leaks (a cache filled by the first table answers for the neighbour too): create
+sessions, caches and generators inside the computation. A verdict may quote rows: audit with made-up rows, or keep
+the verdict secret.
 """
 
 from __future__ import annotations
@@ -25,19 +27,19 @@ from typing import Any, get_args
 
 from discreet.audit.inputs.extremes import Rows, columns_of
 from discreet.audit.inputs.neighbours import Neighbour, Table, bases, neighbours
-from discreet.audit.replay.diff import Finding, Kind, departures, distances, moved, unrecorded
+from discreet.audit.replay.diff import Finding, Kind, changed_calls, departures, distances, unrecorded
 from discreet.audit.replay.exposure import overspent
 from discreet.audit.replay.recorder import wrapped
 from discreet.audit.replay.traces import again, record
 from discreet.audit.report.verdict import Verdict
-from discreet.errors import ParameterError
+from discreet.errors import Code, Fix, ParameterError
 from discreet.privacy.losses import Losses
 from discreet.rational import whole
 
 
 @dataclass
 class _Audit:
-    """One audit: what was asked for, and what was tried and found so far."""
+    """One audit: its parameters, and what was tried and found so far."""
 
     computation: Callable[[Rows], Any]
     rows: Rows
@@ -62,11 +64,17 @@ def replay(
     limit: int | None = None,
     seed: int | None = None,
 ) -> Verdict:
-    """Attack a computation on a table: replay it on neighbours of the table, and of hostile tables like it.
+    """Attack a computation on a table: replay it on neighbours of the table, and of hostile variants of it.
 
-    `person` names the column of ids; without it each row is a person. `loss` is what the computation is said to
-    cost, and `limit` how many neighbours of each table are tried at most. The same `seed` draws the same noise; if
-    None it is drawn from the operating system, so that nothing the computation sends away was predictable.
+    Args:
+        computation: A function of the rows, which are dictionaries.
+        rows: The table to start from, with at least one row.
+        person: The column of person ids; by default each row is a person.
+        loss: The loss that the computation claims; by default only charges to sessions are compared.
+        name: The name of the computation in the verdict.
+        limit: The most neighbours of each table to try; all by default.
+        seed: The same seed draws the same noise. By default it is drawn from the operating system, so that no
+            noise that the computation sends away was predictable.
 
     >>> from discreet.mechanisms import Exact, Laplace
     >>> def count(rows):
@@ -105,6 +113,14 @@ def findings(
 ) -> list[Finding]:
     """Return everything that `replay` finds, on each neighbour, in the order in which it was found.
 
+    Args:
+        computation: A function of the rows, which are dictionaries.
+        rows: The table to start from, with at least one row.
+        person: The column of person ids; by default each row is a person.
+        loss: The loss that the computation claims; by default only charges to sessions are compared.
+        limit: The most neighbours of each table to try; all by default.
+        seed: The same seed draws the same noise; by default it is drawn from the operating system.
+
     >>> found = findings(lambda rows: len(rows) == 10, [{"age": 30}], limit=1)
     >>> print(found[0].kind, "|", found[0].words)
     result | a table of 9 people, with a copy of row 0 at the end: the result changes although every release is
@@ -125,8 +141,9 @@ def _audited(
     _refuse_without_pattern(table, person)
     if not callable(computation):
         raise ParameterError(
-            f"The computation must be a function of the rows, not {type(computation).__name__}. "
-            "Write replay(lambda rows: …, rows)."
+            "The computation must be a function of the rows.",
+            found=type(computation).__name__,
+            fix=Fix("computation", Code("lambda rows: …")),
         )
     most = None if limit is None else whole(limit, "limit")
     start = secrets.randbits(128) if seed is None else whole(seed, "seed", least=0)
@@ -145,7 +162,7 @@ def _search(audit: _Audit, base: Table) -> None:
     with wrapped():
         changed = unrecorded(first, again(audit.computation, base.rows, first.tape), base.name)
         if changed:
-            audit.found.append(changed)  # and then nothing that differs on a neighbour says anything
+            audit.found.append(changed)  # then differences on a neighbour say nothing
             return
         exposed = []
         for neighbour in _some(audit, base):
@@ -154,18 +171,18 @@ def _search(audit: _Audit, base: Table) -> None:
             second = again(audit.computation, neighbour.rows, first.tape)
             audit.found += departures(first, second, place)
             audit.found += distances(first, second, place, joins=neighbour.added)
-            exposed.append((place, moved(first, second)))
+            exposed.append((place, changed_calls(first, second)))
     charged = [call for call in first.tape.calls if call.what == "Session.charge"]
     for spent in overspent(exposed, charged, audit.loss):
         audit.found.append(Finding(kind="loss", words=str(spent), excess=spent.found, spent=spent))
 
 
 def _some(audit: _Audit, base: Table) -> Iterator[Neighbour]:
-    """Yield the neighbours of a table, or if there are more than is asked for, so many of them, evenly spaced."""
-    everyone = partial(neighbours, base.rows, audit.person, like=audit.rows)
+    """Yield the neighbours of a table; if there are more than the limit, that many of them, evenly spaced."""
+    candidates = partial(neighbours, base.rows, audit.person, like=audit.rows)
     limit = min((most for most in (audit.limit, base.most) if most is not None), default=None)
-    total = sum(1 for _ in everyone()) if limit is not None else 0
-    for i, neighbour in enumerate(everyone()):
+    total = sum(1 for _ in candidates()) if limit is not None else 0
+    for i, neighbour in enumerate(candidates()):
         if limit is None or total <= limit or i * limit // total != (i - 1) * limit // total:
             yield neighbour
 
@@ -176,8 +193,12 @@ def _table(rows: Iterable[Mapping[str, Any]]) -> Rows:
     for i, row in enumerate(listed):
         if not isinstance(row, Mapping):
             raise ParameterError(
-                f"rows must be a list of dictionaries, a row each, and row {i} is {type(row).__name__}. Write "
-                'rows=[{"age": 30}], or rows=frame.to_dict("records") for a frame.'
+                "rows must be a list of dictionaries, one for each row.",
+                found=f"row {i} is of type {type(row).__name__}",
+                fix=[
+                    Fix("rows", Code('[{"age": 30}]')),
+                    Fix("rows", Code('frame.to_dict("records")'), note="for a data frame"),
+                ],
             )
     return [dict(row) for row in listed]
 
@@ -185,11 +206,13 @@ def _table(rows: Iterable[Mapping[str, Any]]) -> Rows:
 def _refuse_without_pattern(rows: Rows, person: str | None) -> None:
     if not rows:
         raise ParameterError(
-            'An audit needs a table to start from: write rows=[{"age": 30}], with a row at least.'
+            "A replay needs a table to start from, with at least one row.", fix=Fix("rows", Code('[{"age": 30}]'))
         )
     if person is not None and not any(person in row for row in rows):
+        columns = columns_of(rows, None)
         raise ParameterError(
-            f"No row has a column {person!r} that names people: the columns are {columns_of(rows, None)}."
+            f"No row has the column {person!r} of person ids. The columns are {columns}.",
+            fix=[Fix("person", columns[0])] if columns else (),
         )
 
 
@@ -201,5 +224,5 @@ def _words(worst: list[Finding], audit: _Audit) -> str:
     if not audit.answers:
         return f"it raised the same exception on {where}, so there was nothing to compare."
     if not audit.calls:
-        return f"it gave the same result on {where}, and released nothing."
-    return f"the same calls and the same results on {where}, and no value moved further than declared."
+        return f"it returned the same result on {where}, and released nothing."
+    return f"the same calls and the same results on {where}; no value exceeded its declared sensitivity."

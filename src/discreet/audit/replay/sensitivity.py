@@ -1,9 +1,9 @@
-"""How far a value moved from one table to its neighbour, against how far it was declared to move.
+"""Compare how much a value changed between two neighbouring tables with its declared sensitivity.
 
-The distance is computed in whole numbers and fractions, so an excess of one unit in the last place is an excess
-and not a slip of the auditor. Let d = v′ − v. What is compared are the norms of `Sensitivity` (‖d‖₀, ‖d‖∞, ‖d‖₁,
-‖d‖₂²) with the sign that a direction promises, or one norm of a `Bound`. NaN equals NaN and an infinity equals
-itself; between one of them and anything else the distance is infinite.
+The distance is computed in integers and fractions, so an excess of one unit in the last place is an excess, and
+not a rounding error of the auditor. Let d = v′ − v. The norms of `Sensitivity` (‖d‖₀, ‖d‖∞, ‖d‖₁, ‖d‖₂²) are
+compared, with the sign that a monotonic value promises, or the one norm of a `Bound`. NaN equals NaN and an
+infinity equals itself; the distance from one of them to any other value is infinite.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from discreet.audit.attacks.outcomes import glimpse
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.mechanisms import Sensitivity
 
 Norm: TypeAlias = Literal["l1", "l2"]
@@ -28,7 +28,7 @@ Number: TypeAlias = int | Fraction | float
 
 @dataclass(frozen=True)
 class Bound:
-    """What a primitive was told about the value that it got: one person moves it by at most so much.
+    """The sensitivity that was declared to a primitive: how much one person changes its value, in one norm.
 
     >>> Bound(3, norm="l2").limit
     Fraction(9, 1)
@@ -39,11 +39,11 @@ class Bound:
 
     def __post_init__(self) -> None:
         if self.norm not in get_args(Norm):
-            raise ParameterError(f'norm must be "l1" or "l2", not {self.norm!r}.')
+            raise ParameterError('norm must be "l1" or "l2".', found=self.norm, fix=Fix("norm", "l2"))
 
     @property
     def limit(self) -> Number:
-        """What the norm may be at most, squared for l2. What is no number bounds nothing, and allows nothing."""
+        """The largest norm allowed, squared for l2; -1 (nothing is allowed) if the sensitivity is not a number."""
         try:
             limit = Fraction(self.sensitivity.item() if hasattr(self.sensitivity, "item") else self.sensitivity)
         except OverflowError:  # an infinity
@@ -55,7 +55,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Excess:
-    """A norm in which a value moved further than declared, or a direction in which it was not to move."""
+    """A norm in which a value changed by more than declared, or a change in the wrong direction."""
 
     norm: str
     declared: Any
@@ -64,15 +64,15 @@ class Excess:
 
     def __str__(self) -> str:
         if self.norm == "monotonic":
-            return f'moves {self.measured} although "{self.declared}" was declared'
+            return f'goes {self.measured} although "{self.declared}" was declared'
         declared, measured = _shown(self.declared), _shown(self.measured)
         if declared == measured:
             measured = f"{declared} + {_shown(self.measured - Fraction(self.declared))}"
-        return f"moves by {measured} ({self.norm}), and {declared} was declared"
+        return f"changes by {measured} ({self.norm}), but the declared sensitivity is {declared}"
 
 
 def shape(value: Any) -> tuple[int, ...]:
-    """Return how many entries a value has in each direction: none for a single number.
+    """Return the shape of a value, as numpy does: () for a single number.
 
     >>> shape([[1.5, 2.0]]), shape(7)
     ((1, 2), ())
@@ -82,7 +82,7 @@ def shape(value: Any) -> tuple[int, ...]:
 
 
 def differences(before: Any, after: Any) -> list[Number]:
-    """Return after − before for every entry that moved, exactly.
+    """Return after − before for every entry that changed, exactly.
 
     >>> differences([1.0, math.nan, 2.0], [1.5, math.nan, math.inf])
     [Fraction(1, 2), inf]
@@ -90,26 +90,26 @@ def differences(before: Any, after: Any) -> list[Number]:
     first, second = _array(before), _array(after)
     try:
         with np.errstate(all="ignore"):
-            moved = np.not_equal(first, second)
-    except Exception:  # entries that do not like to be compared
-        moved = np.ones(first.shape, bool)
-    pairs = zip(first[moved].tolist(), second[moved].tolist(), strict=True)
+            changed = np.not_equal(first, second)
+    except Exception:  # some entries cannot be compared
+        changed = np.ones(first.shape, bool)
+    pairs = zip(first[changed].tolist(), second[changed].tolist(), strict=True)
     return [d for d in (_difference(a, b) for a, b in pairs) if d != 0]
 
 
-def excesses(declared: Sensitivity | Bound, moves: list[Number], *, joins: bool) -> Iterator[Excess]:
-    """Yield what in `moves` was not declared; `joins` if they are what happens when a person joins.
+def excesses(declared: Sensitivity | Bound, changes: list[Number], *, joins: bool) -> Iterator[Excess]:
+    """Yield where the changes exceed the declared sensitivity; `joins` if a person joins, and does not leave.
 
     >>> [str(excess) for excess in excesses(Sensitivity(entries=1, each=5), [2, 2], joins=True)]
-    ['moves by 2 (entries), and 1 was declared']
+    ['changes by 2 (entries), but the declared sensitivity is 1']
     >>> [str(excess) for excess in excesses(Bound(1), [Fraction(3, 2)], joins=True)]
-    ['moves by 1.5 (l1), and 1 was declared']
+    ['changes by 1.5 (l1), but the declared sensitivity is 1']
     """
-    sizes: list[Number] = [d if d > 0 else -d for d in moves]
+    sizes: list[Number] = [d if d > 0 else -d for d in changes]
     squares: list[Number] = [d**2 for d in sizes]
     if isinstance(declared, Bound):
         measured = _total(sizes) if declared.norm == "l1" else _total(squares)
-        if moves and not measured <= declared.limit:
+        if changes and not measured <= declared.limit:
             yield _excess_of(declared, measured)
         return
     norms: dict[str, Number] = {
@@ -125,7 +125,7 @@ def excesses(declared: Sensitivity | Bound, moves: list[Number], *, joins: bool)
             yield Excess(norm, limit, measured, math.sqrt(ratio) if norm == "l2_squared" else ratio)
     if declared.monotonic:
         sign = 1 if (declared.monotonic == "up") == joins else -1
-        if any(sign * d < 0 for d in moves):
+        if any(sign * d < 0 for d in changes):
             yield Excess("monotonic", declared.monotonic, {"up": "down", "down": "up"}[declared.monotonic], 1.0)
 
 
@@ -140,7 +140,7 @@ def _excess_of(declared: Bound, measured: Number) -> Excess:
 def _difference(before: Any, after: Any) -> Number:
     first, second = exactly(before), exactly(after)
     if first is None or second is None:
-        return 0 if glimpse(before) == glimpse(after) else math.inf  # no numbers: the same, or as far as can be
+        return 0 if glimpse(before) == glimpse(after) else math.inf  # not numbers: equal, or infinitely far apart
     if math.isnan(first) or math.isnan(second):
         return 0 if math.isnan(first) and math.isnan(second) else math.inf
     if math.isinf(first) or math.isinf(second):
@@ -150,7 +150,7 @@ def _difference(before: Any, after: Any) -> Number:
 
 
 def exactly(number: Any) -> Number | None:
-    """Return a number of any type without rounding it: a fraction, an infinity or NaN; None if it is no number.
+    """Return a number of any type without rounding: a fraction, an infinity or NaN; None for other values.
 
     >>> exactly(Decimal("0.1")), exactly(np.longdouble(0.5)), exactly("0.1")
     (Fraction(1, 10), Fraction(1, 2), None)
@@ -176,7 +176,7 @@ def _array(value: Any) -> np.ndarray[Any, np.dtype[Any]]:
         array = np.asarray(None)
     if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
         return array
-    return np.asarray(value, dtype=object)  # integers beyond int64, missing values, text
+    return np.asarray(value, dtype=object)  # integers beyond int64, nulls, strings
 
 
 def _total(sizes: list[Number]) -> Number:

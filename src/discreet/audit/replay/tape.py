@@ -1,14 +1,13 @@
-"""A tape: the calls that code made to mechanisms, in order, and what came of each.
+"""Keep a tape: the calls that code made to mechanisms, in order, each with its answer.
 
-A tape with a `source` compares each call with the one in the same place of that other tape, gives what was
-released then, and stops the code at the first call that departs from it in anything that may not depend on the
-data: which mechanism, its parameters, the declared sensitivity, the shape of the value. Values are kept, and
-compared later.
+A tape with a `source` compares each call with the one at the same position of that other tape, returns what was
+released then, and stops the code at the first call that differs in anything that may not depend on the data: which
+mechanism, its parameters, the declared sensitivity, the shape of the value. Values are kept, and compared later.
 
-Noise comes from bits that follow from the tape's seed. Every call that is made has bits of its own, so that
-whatever else the code draws from `discreet.noise`, a secret sample say, comes out the same when calls are answered
-from the source. Such draws are coupled by their order: where a table with one row more draws one coin more, later
-draws come apart.
+Noise comes from bits that follow from the tape's seed. Every call that is executed has its own bits, so that other
+draws of the code from `discreet.noise`, such as a secret sample, are the same when calls are answered from the
+source. Such draws are coupled by their order: where a table with one row more draws one coin more, later draws
+differ.
 """
 
 from __future__ import annotations
@@ -31,29 +30,29 @@ from discreet.privacy import Loss
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 running: ContextVar[Tape | None] = ContextVar("tape of an audit", default=None)
-"""The tape that listens to this context, if any."""
+"""The tape that records this context, if any."""
 
 
 class Diverged(BaseException):
-    """Ends a replay that no longer follows its tape. No `Exception`, so that the code under audit lets it pass."""
+    """Ends a replay that no longer follows its tape. Not an `Exception`: the audited code must not catch it."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Call:
-    """One call: what was called with which parameters, the exact value it was given, and what came of it."""
+    """One call: what was called with which parameters, the exact value that it was given, and its answer."""
 
     what: str
     parameters: dict[str, Any]
     value: Any = None
     declared: Sensitivity | Bound | None = None
     owner: int | None = None
-    """Which run or session it belongs to, in the order of their first calls."""
+    """The run or session that it belongs to, numbered in the order of their first calls."""
     loss: Loss | None = None
     answer: Any = field(default=None, repr=False)
     error: BaseException | None = None
 
     def departure(self, other: Call) -> str | None:
-        """Say how `other` departs from this call in what may not depend on the data, or None if it does not."""
+        """Describe how `other` differs from this call in what may not depend on the data; None if it does not."""
         if self.what != other.what:
             return f"is {other.what} instead of {self.what}"
         if self.owner != other.owner:
@@ -71,7 +70,7 @@ class Call:
 
 @dataclass(eq=False)
 class Tape:
-    """What is recorded. With `source`, another tape, calls are compared with it and answered from it."""
+    """The recorded calls. With `source`, another tape, calls are compared with it and answered from it."""
 
     seed: int
     source: Tape | None = None
@@ -80,18 +79,18 @@ class Tape:
     _owners: list[object] = field(default_factory=list)
 
     def number(self, owner: object) -> int:
-        """Return the number of a run or session. It is kept, so that no other can take its place in memory."""
+        """Return the number of a run or session. The object is kept, so that its address is not used again."""
         if not any(known is owner for known in self._owners):
             self._owners.append(owner)
         return next(number for number, known in enumerate(self._owners) if known is owner)
 
     def meet(self, call: Call, make: Callable[[], Any], *, live: bool = False) -> Any:
-        """Take note of a call and answer it: by making it, or (unless it is `live`) from the source."""
+        """Record a call and answer it: by making it, or (unless it is `live`) from the source."""
         frozen = self._expected(call)
         done = self._made(call, make) if frozen is None or live else replace(call, **_answer_of(frozen))
         self.calls.append(done)
         if done.error is not None:
-            raise done.error.with_traceback(None)  # whose frames would keep every table alive
+            raise done.error.with_traceback(None)  # its frames would keep every table in memory
         return copied(done.answer)
 
     def _expected(self, call: Call) -> Call | None:
@@ -101,7 +100,7 @@ class Tape:
         if self.departure is not None:
             raise Diverged(self.departure)
         if position == len(self.source.calls):
-            self._diverge(f"there is a call {position + 1} more, {call.what}")
+            self._diverge(f"there is one more call, {position + 1}, {call.what}")
         expected = self.source.calls[position]
         departure = expected.departure(call)
         if departure is not None:
@@ -109,7 +108,7 @@ class Tape:
         return expected
 
     def _diverge(self, departure: str) -> NoReturn:
-        self.departure = departure  # it stands even if the code catches everything
+        self.departure = departure  # recorded even if the code catches every exception
         raise Diverged(departure)
 
     def _made(self, call: Call, make: Callable[[], Any]) -> Call:
@@ -119,7 +118,7 @@ class Tape:
             with own_bits:
                 return replace(call, answer=_unmarked(make()))
         except BaseException as error:
-            raised(error)  # which lets pass what is no answer
+            raised(error)  # raises again what is not an answer, such as Ctrl-C
             return replace(call, error=error)
         finally:
             running.reset(token)
@@ -128,7 +127,7 @@ class Tape:
 def _differ(before: Any, after: Any) -> bool:
     try:
         return bool(before != after)
-    except Exception:  # arrays inside say neither yes nor no
+    except Exception:  # comparing arrays does not give one truth value
         return glimpse(before) != glimpse(after)
 
 
@@ -144,7 +143,7 @@ def _answer_of(call: Call) -> dict[str, Any]:
 
 
 def _unmarked(answer: Any) -> Any:
-    """Return what code would see outside an audit: test noise cannot be hashed, or written as JSON."""
+    """Return what code would get outside an audit: test noise cannot be hashed or written as JSON."""
     if isinstance(answer, noise.TestNoise):
         plain = np.asarray(answer)
         return plain if plain.ndim else plain.item()
@@ -156,7 +155,8 @@ def _unmarked(answer: Any) -> Any:
 
 
 def copied(value: Any) -> Any:
-    """Return a copy, so that nobody changes what is on tape; what refuses to be copied stays itself.
+    """Return a copy, so that the code cannot change what is on the tape; a value without a copy is returned
+    itself.
 
     >>> copied([1, [2]])
     [1, [2]]
@@ -168,7 +168,7 @@ def copied(value: Any) -> Any:
 
 
 def without_addresses(value: Hashable) -> Hashable:
-    """Return an outcome without what its texts say of where in memory things happen to lie.
+    """Return an outcome without the addresses in memory that its strings contain.
 
     >>> without_addresses("<thing at 0x7f00>")
     '<thing>'

@@ -1,7 +1,7 @@
-"""Runs of a computation under the recorder: what each left behind.
+"""Run a computation under the recorder, and keep its calls and its result.
 
-Every run gets rows of its own, so that what a computation does to them stays with it. Warnings are silenced, lest
-a verdict depend on who turned them into errors.
+Every run gets its own copy of the rows, so that changes by the computation do not reach the next run. Warnings are
+silenced, so that a verdict does not depend on filters that turn them into errors.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ _UNCHANGING = {type(None), bool, int, float, str, bytes, dt.date, dt.datetime}
 
 @dataclass(frozen=True)
 class Trace:
-    """What one run left: its calls, and what is seen of it in the end."""
+    """The trace of one run: its calls, and what an observer sees of its result."""
 
     tape: Tape
     result: Hashable
 
     @property
     def raised(self) -> bool:
-        """Whether it ended in an exception."""
+        """Whether the run ended in an exception."""
         return isinstance(self.result, Raised)
 
     def ends_as(self, other: Trace) -> bool:
-        """Whether nobody can tell the two results apart, by their types either."""
+        """Return whether the two results look the same, including their types."""
         return tagged(self.result) == tagged(other.result)
 
 
 def record(computation: Callable[[Rows], Any], rows: Rows, seed: int) -> Trace:
-    """Run a computation, and record it.
+    """Run a computation and record it.
 
     >>> record(len, [{"age": 30}], seed=1).result
     1
@@ -50,12 +50,12 @@ def record(computation: Callable[[Rows], Any], rows: Rows, seed: int) -> Trace:
         trace = Trace(tape, _result(computation, rows))
     if modules == len(sys.modules):
         return trace
-    with recording(seed) as tape:  # it may have loaded a mechanism that nobody listened to: once more
+    with recording(seed) as tape:  # it may have loaded a mechanism that was not recorded: run again
         return Trace(tape, _result(computation, rows))
 
 
 def again(computation: Callable[[Rows], Any], rows: Rows, source: Tape) -> Trace:
-    """Run a computation with all that was released on the source held fixed.
+    """Run a computation with all values that were released on the source held fixed.
 
     >>> again(len, [], record(len, [{"age": 30}], seed=1).tape).result
     0
@@ -74,7 +74,7 @@ def _result(computation: Callable[[Rows], Any], rows: Rows) -> Hashable:
 
 
 def _fresh(rows: Rows) -> Rows:
-    """Return a deep copy; most values cannot be changed, and need none."""
+    """Return a deep copy; immutable values need none."""
     return [
         {name: value if type(value) in _UNCHANGING else copy.deepcopy(value) for name, value in row.items()}
         for row in rows

@@ -1,4 +1,8 @@
-"""Report what an audit found, in text and HTML.
+"""Report what an audit found, as text, JSON and HTML.
 
-Modules: event_text, findings, html, terminal, verdict.
+verdict      the records of an attack and of all attacks on one subject
+findings     all that one run found, its summary and its JSON
+terminal     the findings as tables in a terminal
+html         the findings as one HTML page
+event_text   descriptions of events and values
 """

@@ -1,4 +1,4 @@
-"""Events in words: which side of a threshold, which of many values, and any value at a bearable length."""
+"""Describe events: a side of a threshold, one of many values, a value cut to a short length."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from discreet.audit.attacks.outcomes import written
 
 
 def entry(j: int, width: int) -> str:
-    """Return what a number of an answer is called.
+    """Return the name of a number in an answer.
 
     >>> entry(0, 1), entry(0, 3)
     ('the number', 'entry 0')
@@ -15,7 +15,7 @@ def entry(j: int, width: int) -> str:
 
 
 def side(threshold: float, above: bool) -> str:
-    """Return a side of a threshold.
+    """Describe a side of a threshold.
 
     >>> side(0.5, True)
     '0.5 or more'
@@ -35,7 +35,7 @@ def listed(labels: list[str]) -> str:
 
 
 def shortened(value: object) -> str:
-    """Return the repr, as far as it is short and there is one: Python does not print integers of any length.
+    """Return the repr, cut to 40 characters.
 
     >>> shortened("a" * 100)
     "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…"

@@ -1,14 +1,14 @@
-"""What the auditor found, without a face: records, the sentence that sums them up, the form that becomes JSON.
+"""Collect what the auditor found: records, a summary line, and the JSON document.
 
-The JSON document has stable keys; new ones may be added, none will change their meaning within one `format`:
+The JSON document has stable keys; new ones may be added, and none changes its meaning within one `format`:
 
     {"format": 1, "discreet": "0.1.0", "failed": false, "summary": "…", "seconds": 1.5,
      "reports": [{"subject", "claim", "caught", "verdicts": […], "declared"}],
      "visits": [{"name", "title", "story", "sources", "ours", "as_expected", "broken", "mended"}]}
 
 Verdicts (`broken` and `mended` too) have the fields of `Verdict`, with `attained` as pairs. `declared` is null, or
-the trade-off curve of the claim as `{"false_alarms": […], "misses": […]}`. Null says that there is no such number.
-JSON knows no infinity, so an ε without bound is the string "Infinity", which `float` in Python and `Number` in
+the trade-off curve of the claim as `{"false_alarms": […], "misses": […]}`. Null means that there is no such
+number. JSON has no infinity, so an infinite ε is the string "Infinity", which `float` in Python and `Number` in
 JavaScript both read.
 """
 
@@ -29,7 +29,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Visit:
-    """What the auditor said before one exhibit of the museum, and before its mended twin."""
+    """The verdicts on one exhibit of the museum and on its mended twin."""
 
     exhibit: Exhibit
     broken: Verdict
@@ -37,13 +37,13 @@ class Visit:
 
     @property
     def as_expected(self) -> bool:
-        """Whether the broken one was caught, and the mended one not."""
+        """Whether the broken mechanism was caught, and the mended one was not."""
         return self.broken.caught and not self.mended.caught
 
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """All that one run of the auditor found: what every face shows.
+    """All that one run of the auditor found.
 
     >>> Findings().failed
     False
@@ -55,7 +55,7 @@ class Findings:
 
     @property
     def failed(self) -> bool:
-        """Whether a claim was refuted, or the museum was not as it should be."""
+        """Whether a claim was refuted, or an exhibit of the museum did not behave as expected."""
         return any(report.caught for report in self.reports) or not all(v.as_expected for v in self.visits)
 
 
@@ -63,7 +63,7 @@ class Findings:
 
 
 def summary(findings: Findings) -> str:
-    """Return the one line that says it all.
+    """Return the summary of all findings in one line.
 
     >>> held = Report(subject="a coin", claim="Pure(epsilon=1)", verdicts=())
     >>> summary(Findings(reports=(held,), seconds=1.5))
@@ -102,7 +102,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time as people say it.
+    """Return a duration as text.
 
     >>> duration(0.004), duration(1.46), duration(14.2), duration(184.0)
     ('0.0 s', '1.5 s', '14 s', '3 min 4 s')
@@ -114,9 +114,9 @@ def duration(seconds: float) -> str:
 
 
 def epsilons(verdict: Verdict) -> tuple[str, str]:
-    """Return the ε claimed and the ε found, with as many digits as tell them apart.
+    """Return the ε claimed and the ε found, with enough digits to tell them apart.
 
-    What is claimed is rounded up and what is found is rounded down, so that rounding never accuses anybody.
+    The claim is rounded up and the finding is rounded down, so that rounding never refutes a claim.
 
     >>> epsilons(Verdict(attack="exact", caught=True, words="", claimed=1.0, found=1.000002))
     ('1', '1.000002')
@@ -137,7 +137,7 @@ def epsilons(verdict: Verdict) -> tuple[str, str]:
 def _rounded(number: float | None, digits: int, rounding: str) -> float:
     if number is None or not math.isfinite(number):
         return math.nan if number is None else number
-    # The last bits of a float are no statement: 1.2000000000000002 is not rounded up to 1.201.
+    # The last bits of a float are not significant: 1.2000000000000002 is not rounded up to 1.201.
     written = f"{number:.13g}" if digits < 13 else f"{number:.17g}"
     return float(decimal.Context(prec=digits, rounding=rounding).create_decimal(written))
 
@@ -158,7 +158,7 @@ def delta(verdict: Verdict) -> str:
 
 
 def confidence(verdict: Verdict) -> str:
-    """Return how sure the attack is of what it found: no statistics, no doubt.
+    """Return the confidence of a verdict, or "certain" if the attack used no statistics.
 
     >>> confidence(Verdict(attack="exact", caught=True, words=""))
     'certain'
@@ -168,7 +168,7 @@ def confidence(verdict: Verdict) -> str:
     return "certain" if verdict.caught or verdict.found is not None else "–"
 
 
-# -- the form that becomes JSON ---------------------------------------------------------------------------------
+# -- JSON -------------------------------------------------------------------------------------------------------
 
 
 def as_document(findings: Findings) -> dict[str, Any]:
@@ -229,7 +229,7 @@ def _plain(value: Any) -> Any:
             return value
         case list() | tuple():
             return [_plain(part) for part in value]
-    number = float(value)  # numpy's numbers too
+    number = float(value)  # also converts numpy's numbers
     if math.isnan(number):
         return None
     return number if math.isfinite(number) else ("Infinity" if number > 0 else "-Infinity")

@@ -1,7 +1,7 @@
-"""The auditor's findings in a terminal: one table, and below it, in full, what was caught.
+"""Print the auditor's findings in a terminal: one table, and below it every refuted claim in full.
 
-Below 140 columns a subject and its claim are a heading over its rows, from there on they have columns. In a narrow
-terminal the last columns are left out: what is there can be read. Text from outside is never read as markup.
+Below 140 columns a subject and its claim are a heading above its rows; from 140 on they have columns. A narrow
+terminal leaves out the last columns, so that the others stay readable. Text from outside is never read as markup.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from discreet.audit.report.verdict import Report, Verdict
 
 _WIDE, _WIDE_MUSEUM = 140, 120  # columns of the terminal from which headings become columns
 _HEADINGS = ("attack", "verdict", "claimed ε", "found ε ≥", "δ", "confidence", "seconds")
-_WIDTHS = (10, 7, 9, 9, 7, 10, 7)  # fixed, so that the numbers of all reports stand below each other
+_WIDTHS = (10, 7, 9, 9, 7, 10, 7)  # fixed, so that the numbers of all reports are aligned
 _GAP = 2  # columns between columns
 
 
 def show(findings: Findings, console: Console, *, quiet: bool = False, stories: bool = False) -> None:
-    """Print the findings; if `quiet`, only what was caught. `stories` shows each exhibit in full, without a table.
+    """Print the findings; if `quiet`, only what was caught. `stories` prints exhibits in full, without a table.
 
     >>> show(Findings(seconds=2.0), Console())
     0 mechanisms, 0 attacks, nothing caught, 2.0 s.
@@ -35,12 +35,12 @@ def show(findings: Findings, console: Console, *, quiet: bool = False, stories: 
         console.print(_table_of_visits(findings.visits, wide=console.width >= _WIDE_MUSEUM))
         console.print()
     for report in findings.reports:
-        _accuse(report, console)
+        _print_caught(report, console)
     for visit in findings.visits:
         if stories:
-            _tell(visit, console)
+            _print_story(visit, console)
         elif not visit.as_expected:
-            _excuse(visit, console)
+            _print_unexpected(visit, console)
     if not quiet or findings.failed:
         console.print(Text(summary(findings), style="bold red" if findings.failed else "bold green"))
 
@@ -81,7 +81,7 @@ def _wide(reports: tuple[Report, ...], width: int) -> Table:
 
 
 def _fitting(width: int) -> int:
-    """How many columns there is room for: one at least, or rich has nothing to draw."""
+    """Return how many columns fit: at least one, because rich cannot draw a table without columns."""
     ends = accumulate(_GAP + column for column in _WIDTHS)
     return max(1, sum(end - _GAP <= width for end in ends))
 
@@ -101,7 +101,7 @@ def _cells(verdict: Verdict) -> list[Text]:
     style = "bold red" if verdict.caught else ""
     return [
         Text(verdict.attack),
-        _word(verdict),
+        _label(verdict),
         Text(claimed),
         Text(found, style=style),
         Text(delta(verdict)),
@@ -110,13 +110,13 @@ def _cells(verdict: Verdict) -> list[Text]:
     ]
 
 
-def _accuse(report: Report, console: Console) -> None:
+def _print_caught(report: Report, console: Console) -> None:
     for verdict in report.verdicts:
         if verdict.caught:
-            _say(console, report.subject, verdict, _word(verdict))
+            _print_verdict(console, report.subject, verdict, _label(verdict))
 
 
-def _say(console: Console, name: str, verdict: Verdict, word: Text) -> None:
+def _print_verdict(console: Console, name: str, verdict: Verdict, word: Text) -> None:
     console.print(Text.assemble((name, "bold"), ", ", verdict.attack, ": ", word))
     console.print(Padding(Text(verdict.words), (0, 0, 1, 2)))
 
@@ -132,13 +132,13 @@ def _table_of_visits(visits: tuple[Visit, ...], *, wide: bool) -> Table:
     else:
         table.add_column("exhibit, what is wrong", ratio=5, overflow="fold")
     table.add_column("attack", no_wrap=True)
-    table.add_column("the auditor says", ratio=6, overflow="fold")
+    table.add_column("verdict", ratio=6, overflow="fold")
     table.add_column("mended", no_wrap=True)
     for visit in visits:
         name, title = Text(visit.exhibit.name, style="bold"), Text(visit.exhibit.title)
-        says = Text.assemble(_word_in_the_museum(visit.broken), ": ", _first_sentence(visit.broken.words))
+        says = Text.assemble(_museum_label(visit.broken), ": ", _first_sentence(visit.broken.words))
         titles = [name, title] if wide else [Text.assemble(name, "\n", title)]
-        table.add_row(*titles, Text(visit.broken.attack), says, _word(visit.mended))
+        table.add_row(*titles, Text(visit.broken.attack), says, _label(visit.mended))
         table.add_section()
     return table
 
@@ -147,24 +147,22 @@ def _first_sentence(words: str) -> str:
     return words.partition(". ")[0].rstrip(".") + "."
 
 
-def _excuse(visit: Visit, console: Console) -> None:
+def _print_unexpected(visit: Visit, console: Console) -> None:
     if not visit.broken.caught:
-        _say(console, visit.exhibit.name, visit.broken, _word_in_the_museum(visit.broken))
+        _print_verdict(console, visit.exhibit.name, visit.broken, _museum_label(visit.broken))
     if visit.mended.caught:
-        _say(console, f"{visit.exhibit.name}, mended", visit.mended, _word(visit.mended))
+        _print_verdict(console, f"{visit.exhibit.name}, mended", visit.mended, _label(visit.mended))
 
 
-def _tell(visit: Visit, console: Console) -> None:
+def _print_story(visit: Visit, console: Console) -> None:
     exhibit = visit.exhibit
     console.print(Text.assemble((exhibit.name, "bold"), ": ", exhibit.title))
     console.print()
     paragraphs = {
         "Story": Text(exhibit.story),
         "Sources": Text("\n".join(exhibit.sources)),
-        "Broken": Text.assemble(
-            _word_in_the_museum(visit.broken), f" ({visit.broken.attack}): ", visit.broken.words
-        ),
-        "Mended": Text.assemble(_word(visit.mended), f" ({visit.mended.attack}): ", visit.mended.words),
+        "Broken": Text.assemble(_museum_label(visit.broken), f" ({visit.broken.attack}): ", visit.broken.words),
+        "Mended": Text.assemble(_label(visit.mended), f" ({visit.mended.attack}): ", visit.mended.words),
         "Ours": Text(exhibit.ours),
     }
     page = Table.grid(padding=(0, 2, 1, 2))
@@ -189,9 +187,9 @@ def _table(*, headed: bool = True) -> Table:
     )
 
 
-def _word(verdict: Verdict) -> Text:
+def _label(verdict: Verdict) -> Text:
     return Text("CAUGHT", style="bold red") if verdict.caught else Text("holds", style="green")
 
 
-def _word_in_the_museum(verdict: Verdict) -> Text:
+def _museum_label(verdict: Verdict) -> Text:
     return Text("CAUGHT", style="green") if verdict.caught else Text("NOT CAUGHT", style="bold red")

@@ -1,4 +1,4 @@
-"""What an attack found, and what all attacks on one subject found together: records, and nothing else."""
+"""Define the records of an audit: the verdict of one attack, and the report of all attacks on one subject."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from discreet.privacy import TradeOff
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What one attack found.
+    """The verdict of one attack.
 
-    `found` is an ε that the subject loses at least, at `delta`; `claimed` is what it says that it loses at most.
-    Attacks that look at the way a computation goes, not at its law, have words only. A `confidence` of None means
-    that there is no statistics in it, and so no doubt.
+    `found` is a lower bound on the ε that the subject loses, at `delta`; `claimed` is the upper bound that it
+    claims. Attacks on the course of a computation, not on its law, have `words` only. A `confidence` of None means
+    that the attack used no statistics: the verdict is certain.
 
     >>> Verdict(attack="exact", caught=True, words="Twice the ε.", claimed=1.0, found=2.0).caught
     True
@@ -28,12 +28,12 @@ class Verdict:
     confidence: float | None = None
     seconds: float = 0.0
     attained: tuple[tuple[float, float], ...] = field(default=(), repr=False)
-    """(false alarms, misses) of the tests that the attack tried: what a picture shows beside the claim."""
+    """(false alarms, misses) of the tests that the attack tried, for a picture."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What all attacks on one subject found.
+    """The verdicts of all attacks on one subject.
 
     >>> Report(subject="a coin", claim="Pure(epsilon=1)", verdicts=()).caught
     False

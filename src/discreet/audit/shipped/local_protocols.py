@@ -1,9 +1,9 @@
-"""Every protocol of `local` with a small domain, ready to be attacked.
+"""Build a subject for every protocol of `local`, on a small domain.
 
-A protocol takes the value of one device, for which every other value is a neighbour: what is seen are the bytes of
-a report. Those with noise that stays are attacked a second time, by whoever could see the permanent answer itself:
-that is what all reports together may give away, and it must not cost more than `lifetime`. Protocols are found in
-the registry: one that has no example here makes `shipped` fail.
+A protocol takes the value of one device, and every other value is a neighbour: an attacker sees the bytes of a
+report. Protocols with permanent noise are attacked a second time, by an attacker who sees the permanent answer
+itself: this bounds what all reports together give away, and it must not cost more than `lifetime`. Protocols are
+found in the registry: one without an example here makes `shipped` fail.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def protocols(examples: Sequence[Randomiser] = EXAMPLES) -> dict[str, Subject]:
 
 
 def without_example() -> list[str]:
-    """Return the protocols of the registry that nobody would attack.
+    """Return the protocols of the registry that have no example, and would not be attacked.
 
     >>> without_example()
     []
@@ -104,7 +104,7 @@ def _subject(protocol: Randomiser, title: str, loss: Pure, step: Callable[[Coded
 
 
 def _pairs(protocol: Randomiser) -> list[tuple[Any, Any]]:
-    """Values of a device as their protocol takes them: two at the ends of a domain, two words, or two texts."""
+    """Return pairs of values that the protocol takes: at both ends of its domain, or two strings."""
     if protocol.domain:
         return [(0, 1), (protocol.domain - 1, 0)]
     if isinstance(protocol, PrefixTree | FragmentPuzzle):
