@@ -44,10 +44,10 @@ _SPARK = "spark:"
 
 def opened(where: str, **who: str | None) -> Vault:
     """Open a vault, with a Spark session if its rows are in Spark."""
-    from discreet.vault.storage import at
+    from discreet.vault.storage import storage_at
     from discreet.vault.vault import Vault
 
-    spark = session() if at(where).metadata().engine == "spark" else None
+    spark = session() if storage_at(where).metadata().engine == "spark" else None
     return Vault(where, spark=spark, **who)
 
 

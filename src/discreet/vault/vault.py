@@ -33,8 +33,8 @@ from discreet.release.receipt import Receipt
 from discreet.release.release import Release, columns
 from discreet.schema.metadata import TableMetadata
 from discreet.vault import storage as place
-from discreet.vault.storage import at, marked
-from discreet.vault.storage.ledger_binding import belonging
+from discreet.vault.storage import engine_with_fingerprint, storage_at
+from discreet.vault.storage.ledger_binding import own_metadata
 
 if TYPE_CHECKING:
     from discreet.engines.engine import Engine
@@ -79,7 +79,7 @@ class Vault:
         engine may use, such as "2GB"; what needs more fails, and stays charged. `spark` is the session, if not the
         active one, for rows that are in Spark.
         """
-        self._place = at(path, memory=memory, spark=spark)
+        self._place = storage_at(path, memory=memory, spark=spark)
         self._ledger = self._place.ledger()
         self._analyst, self._purpose = analyst, purpose
         self._engines: dict[str, Engine] = {}
@@ -357,7 +357,7 @@ class Vault:
     @property
     def metadata(self) -> TableMetadata:
         """What is public about the table."""
-        return belonging(self._place.metadata(), self._ledger, self.place)
+        return own_metadata(self._place.metadata(), self._ledger, self.place)
 
     @property
     def description(self) -> TableMetadata:
@@ -372,7 +372,7 @@ class Vault:
     @property
     def place(self) -> str:
         """Where it is, in words that hold no password."""
-        return self._place.words
+        return self._place.display_name
 
     def close(self) -> None:
         """Let go of the files."""
@@ -413,7 +413,7 @@ class Vault:
         # By its mark, not by its number: a vault put back from a copy may give one number to two versions.
         mark = metadata.fingerprint
         if mark not in self._engines:
-            self._engines[mark] = marked(self._place, metadata)
+            self._engines[mark] = engine_with_fingerprint(self._place, metadata)
         return self._engines[mark]
 
 

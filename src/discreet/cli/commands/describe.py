@@ -38,9 +38,9 @@ def describe(
 
     [cyan]discreet describe "postgresql://host/database#people"[/cyan]
     """
-    from discreet.vault.storage import at
+    from discreet.vault.storage import storage_at
 
-    described = at(vault).metadata()
+    described = storage_at(vault).metadata()
     if column is not None:
         _expect(column, described)
     if as_json:
@@ -99,10 +99,10 @@ def _expect(column: str, described: TableMetadata) -> None:
 def _budget(vault: str) -> Budget | None:
     """What the ledger promises, where whoever asks may read it: a description is public by itself."""
     from discreet.errors import LedgerTampered, LedgerUnavailable
-    from discreet.vault.storage import at
+    from discreet.vault.storage import storage_at
 
     try:
-        with at(vault).ledger() as ledger:
+        with storage_at(vault).ledger() as ledger:
             return ledger.balance().budget
     except (LedgerTampered, LedgerUnavailable, PermissionError):
         return None

@@ -168,9 +168,9 @@ def warn(granted: Budget) -> None:
 
 
 def _opened(vault: str) -> Ledger:
-    from discreet.vault.storage import at
+    from discreet.vault.storage import storage_at
 
-    place = at(vault)
+    place = storage_at(vault)
     place.metadata()  # says in words if there is no vault
     return place.ledger()
 

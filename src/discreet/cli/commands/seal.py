@@ -217,9 +217,9 @@ def _refuse_kept(*kept: str | bool | None) -> None:
 
 
 def _refuse_memory(to: str, memory: str | None) -> None:
-    from discreet.vault.storage import at
+    from discreet.vault.storage import storage_at
 
-    if memory is not None and at(to).metadata().engine != "duckdb":
+    if memory is not None and storage_at(to).metadata().engine != "duckdb":
         raise DiscreetError(
             f"--memory {memory} is for vaults in a directory: whoever holds these rows has their own."
         )
