@@ -63,6 +63,11 @@ SOURCE = Path(discreet.__file__).parent
         (Fix("to", "a.vault", call="Vault.seal"), "discreet seal SOURCE --to a.vault"),
         (Fix("table", "the people", call="Source"), "--table 'the people'"),
         (Fix("longitudinal", "memoised"), "--policy memoised"),
+        (Fix("candidates", ["one", "another"], call="server.frequencies"), "--candidates FILE"),
+        (
+            Fix("period", Code("day"), call="Aggregator"),
+            "discreet local aggregate COLLECTION FILE --state FILE --period DAY",
+        ),
         (Fix("domain", ["yes", "no"]), "--values yes,no"),
         (Fix("domain", 1000), "--size 1000"),
         (Fix("domain", None), "leave out --values, --labels and --size"),

@@ -20,6 +20,7 @@ from discreet.errors import Code, DiscreetError, Fix, render
 _COMMANDS = {
     "Source": "",
     "oracle.ask": "",
+    "server.frequencies": "",
     "propose": "discreet propose SOURCE",
     "Vault.seal": "discreet seal SOURCE",
     "vault.reseal": "discreet seal SOURCE --to VAULT --reseal",
@@ -34,12 +35,14 @@ _COMMANDS = {
     "ledger.unfinished": "discreet ledger VAULT entries",
     "ledger.verify": "discreet ledger VAULT verify",
     "Collection.design": "discreet local design NAME",
-    "Aggregator": "discreet local aggregate COLLECTION FILE",
+    "Aggregator": "discreet local aggregate COLLECTION FILE --state FILE",
 }
 _RENAMED = {
     ("table.compare", "epsilon"): "compare",
     ("", "fraction"): "liars",
+    ("", "malicious"): "liars",
     ("", "longitudinal"): "policy",
+    ("", "shape"): "population",
 }
 
 
@@ -105,13 +108,15 @@ def _plain(name: str, value: Any) -> str:
     return f"{typed} {_quoted(_joined(value))}"
 
 
-def _joined(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+def _joined(value: Any) -> Any:
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
 def _quoted(value: Any) -> str:
-    """Return a value as the shell reads it. What the user has to fill in ("…") is not quoted."""
+    """Return a value as the shell reads it. A name or "…" that the user has to replace is not quoted."""
     text = str(value)
+    if isinstance(value, Code) and text.isidentifier():
+        return text.upper()
     return text if text in ("", "…") else shlex.quote(text)
 
 
