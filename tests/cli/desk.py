@@ -1,4 +1,4 @@
-"""What the tests of the commands share: a table of people, its schema, and a way to type."""
+"""Share a table of people, its schema, and a way to run commands, among the tests of the commands."""
 
 from __future__ import annotations
 

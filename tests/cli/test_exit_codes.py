@@ -1,4 +1,4 @@
-"""How commands end."""
+"""Test the exit codes of commands, and their help."""
 
 from __future__ import annotations
 

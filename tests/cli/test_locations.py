@@ -111,7 +111,7 @@ def test_help_shows_an_example(command: str) -> None:
 
 @pytest.fixture
 def shop(postgres: Server) -> str:
-    """The address of a database with the table of people, and a password in it that nobody may see."""
+    """The address of a database with the table of people, and a password in it that must not be shown."""
     kinds = {"user_id": "bigint", "age": "integer", "city": "text", "paid": "double precision", "day": "date"}
     columns = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
     rows = pyarrow.csv.read_csv(pyarrow.py_buffer(desk.table().encode())).to_pylist()

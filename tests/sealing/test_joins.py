@@ -37,7 +37,7 @@ def test_rows_are_those_of_the_first_table_with_what_is_known_of_their_persons(t
     described = seal(
         VISITS, to=tmp_path / "v", person="user", columns=COLUMNS, tables=[PERSONS], lookups={"country": COUNTRIES}
     )
-    # Of the two rows about person 2 the lesser one is taken, with age 40; nobody knows person 3.
+    # Of the two rows about person 2 the lesser one is taken, with age 40; no table has person 3.
     assert rows(tmp_path / "v") == sorted(
         [(0, 30, 0, 2048), (1, 30, 0, 2048), (2, 40, 1, 4096), (None, 20, None, 4096), (None, 7, None, 4096)],
         key=str,

@@ -220,7 +220,7 @@ def test_persons_keep_different_spots_of_the_same_rows(tmp_path: Path) -> None:
     seal(rows, to=tmp_path / "v", person="who", rows_per_person=1, columns={"s": Text()})
     kept = Counter(row["c0"] for row in sealed(tmp_path / "v") if row["spot"])
     assert kept.total() == 50
-    assert len(kept) > 5, "a spot that depends on the key alone would be the same for everybody"
+    assert len(kept) > 5, "a spot that depends on the key alone would be the same for every person"
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_a_further_table_is_not_compared_row_by_row(postgres: Server, postgres_a
         sources = (Source(postgres.address(), table=name) for name in (ages, heights))
         query = joins.coded(workshop, described, next(sources), list(sources))
         plan = "\n".join(line for (line,) in execute(connection, f"EXPLAIN {query}"))
-        # Nobody is one person in both; the fifth has no age of their own, and the seventh no height.
+        # Rows without a person are one person; the fifth has no age of their own, and the seventh no height.
         text = f"SELECT count(*), count(c1), count(key) FROM ({query}) AS coded"
         assert execute(connection, text) == [(5000, 4999, 4999)]
     assert "Nested Loop" not in plan
@@ -267,7 +267,7 @@ def test_a_table_of_someone_else_is_left_alone(visits: Source, postgres_address:
 
 @contextmanager
 def held(address: str, statement: str) -> Iterator[None]:
-    """Somebody else's transaction, in the middle."""
+    """Hold another session's transaction open."""
     with connected(Address.of(address)) as connection:
         run(connection, statement)
         yield
@@ -592,7 +592,7 @@ def test_there_is_no_vault_where_nobody_made_one(postgres: Server, postgres_addr
 
 
 def test_no_password_is_ever_shown(postgres: Server, visits: Source, postgres_address: str) -> None:
-    """The tests' server lets everybody in, so any password will do."""
+    """The tests' server accepts every login, so any password will do."""
     secret = postgres_address.replace("postgres@", "postgres:tiger@")
     source = Source(postgres.address().replace("postgres@", "postgres:tiger@"), table=visits.table)
     with vault_at(secret, source) as vault:

@@ -1,4 +1,4 @@
-"""A vault whose rows stay in Spark: all of it or nothing, whoever fails, dies or interferes."""
+"""A vault whose rows stay in Spark: all of it or nothing, whatever fails, dies or interferes."""
 
 from __future__ import annotations
 
@@ -362,7 +362,7 @@ def test_what_may_be_at_work_elsewhere_is_left_alone(
 def test_a_table_of_another_sealing_is_neither_taken_nor_dropped(
     moment: float, spark: SparkSession, visits: DataFrame, tmp_path: Path
 ) -> None:
-    """Somebody dropped what is being sealed, or was faster, and seals to the same name."""
+    """Another process dropped what is being sealed, or was faster, and seals to the same name."""
 
     def take(stage: str, done: float) -> None:
         if (stage, done) == ("weighing rows", moment) and not taken:

@@ -17,6 +17,8 @@ fast.
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
 from typing import Annotated
 
@@ -36,6 +38,17 @@ from discreet.cli.commands.seal import propose, seal
 from discreet.cli.commands.synthesize import synthesize
 from discreet.cli.exit_codes import Careful, Commands, reporting_errors
 
+
+def unwrapped(text: str | None) -> str:
+    """Return a docstring with one line for each paragraph and each note, so that the terminal wraps them.
+
+    >>> unwrapped("Ask.\\n\\nThe same question\\nis free.\\n\\ndiscreet ask\\n  a note of\\n  two lines")
+    'Ask.\\n\\nThe same question is free.\\n\\ndiscreet ask\\n  a note of two lines'
+    """
+    joined = re.sub(r"(?<=\S)\n(?=\S)", " ", inspect.cleandoc(text or ""))
+    return re.sub(r"(?m)(^  .*(?:\n  .*)+)", lambda note: "  " + " ".join(note[0].split()), joined)
+
+
 app = typer.Typer(cls=Commands, rich_markup_mode="rich", pretty_exceptions_enable=False)
 
 _COMMANDS = {
@@ -45,26 +58,30 @@ _COMMANDS = {
 }
 for panel, commands in _COMMANDS.items():
     for command in commands:
-        app.command(cls=Careful, rich_help_panel=panel)(reporting_errors(command))
+        define = app.command(cls=Careful, rich_help_panel=panel, help=unwrapped(command.__doc__))
+        define(reporting_errors(command))
 
 on_devices = typer.Typer(
     cls=Commands, rich_markup_mode="rich", no_args_is_help=True, help="Learn from devices that trust no server."
 )
 for each in (design, simulate, encode, aggregate, estimate):
-    on_devices.command(cls=Careful)(reporting_errors(each))
+    on_devices.command(cls=Careful, help=unwrapped(each.__doc__))(reporting_errors(each))
 app.add_typer(on_devices, name="local", rich_help_panel="For devices")
 
 
-@app.callback(invoke_without_command=True)
+_HELP = """Learn from data about people with differential privacy.
+
+With --json, a command prints its result as JSON on stdout, and an error as one JSON object on stderr, with the
+fields error, problem, found and fix. The exit code is the same with and without --json.
+"""
+
+
+@app.callback(invoke_without_command=True, help=unwrapped(_HELP))
 def main(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
 ) -> None:
-    """Learn from data about people with differential privacy.
-
-    With --json, a command prints its result as JSON on stdout; an error is one JSON object on stderr, with the
-    fields error, problem, found and fix. The exit code is the same with and without --json.
-    """
+    """Prepare the output, and show the version or the help."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that has no ε must not stop a command
             stream.reconfigure(errors="replace")

@@ -1,4 +1,4 @@
-"""What is public about a vault."""
+"""Test `discreet describe`: the public metadata of a vault."""
 
 from __future__ import annotations
 

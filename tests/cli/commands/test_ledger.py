@@ -1,4 +1,4 @@
-"""Who spent what, whether the books hold, and who may spend how much."""
+"""Test `discreet ledger` and `discreet budget`: accounts, the hash chain, and allotments."""
 
 from __future__ import annotations
 
