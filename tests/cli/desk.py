@@ -1,9 +1,10 @@
-"""What the tests of the commands share: a table of people, its schema, and a way to type."""
+"""Share a table of people, its schema, and a way to run commands, among the tests of the commands."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,12 @@ def told(*arguments: str | Path) -> Any:
     result = run(*arguments, "--json")
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
+
+
+def offers(parameter: str, value: str, text: str) -> bool:
+    """Whether an error offers a value for a parameter: as an option, or in Python where it has no fix yet."""
+    option = parameter.replace("_", "-")
+    return re.search(rf"--{option} |\b{parameter}=[\"']?", text) is not None and value in text
 
 
 def started(*arguments: str | Path, **environment: str) -> subprocess.Popen[bytes]:

@@ -1,4 +1,4 @@
-"""How commands end."""
+"""Test the exit codes of commands, and their help."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from discreet.cli import exit_codes
-from discreet.cli.exit_codes import conversing
+from discreet.cli.exit_codes import reporting_errors
 from discreet.errors import (
     BudgetExceeded,
     DiscreetError,
@@ -41,7 +41,7 @@ def test_every_ending_has_a_code_of_its_own(
         raise error
 
     with pytest.raises(typer.Exit) as ended:
-        conversing(command)()
+        reporting_errors(command)()
     assert ended.value.exit_code == code
     said = capsys.readouterr()
     assert said.out == ""

@@ -14,7 +14,7 @@ import typer
 from typer.testing import CliRunner
 
 from discreet.cli import exit_codes, locations
-from discreet.cli.exit_codes import conversing
+from discreet.cli.exit_codes import reporting_errors
 from tests.cli import desk
 from tests.cli.desk import run
 from tests.servers.postgres import Server
@@ -80,7 +80,7 @@ def test_not_even_when_a_command_crashes() -> None:
     app = typer.Typer(pretty_exceptions_enable=False)
 
     @app.command()
-    @conversing
+    @reporting_errors
     def crash(vault: str) -> None:
         raise RuntimeError(f"could not connect to {vault}")
 
@@ -93,7 +93,7 @@ def test_not_even_when_a_command_crashes() -> None:
 
 def test_the_table_of_a_database_is_named_once(here: Path) -> None:
     assert "--table visits" in run("propose", "postgresql://db/shop").stderr
-    assert "named twice" in run("propose", "postgresql://db/shop#a", "--table", "b").stderr
+    assert "given twice" in run("propose", "postgresql://db/shop#a", "--table", "b").stderr
     several = run("seal", "people.csv", "postgresql://db/shop#a", *desk.OPTIONS, "--to", "other.vault")
     assert "--also" in several.stderr
 
@@ -111,7 +111,7 @@ def test_help_shows_an_example(command: str) -> None:
 
 @pytest.fixture
 def shop(postgres: Server) -> str:
-    """The address of a database with the table of people, and a password in it that nobody may see."""
+    """The address of a database with the table of people, and a password in it that must not be shown."""
     kinds = {"user_id": "bigint", "age": "integer", "city": "text", "paid": "double precision", "day": "date"}
     columns = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
     rows = pyarrow.csv.read_csv(pyarrow.py_buffer(desk.table().encode())).to_pylist()
@@ -140,7 +140,7 @@ def test_from_a_table_of_a_database_to_an_answer_in_it(here: Path, shop: str, po
 
     vault = f"{shop}#typed_{id(here)}"
     sealed = shown("seal", shop, "--table", "people", *desk.OPTIONS, "--to", vault, "--name", "people")
-    assert "may read this schema" in sealed
+    assert "A user who can read this schema can read the rows" in sealed
     offered = next(line for line in sealed.splitlines() if "discreet ask" in line)
     answer = shown(*shlex.split(offered)[1:])  # without the password, which a trusting server does not ask for
     assert "±" in answer
@@ -153,19 +153,19 @@ def test_from_a_table_of_a_database_to_an_answer_in_it(here: Path, shop: str, po
     assert "the whole vault" in shown("ledger", vault)
     assert "ana" in shown("budget", vault, "--allot", "--analyst", "ana", "--epsilon", "0.5")
     kept = next(line for line in shown("ledger", vault, "verify").splitlines() if "--since" in line)
-    assert "still the one that was kept" in shown(*shlex.split(kept)[1:])
+    assert "is the one that was kept" in shown(*shlex.split(kept)[1:])
 
     told = shown("seal", f"{shop}#people", "--reseal", "--to", vault)
     assert "Version 2, under the same ledger" in told
     refused = run("seal", f"{shop}#people", "--reseal", "--to", vault, "--memory", "1GB")
-    assert (refused.exit_code, "--memory 1GB is for vaults in a directory" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "--memory is for vaults in a directory" in refused.stderr) == (2, True)
 
 
 @pytest.mark.xdist_group("postgres")
 def test_from_a_table_of_a_database_to_a_directory(here: Path, shop: str) -> None:
     told = shown("seal", f"{shop}#people", *desk.OPTIONS, "--to", "copied.vault", "--name", "people")
     assert "Sealed table people of a PostgreSQL database into copied.vault" in told
-    assert "holds these files" in told
+    assert "A user who can read these files can read the rows" in told
     assert "±" in shown("ask", "copied.vault", COUNT, "--epsilon", "1")
 
 
@@ -181,7 +181,7 @@ def test_rows_that_stay_in_spark(here: Path, spark: SparkSession) -> None:
     assert "[columns.city]" in shown("propose", "spark:typed_people")
     options = (*desk.OPTIONS, "--rows", "typed_sealed", "--to", "kept.vault", "--name", "people")
     told = shown("seal", "spark:typed_people", *options)
-    assert "may read that table of the catalogue" in told
+    assert "A user who can read that table of the catalogue can read the rows" in told
     assert "±" in shown("ask", "kept.vault", COUNT, "--epsilon", "1")
     assert json.loads(shown("describe", "kept.vault", "--json"))["engine"] == "spark"
     spark.sql("DROP TABLE IF EXISTS typed_sealed")
@@ -190,4 +190,4 @@ def test_rows_that_stay_in_spark(here: Path, spark: SparkSession) -> None:
 def test_a_file_is_a_file() -> None:
     assert locations.source("people.csv").data == "people.csv"
     assert locations.source("people.csv", None, "\\t").separator == "\t"
-    assert locations.words("people.vault") == "people.vault"
+    assert locations.display_name("people.vault") == "people.vault"

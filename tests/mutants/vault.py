@@ -15,8 +15,8 @@ VAULT = [
     Mutant(
         "sealing: weights rounded up",
         "sealing/seal.py",
-        "{words.division.format(UNIT * allowed, 'n')}",
-        "{words.division.format(UNIT * allowed + UNIT - 1, 'n')}",
+        "{dialect.division.format(UNIT * allowed, 'n')}",
+        "{dialect.division.format(UNIT * allowed + UNIT - 1, 'n')}",
         SEALING,
     ),
     Mutant(

@@ -37,7 +37,7 @@ def test_rows_are_those_of_the_first_table_with_what_is_known_of_their_persons(t
     described = seal(
         VISITS, to=tmp_path / "v", person="user", columns=COLUMNS, tables=[PERSONS], lookups={"country": COUNTRIES}
     )
-    # Of the two rows about person 2 the lesser one is taken, with age 40; nobody knows person 3.
+    # Of the two rows about person 2 the lesser one is taken, with age 40; no table has person 3.
     assert rows(tmp_path / "v") == sorted(
         [(0, 30, 0, 2048), (1, 30, 0, 2048), (2, 40, 1, 4096), (None, 20, None, 4096), (None, 7, None, 4096)],
         key=str,
@@ -78,15 +78,15 @@ def test_a_lookup_may_go_by_a_column_of_the_rows_and_without_persons(tmp_path: P
     [
         ({"lookups": {"country": pa.concat_tables([COUNTRIES, COUNTRIES])}}, "lists country 'fi' more than once"),
         ({"lookups": {"town": COUNTRIES}}, "has no column 'town'. It has 'country', 'region'"),
-        ({"lookups": {"region": COUNTRIES}}, "no table of persons has the column 'region'"),
+        ({"lookups": {"region": COUNTRIES}}, "No table of persons has the column 'region'"),
         (
             {"tables": [PERSONS.rename_columns(["user", "age", "day"])], "lookups": {}},
-            "column 'day' is in a .* and in",
+            "Column 'day' is in a .* and in",
         ),
         ({"tables": [PERSONS.select(["age", "country"])]}, "no column 'user'"),
-        ({"tables": []}, "no table of persons has the column 'country'"),
-        ({"columns": {"day": COLUMNS["day"]}, "lookups": {}}, "nothing is taken from"),
-        ({"person": None}, "tables are joined by person"),
+        ({"tables": []}, "No table of persons has the column 'country'"),
+        ({"columns": {"day": COLUMNS["day"]}, "lookups": {}}, "No column is taken from"),
+        ({"person": None}, "Tables are joined by person"),
     ],
 )
 def test_what_cannot_be_joined_is_refused_in_words(tmp_path: Path, change: dict[str, Any], says: str) -> None:

@@ -1,4 +1,4 @@
-"""How many persons have more rows than count in full: exact but for noise, and for those who weigh nothing."""
+"""Count persons with more rows than count in full: exact, except for noise and for persons of weight zero."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_of_one_row_each_a_little_is_lost_as_the_note_says(tmp_path: Path) -> No
 
 
 def test_one_person_more_is_one_more(tmp_path: Path) -> None:
-    """Somebody with many rows adds one, and changes nobody else's weight."""
+    """A person with many rows adds one, and changes no other person's weight."""
     before, after = ([*ROWS, *more] for more in ([], [777]))
     counts = []
     for place, rows in (("before", before), ("after", after)):

@@ -26,7 +26,7 @@ class Described:
 
 
 def weighed(rows: Sequence[Row], rows_per_person: int) -> list[dict[str, Any]]:
-    """What sealing adds: a weight, and a spot on the first rows of everybody."""
+    """Add what sealing adds: a weight, and a spot on the first rows of every person."""
     counts, seen = Counter(row["person"] for row in rows), Counter[Any]()
     result = []
     for row in rows:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,8 +28,8 @@ from discreet.sealing.backends import postgres as database
 from discreet.sealing.draft import propose
 from discreet.sealing.sources import Source
 from discreet.sealing.sources import postgres as relations
-from discreet.vault.storage import at
 from discreet.vault.storage import postgres as in_postgres
+from discreet.vault.storage import storage_at
 from tests.servers.postgres import Server
 from tests.vault.postgres_vaults import loaded, numbers, rows_of
 from tests.vault.sealed_tables import by_person, sealed
@@ -130,7 +131,7 @@ def test_a_further_table_is_not_compared_row_by_row(postgres: Server, postgres_a
         sources = (Source(postgres.address(), table=name) for name in (ages, heights))
         query = joins.coded(workshop, described, next(sources), list(sources))
         plan = "\n".join(line for (line,) in execute(connection, f"EXPLAIN {query}"))
-        # Nobody is one person in both; the fifth has no age of their own, and the seventh no height.
+        # Rows without a person are one person; the fifth has no age of their own, and the seventh no height.
         text = f"SELECT count(*), count(c1), count(key) FROM ({query}) AS coded"
         assert execute(connection, text) == [(5000, 4999, 4999)]
     assert "Nested Loop" not in plan
@@ -163,7 +164,7 @@ def test_tables_that_do_not_agree_on_who_is_one_person_are_refused(
     source, further = (Source(postgres.address(), table=name) for name in names)
     columns: dict[str, Any] = {"age": dp.Integer(0, 110), "height": dp.Integer(0, 250)}
     declared: dict[str, Any] = {"person": "who", "columns": columns, "tables": [further]}
-    words = r"'who' is compared by .*citext.*may not agree on who is one person.*through a view"
+    words = r"compare 'who' .*may not agree on who is one person.*citext.*through a view"
     with pytest.raises(ParameterError, match=words):
         in_postgres.seal(source, to=postgres_address, budget=BUDGET, **declared)
     with pytest.raises(ParameterError, match=words):
@@ -266,7 +267,7 @@ def test_a_table_of_someone_else_is_left_alone(visits: Source, postgres_address:
 
 @contextmanager
 def held(address: str, statement: str) -> Iterator[None]:
-    """Somebody else's transaction, in the middle."""
+    """Hold another session's transaction open."""
     with connected(Address.of(address)) as connection:
         run(connection, statement)
         yield
@@ -338,10 +339,13 @@ def slow(postgres: Server, visits: Source) -> Source:
     return Source(postgres.address(), table=f"public.{name}")
 
 
-def sleepers(address: str, wanted: int) -> None:
-    """Wait until so many sessions sleep in the midst of sealing."""
+def sleepers(address: str, wanted: int, working: Callable[[], bool] = lambda: True, seconds: float = 120) -> None:
+    """Wait until so many sessions sleep while they seal. Fail if the sealing has ended, or after some time."""
     text = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND query LIKE 'CREATE TEMP%'"
-    while asked(address, text)[0][0] != wanted:
+    end = time.monotonic() + seconds
+    while (found := asked(address, text)[0][0]) != wanted:
+        assert working(), f"the sealing ended early: {found} sessions sleep, not {wanted}"
+        assert time.monotonic() < end, f"{found} sessions sleep after {seconds} seconds, not {wanted}"
         asked(address, "SELECT 1 FROM pg_sleep(0.02)")
 
 
@@ -352,7 +356,7 @@ def test_an_interrupted_or_killed_sealing_leaves_nothing_and_can_be_repeated(
     command = [sys.executable, "-c", SEALING, postgres.address(), str(slow.table), postgres_address]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
-            sleepers(postgres_address, 1)
+            sleepers(postgres_address, 1, lambda: process.poll() is None)
             process.send_signal(number)
             assert process.communicate(timeout=60)[0].strip() == said
         finally:
@@ -384,7 +388,7 @@ def test_a_server_that_dies_while_sealing_leaves_nothing(
 
     thread = threading.Thread(target=seal)
     thread.start()
-    sleepers(postgres_address, 1)
+    sleepers(postgres_address, 1, thread.is_alive)
     postgres.killed()
     thread.join(60)
     postgres.back()
@@ -433,7 +437,7 @@ def test_a_vault_that_took_the_place_of_another_is_not_asked_in_its_name(
     visits: Source, postgres_address: str
 ) -> None:
     vault_at(postgres_address, visits).close()
-    place = at(postgres_address)
+    place = storage_at(postgres_address)
     engine = place.engine(place.metadata())
     count = engine.rows.sums(where=None, keys=[], sums=[ir.sealed("w")])
     assert engine.run(count).sums.tolist() == [[120 * 4096]]
@@ -494,7 +498,7 @@ def test_rows_with_another_description_are_not_asked(visits: Source, postgres_ad
     )
     with dp.Vault(postgres_address) as vault:
         assert vault.metadata.rows_per_person == 1
-        with pytest.raises(ParameterError, match="not the one that its rows"):
+        with pytest.raises(ParameterError, match="not those that its rows"):
             vault.ask("select count(*) from visits", epsilon=1)
         assert vault.ledger.balance().spent.rho == 0
 
@@ -574,21 +578,21 @@ def test_a_role_without_rights_is_told_which_it_needs(
     vault_at(postgres_address, visits).close()
     stranger = f"stranger_{next(numbers)}"
     postgres.run(f"CREATE ROLE {stranger} LOGIN")
-    with pytest.raises(ParameterError, match=r"closed to this role.*GRANT USAGE ON SCHEMA"):
+    with pytest.raises(ParameterError, match=r"does not have the right to use.*GRANT USAGE ON SCHEMA"):
         dp.Vault(postgres.address(Address.of(postgres_address).schema, user=stranger))
-    with pytest.raises(ParameterError, match=r"may not be read by this role.*GRANT SELECT ON"):
+    with pytest.raises(ParameterError, match=r"does not have the right to read.*GRANT SELECT ON"):
         propose(Source(postgres.address(user=stranger), table=visits.table))
 
 
 def test_there_is_no_vault_where_nobody_made_one(postgres: Server, postgres_address: str) -> None:
-    with pytest.raises(ParameterError, match=r"there is no vault at postgresql://.*Vault\.seal"):
+    with pytest.raises(ParameterError, match=r"There is no vault at .*postgresql://.*Vault\.seal"):
         dp.Vault(postgres_address)
     with pytest.raises(ParameterError, match="does not say which schema"):
         dp.Vault(postgres.address())
 
 
 def test_no_password_is_ever_shown(postgres: Server, visits: Source, postgres_address: str) -> None:
-    """The tests' server lets everybody in, so any password will do."""
+    """The tests' server accepts every login, so any password will do."""
     secret = postgres_address.replace("postgres@", "postgres:tiger@")
     source = Source(postgres.address().replace("postgres@", "postgres:tiger@"), table=visits.table)
     with vault_at(secret, source) as vault:
@@ -656,13 +660,13 @@ def test_a_name_without_a_schema_is_looked_for_where_the_role_looks(postgres: Se
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        (None, "say which table"),
-        ("nowhere", "there is no table or view nowhere in"),
-        ("nowhere.visits", 'there is no table or view nowhere.visits in "nowhere". It has none.'),
-        ("a.b.c", "is no name of a table"),
-        ('"open', "is no name of a table"),
-        ("", "is no name of a table"),
-        ("pg_catalog.pg_class; drop", "is no name of a table|there is no table"),
+        (None, "Name a table of the database"),
+        ("nowhere", "There is no table or view nowhere in"),
+        ("nowhere.visits", 'There is no table or view nowhere.visits in "nowhere". It has none.'),
+        ("a.b.c", "is not the name of a table"),
+        ('"open', "is not the name of a table"),
+        ("", "is not the name of a table"),
+        ("pg_catalog.pg_class; drop", "is not the name of a table|There is no table"),
     ],
 )
 def test_a_table_that_is_not_there_is_refused_in_words(
@@ -698,7 +702,7 @@ def test_what_is_elsewhere_is_refused_with_the_fix(
 ) -> None:
     postgres.run("CREATE DATABASE elsewhere")
     for source in (VISITS, Source(postgres.address(database="elsewhere"), table="visits")):
-        with pytest.raises(ParameterError, match=r"is not in the database of.*seal into a directory"):
+        with pytest.raises(ParameterError, match=r"is not in the database of.*seals into a directory"):
             vault_at(postgres_address, source)
     same = Source(postgres.address() + "&application_name=another", table=visits.table)
     vault_at(postgres_address, same).close()
@@ -707,7 +711,7 @@ def test_what_is_elsewhere_is_refused_with_the_fix(
 def test_a_database_without_all_signs_is_refused(postgres: Server, visits: Source) -> None:
     name = f"narrow_{next(numbers)}"
     postgres.run(f"CREATE DATABASE {name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
-    with pytest.raises(ParameterError, match="keeps texts in LATIN1, and a vault needs UTF8"):
+    with pytest.raises(ParameterError, match=r"must store texts in UTF8.*found: LATIN1"):
         vault_at(postgres.address("people", database=name), visits)
 
 
@@ -734,7 +738,7 @@ def test_rows_that_a_policy_hides_are_not_quietly_left_out(
 
 
 def test_an_old_server_is_refused_where_it_matters() -> None:
-    with pytest.raises(ParameterError, match="PostgreSQL 15 cannot tell which texts are: that takes 16 or later"):
+    with pytest.raises(ParameterError, match=r"needs PostgreSQL 16 or later \(found: PostgreSQL 15\)"):
         database.check_readable("SELECT PG_INPUT_IS_VALID(v, 'float8')", 150_004)
     database.check_readable("SELECT v", 150_004)
     database.check_readable("SELECT PG_INPUT_IS_VALID(v, 'float8')", 160_000)
@@ -756,7 +760,7 @@ def test_a_draft_of_the_schema_comes_from_the_catalogue(postgres: Server) -> Non
 def test_texts_that_a_collation_takes_for_one_are_not_streamed() -> None:
     """ANA and ana would be one person inside and two outside."""
     columns = {"who": relations.Declared("VARCHAR", '"who"', "any_case")}
-    with pytest.raises(ParameterError, match="a collation that takes different texts for one"):
+    with pytest.raises(ParameterError, match="a collation under which different texts are equal"):
         relations.check_streamable(columns, Source("postgresql://host/shop", table="visits"))
 
 
@@ -869,4 +873,4 @@ def test_what_only_looks_like_an_address_is_no_path_and_is_not_quoted(
 
 @pytest.mark.parametrize("path", ["people.vault", "data/user=7/host=b/v", "../postgres/v", "a:b/v", "who@here"])
 def test_a_path_is_a_path(path: str) -> None:
-    assert at(path).words == path
+    assert storage_at(path).display_name == path

@@ -1,4 +1,4 @@
-"""A vault whose rows stay in Spark: all of it or nothing, whoever fails, dies or interferes."""
+"""A vault whose rows stay in Spark: all of it or nothing, whatever fails, dies or interferes."""
 
 from __future__ import annotations
 
@@ -114,11 +114,11 @@ def test_rows_of_another_description_are_not_asked(spark: SparkSession, visits: 
     in_spark.seal(visits, to=tmp_path / "v", rows="another_description", **DECLARED)
     text = (tmp_path / "v" / "description.json").read_text()
     (tmp_path / "v" / "description.json").write_text(text.replace('"rows_per_person": 3', '"rows_per_person": 2'))
-    from discreet.vault.storage import Directory, marked
+    from discreet.vault.storage import Directory, engine_with_fingerprint
 
     place = Directory(tmp_path / "v")
-    with pytest.raises(ParameterError, match="is not the one that its rows were sealed with"):
-        marked(place, place.metadata())
+    with pytest.raises(ParameterError, match="are not those that its rows were sealed with"):
+        engine_with_fingerprint(place, place.metadata())
     spark.sql("DROP TABLE another_description")
 
 
@@ -154,7 +154,7 @@ def test_names_are_completed_by_what_the_session_is_in(spark: SparkSession) -> N
 
 @pytest.mark.parametrize("name", ["", "a..b", "a.", "a b", "`a", "a`b`", "``", "people; DROP TABLE x"])
 def test_what_is_no_name_is_refused(name: str) -> None:
-    with pytest.raises(ParameterError, match="is no name of a table"):
+    with pytest.raises(ParameterError, match="is not the name of a table"):
         named(name)
 
 
@@ -202,7 +202,7 @@ def test_what_is_not_in_spark_is_to_be_brought_there(
 
 
 def test_a_session_alone_is_no_table(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match=r"which table\? Write Source\(spark, table="):
+    with pytest.raises(ParameterError, match=r"Name a table .*Source\(table=\"shop.visits\"\)"):
         in_spark.seal(spark, to=tmp_path / "v", rows="no_table", **DECLARED)
     with pytest.raises(DiscreetError, match=r"could not find the table nowhere: it is not there"):
         in_spark.seal(Source(spark, table="nowhere"), to=tmp_path / "v", rows="no_table", **DECLARED)
@@ -219,7 +219,10 @@ def test_without_a_session_a_vault_says_how_to_make_one(
     spark: SparkSession, visits: DataFrame, tmp_path: Path
 ) -> None:
     in_spark.seal(visits, to=tmp_path / "v", rows="no_session", **DECLARED)
-    code = "import sys; from discreet.vault import storage; p = storage.at(sys.argv[1]); p.engine(p.metadata())"
+    code = (
+        "import sys; from discreet.vault.storage import storage_at; "
+        "place = storage_at(sys.argv[1]); place.engine(place.metadata())"
+    )
     run = subprocess.run([sys.executable, "-c", code, tmp_path / "v"], capture_output=True, text=True)
     assert (
         'Make one first: spark = SparkSession.builder.getOrCreate(), or give it: Vault("people.vault"'
@@ -359,7 +362,7 @@ def test_what_may_be_at_work_elsewhere_is_left_alone(
 def test_a_table_of_another_sealing_is_neither_taken_nor_dropped(
     moment: float, spark: SparkSession, visits: DataFrame, tmp_path: Path
 ) -> None:
-    """Somebody dropped what is being sealed, or was faster, and seals to the same name."""
+    """Another process dropped what is being sealed, or was faster, and seals to the same name."""
 
     def take(stage: str, done: float) -> None:
         if (stage, done) == ("weighing rows", moment) and not taken:

@@ -1,4 +1,4 @@
-"""Whoever pays decides on the noise: a question is planned for the strictest account that it touches."""
+"""The accounts that are charged decide on the noise: a question is planned for the strictest of them."""
 
 from __future__ import annotations
 

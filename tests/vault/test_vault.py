@@ -408,7 +408,7 @@ def test_a_description_that_its_rows_were_not_sealed_with_is_not_believed(vault:
     record = json.loads(path.read_text())
     record["rows_per_person"] = 1  # would make the noise too small by a factor of three
     path.write_text(json.dumps(record))
-    with pytest.raises(ParameterError, match="not the one that its rows were sealed with"):
+    with pytest.raises(ParameterError, match="not those that its rows were sealed with"):
         Vault(vault.place).ask("select count(*) from people", epsilon=1)
     assert vault.ledger.balance().charges == 0
 
@@ -429,7 +429,7 @@ def test_rows_that_are_lost_or_damaged_are_told_with_the_way_out_and_cost_nothin
 
 @pytest.mark.parametrize("budget", [Budget(0), Budget(0, "1e-9")])
 def test_a_vault_that_could_never_be_asked_is_not_made(tmp_path: Path, budget: Budget) -> None:
-    with pytest.raises(ParameterError, match=r"nothing can ever be asked.*Budget\(epsilon=2"):
+    with pytest.raises(ParameterError, match=r"No question can ever be asked.*Budget\(epsilon=2"):
         Vault.seal(
             pyarrow.table({"n": [1]}), to=tmp_path / "v", person=None, columns={"n": Integer(0, 9)}, budget=budget
         )

@@ -1,33 +1,24 @@
-"""The `discreet` command: one module per group of commands.
+"""Define the command `discreet`.
 
-    seal           discreet propose, seal: from a file of rows to a vault
-    ask            discreet ask, preview: a question, and what it would cost
-    oracle         discreet oracle: many questions on one charge
-    synthesize     discreet synthesize: rows that nobody lived, and how far to trust them
-    describe       discreet describe: what is public about a vault
-    ledger         discreet ledger, budget: who spent what, and who may
-    demo           discreet demo: all of it on a city that does not exist (city)
-    audit          discreet audit: attack what ships, the museum, or your own mechanism
-    local          discreet local design, simulate: a question to devices that trust nobody, and its rehearsal
-    reports        discreet local encode, aggregate: from values to reports, and to counts
-    shares         discreet local estimate: from counts to shares
-    collected      signed collections, keys and states, as these commands read them
-    dialect        what they say of them, in options
-    many           columns, bins and public tables, as one writes them
-    files          what is written, and looked at before it is paid for
-    conversation   exit codes, and errors without tracebacks
-    places         directories, addresses of databases, and passwords that are not printed
-    progress       a bar on stderr, if somebody is looking
-    translation    what the library says in Python, in options
-    screen         tables, sentences and data on stdout
-    targets        module:attribute, as one writes it on the command line
+    commands/        one module for each group of commands
+    locations        directories, addresses of databases, and passwords that are not printed
+    options          columns, bins and public tables, as options
+    local_options    collections, keys, values and states of `discreet local`
+    targets          module:attribute, for `discreet audit`
+    output           tables, sentences, JSON and files
+    progress         a bar on stderr
+    exit_codes       exit codes, and errors without tracebacks
+    fixes            fixes of errors, as options and commands
+    demo_data        the invented city of `discreet demo`
 
-A command is a function in its own module, and is named below. What it needs is imported when it runs, so that
-`discreet --help` answers at once.
+A command is a function in its own module. It imports what it needs when it runs, so that `discreet --help` is
+fast.
 """
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
 from typing import Annotated
 
@@ -45,36 +36,54 @@ from discreet.cli.commands.local_reports import aggregate, encode
 from discreet.cli.commands.oracle import oracle
 from discreet.cli.commands.seal import propose, seal
 from discreet.cli.commands.synthesize import synthesize
-from discreet.cli.dialect import speaking
-from discreet.cli.exit_codes import Careful, Commands, conversing
+from discreet.cli.exit_codes import Careful, Commands, reporting_errors
+
+
+def unwrapped(text: str | None) -> str:
+    """Return a docstring with one line for each paragraph and each note, so that the terminal wraps them.
+
+    >>> unwrapped("Ask.\\n\\nThe same question\\nis free.\\n\\ndiscreet ask\\n  a note of\\n  two lines")
+    'Ask.\\n\\nThe same question is free.\\n\\ndiscreet ask\\n  a note of two lines'
+    """
+    joined = re.sub(r"(?<=\S)\n(?=\S)", " ", inspect.cleandoc(text or ""))
+    return re.sub(r"(?m)(^  .*(?:\n  .*)+)", lambda note: "  " + " ".join(note[0].split()), joined)
+
 
 app = typer.Typer(cls=Commands, rich_markup_mode="rich", pretty_exceptions_enable=False)
 
 _COMMANDS = {
-    "For everyone": (demo, audit),
+    "For a first look, and for auditors": (demo, audit),
     "For the curator": (propose, seal, budget),
     "For analysts": (describe, preview, ask, oracle, synthesize, ledger),
 }
 for panel, commands in _COMMANDS.items():
     for command in commands:
-        app.command(cls=Careful, rich_help_panel=panel)(conversing(command))
+        define = app.command(cls=Careful, rich_help_panel=panel, help=unwrapped(command.__doc__))
+        define(reporting_errors(command))
 
 on_devices = typer.Typer(
-    cls=Commands, rich_markup_mode="rich", no_args_is_help=True, help="Learn from devices that trust nobody."
+    cls=Commands, rich_markup_mode="rich", no_args_is_help=True, help="Learn from devices that trust no server."
 )
 for each in (design, simulate, encode, aggregate, estimate):
-    on_devices.command(cls=Careful)(conversing(speaking(each)))
+    on_devices.command(cls=Careful, help=unwrapped(each.__doc__))(reporting_errors(each))
 app.add_typer(on_devices, name="local", rich_help_panel="For devices")
 
 
-@app.callback(invoke_without_command=True)
+_HELP = """Learn from data about people with differential privacy.
+
+With --json, a command prints its result as JSON on stdout, and an error as one JSON object on stderr, with the
+fields error, problem, found and fix. The exit code is the same with and without --json.
+"""
+
+
+@app.callback(invoke_without_command=True, help=unwrapped(_HELP))
 def main(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
 ) -> None:
-    """Learn from data about people with differential privacy."""
+    """Prepare the output, and show the version or the help."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a terminal without ε must not end the work
+        if hasattr(stream, "reconfigure"):  # a terminal that has no ε must not stop a command
             stream.reconfigure(errors="replace")
     if version:
         typer.echo(f"discreet {discreet.__version__}")

@@ -1,4 +1,4 @@
-"""`python -m discreet.cli` is the command `discreet`."""
+"""Run the command `discreet` with `python -m discreet.cli`."""
 
 from discreet.cli import app
 

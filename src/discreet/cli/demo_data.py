@@ -1,8 +1,9 @@
-"""A city that does not exist, for trying things out: persons, and the trips they make.
+"""Make the data of the demo: the persons of an invented city, and their trips.
 
-Plausible rather than true: ages and incomes depend on the district, a few people travel very much, and there are
-the faults of real tables: missing incomes, an age of 999, a mode of transport nobody declared. Arrays are handed
-to Arrow as they lie in memory: `pyarrow.array` would load pandas first, which takes longer than all the rest.
+The data are plausible: ages and incomes depend on the district, and a few persons travel very much. They have the
+faults of real tables: missing incomes, an age of 999, a mode of transport that the schema does not list. Arrays
+are given to Arrow as buffers, because `pyarrow.array` would import pandas first, which takes longer than all the
+rest.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ MODES = ("bicycle", "bus", "car", "on foot", "tram")
 FIRST, LAST = date(2025, 1, 1), date(2025, 12, 31)
 _PEOPLE = (9, 14, 11, 16, 8, 19, 13, 10)  # per cent
 _PAY = (38, 27, 52, 29, 33, 26, 41, 36)  # thousands a year, about
-_WAYS = (17, 21, 30, 20, 11, 1)  # per cent; the last is a mode that nobody declared
+_WAYS = (17, 21, 30, 20, 11, 1)  # per cent; the schema does not list the last one
 _BAKERIES = ("Kringle", "Old Mill", "Semmel", "The Crust", "Three Ears", "Zopf")
 
 
 def city(persons: int = 100_000) -> pyarrow.Table:
-    """Return trips of so many persons: user_id, age, district, income, day, mode, minutes, bakery.
+    """Return the trips of a number of persons: user_id, age, district, income, day, mode, minutes, bakery.
 
     >>> city(10).column_names
     ['user_id', 'age', 'district', 'income', 'day', 'mode', 'minutes', 'bakery']

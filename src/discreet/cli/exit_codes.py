@@ -1,19 +1,19 @@
-"""How every command ends: a sentence on stderr instead of a traceback when the fault is in what was asked.
+"""End every command with an exit code, and with a sentence on stderr instead of a traceback for bad input.
 
-    0     as it should be
-    1     the command did its work, and the answer is no: something was caught; or a ledger is damaged or gone
-    2     the question had no meaning: the message says what to write instead
-    3     the budget does not reach; nothing was charged
-    4     a vault does not answer such questions; nothing was charged, and no row was looked at
-    5     an answer, but not within the width that was asked for: the budget ended first
+    0     the command succeeded
+    1     the command did its work and found something wrong; or a ledger is damaged or gone
+    2     the input has no meaning: the message says what to write instead
+    3     the budget is not sufficient; nothing was charged
+    4     a vault does not answer such questions; nothing was charged, and no row was read
+    5     an answer, but not within the margin that was asked for: the budget ended first
     70    the command itself failed (EX_SOFTWARE of sysexits.h): the traceback follows, and nothing was shown
-    75    the ledger cannot be reached now (EX_TEMPFAIL): it is locked, or its disk or server is; try again
+    75    the ledger cannot be reached now (EX_TEMPFAIL): it is locked, or its disk or server is down; try again
     130   stopped with Ctrl-C
-    141   whoever read the output went away (128 + SIGPIPE), as `| head` does
+    141   the reader of the output went away (128 + SIGPIPE), as `| head` does
 
-Python would end with 1 after a traceback, and a pipeline could not tell a crash from a finding. What the library
-says it says in Python; here it is said in options (translation), and without the passwords of addresses that were
-typed.
+Python would end with 1 after a traceback, and a pipeline could not distinguish a crash from a finding. Errors are
+rendered with options (`discreet.cli.fixes`), without the passwords of addresses that were typed. With --json an
+error is one JSON object on stderr (`DiscreetError.to_json`), so that stdout holds documents and nothing else.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ from typing import Any, ParamSpec
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from discreet.cli.fixes import in_options
-from discreet.cli.locations import hidden
+from discreet.cli import output
+from discreet.cli.fixes import rendered
+from discreet.cli.locations import display_name, hidden
 from discreet.errors import (
     BudgetExceeded,
     DiscreetError,
@@ -54,13 +55,15 @@ _CODES: dict[type[DiscreetError], int] = {
 Parameters = ParamSpec("Parameters")
 
 
-def conversing(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
-    """Return the command with endings as above."""
+def reporting_errors(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
+    """Return the command with errors reported on stderr and the exit codes above."""
 
     @wraps(command)
-    def conversed(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
-        def tell(words: str) -> None:
-            typer.echo(hidden(words, [*args, *kwargs.values()]), err=True)
+    def reported(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+        typed = [*args, *kwargs.values()]
+
+        def tell(text: str) -> None:
+            typer.echo(hidden(text, typed), err=True)
 
         try:
             command(*args, **kwargs)
@@ -68,17 +71,19 @@ def conversing(command: Callable[Parameters, None]) -> Callable[Parameters, None
             raise
         except BrokenPipeError:
             raise _unread() from None
-        except SystemExit as end:  # no command ends itself so: rich does if nobody reads, and code under audit may
+        except SystemExit as end:  # no command exits so: rich does if the pipe is closed, and code under audit may
             if isinstance(end.__context__, BrokenPipeError):
                 raise _unread() from None
             tell(f"discreet: the code that was run ended Python (SystemExit: {end.code}).")
             raise typer.Exit(CRASHED) from end
         except DiscreetError as error:
-            tell(f"discreet: {in_options(str(error))}")
-            code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), BAD_INPUT)
-            raise typer.Exit(code) from error
-        except PermissionError as error:  # vaults are for their owner alone
-            tell(f"discreet: {error.filename} cannot be used: permission denied. Ask who owns it.")
+            report(error, typed, vault=_vault(kwargs), as_json=bool(kwargs.get("as_json")))
+            raise typer.Exit(code_of(error)) from error
+        except PermissionError as error:  # a vault is for its owner alone
+            denied = DiscreetError(
+                "You do not have the right to use this file.", found=error.filename, fix="Ask its owner for it."
+            )
+            report(denied, typed, as_json=bool(kwargs.get("as_json")))
             raise typer.Exit(BAD_INPUT) from error
         except KeyboardInterrupt:
             typer.echo("discreet: stopped.", err=True)
@@ -87,11 +92,63 @@ def conversing(command: Callable[Parameters, None]) -> Callable[Parameters, None
             tell(traceback.format_exc())  # Python's own: it shows no local variables, which may hold exact values
             raise typer.Exit(CRASHED) from error
 
-    return conversed
+    return reported
+
+
+def code_of(error: DiscreetError) -> int:
+    """Return the exit code of an error.
+
+    >>> code_of(BudgetExceeded("…")), code_of(DiscreetError("…"))
+    (3, 2)
+    """
+    return next((code for kind, code in _CODES.items() if isinstance(error, kind)), BAD_INPUT)
+
+
+def report(
+    error: DiscreetError,
+    typed: list[Any],
+    *,
+    vault: str = "VAULT",
+    prefix: str = "discreet: ",
+    as_json: bool = False,
+    **facts: Any,
+) -> None:
+    """Print an error on stderr, without the passwords that were typed.
+
+    Args:
+        error: The error.
+        typed: What was typed: passwords in it are hidden.
+        vault: The vault of the command, as it may be shown.
+        prefix: What stands before the text.
+        as_json: Whether to print it as JSON.
+        facts: More fields of the JSON object.
+    """
+    if as_json:
+        output.data(_hidden({**facts, **error.to_json()}, typed), err=True)
+    else:
+        typer.echo(hidden(f"{prefix}{rendered(error, vault)}", typed), err=True)
+
+
+def _hidden(document: Any, typed: list[Any]) -> Any:
+    """Return a JSON document without passwords: in its texts, before they are escaped."""
+    if isinstance(document, dict):
+        return {key: _hidden(value, typed) for key, value in document.items()}
+    if isinstance(document, list):
+        return [_hidden(value, typed) for value in document]
+    return hidden(document, typed) if isinstance(document, str) else document
+
+
+def _vault(given: dict[str, Any]) -> str:
+    """Return the vault of a command as it may be shown, or the word that the help uses for it."""
+    where = given.get("vault", given.get("to"))
+    try:
+        return display_name(where) if isinstance(where, str) else "VAULT"
+    except DiscreetError:
+        return "VAULT"
 
 
 class Careful(TyperCommand):
-    """A command whose usage errors, too, quote no password."""
+    """A command whose usage errors do not quote passwords."""
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **more: Any) -> Any:
         """Read what was typed."""
@@ -100,7 +157,7 @@ class Careful(TyperCommand):
 
 
 class Commands(TyperGroup):
-    """All commands."""
+    """A group of commands whose usage errors do not quote passwords."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command that was typed."""
@@ -113,13 +170,13 @@ def _careful(typed: list[str]) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if isinstance(getattr(error, "message", None), str):  # as usage errors have it
+        if isinstance(getattr(error, "message", None), str):  # a usage error of typer
             error.message = hidden(error.message, typed)  # type: ignore[attr-defined]
         raise
 
 
 def _unread() -> typer.Exit:
-    """Say nothing more, not even when Python closes what it had open."""
+    """Close stdout quietly, so that Python prints nothing when it flushes what is left."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return typer.Exit(UNREAD)

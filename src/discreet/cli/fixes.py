@@ -1,82 +1,188 @@
-"""What the library says in Python, as one writes it on the command line.
+"""Render errors for the command line: a fix becomes an option or a command.
 
-Whole phrases come first, then calls, then single arguments: half a call in options is worse than either. That no
-message which a command can give is left between the two is tested over all of them, in
-tests/cli/test_fixes.py.
+    Fix("within", 200)                                                 --within 200
+    Fix("bins", {"age": 64})                                           --bins age=64
+    Fix("budget", Code("Budget(epsilon=3)"), call="ledger.amend")      discreet budget VAULT --amend --epsilon 3
+
+A parameter that is not in the tables below becomes the option of the same name. A call that no command makes stays
+Python code.
 """
 
 from __future__ import annotations
 
-import re
+import ast
+import shlex
+from collections.abc import Callable, Mapping
+from typing import Any
 
-_PHRASES = {
-    r"Make one with Ledger\.create\([^()]*\)": "Restore it from a backup: a new one would forget what was spent",
-    r"Open it with Ledger\.open, or choose": "Choose",
-    r"Close it there first: oracle\.close\(\)": "End the command that has it open first",
-    r"Rename one: Source\(…, rename=\{[^{}]*\}\)": "Rename one where it comes from",
-    r'Source\(spark, table="([^"]*)"\), or seal spark\.table\(…\)': r"spark:\1",
-    r'columns=\{"age": dp\.Integer\(0, 110\)\}': "[columns.age] in the schema",
-    r": Vault\.seal\(pandas\.read_csv\(.*?\), …\)": ", written to a Parquet file",
-    r"rows=(?=, )": "--rows",
-    r", threads=\w+": "",
+from discreet.errors import Code, DiscreetError, Fix, render
+
+_COMMANDS = {
+    "Source": "",
+    "oracle.ask": "",
+    "server.frequencies": "",
+    "propose": "discreet propose SOURCE",
+    "Vault.seal": "discreet seal SOURCE",
+    "vault.reseal": "discreet seal SOURCE --to VAULT --reseal",
+    "vault.ask": "discreet ask VAULT QUESTION",
+    "vault.preview": "discreet preview VAULT QUESTION",
+    "vault.oracle": "discreet oracle VAULT",
+    "vault.synthesize": "discreet synthesize VAULT",
+    "table.compare": "discreet synthesize VAULT",
+    "ledger.allot": "discreet budget VAULT --allot",
+    "ledger.amend": "discreet budget VAULT --amend",
+    "ledger.entries": "discreet ledger VAULT entries",
+    "ledger.unfinished": "discreet ledger VAULT entries",
+    "ledger.verify": "discreet ledger VAULT verify",
+    "Collection.design": "discreet local design NAME",
+    "Aggregator": "discreet local aggregate COLLECTION FILE --state FILE",
 }
-_CALLS = {
-    r"Vault\.seal\(…, to=(?:([\"'])(.*?)\1|(\w+))\)": r"discreet seal SOURCE --to \2\3 …",
-    r"Vault\.seal\(…\)": "discreet seal SOURCE --to VAULT …",
-    r"(?:vault\.)?reseal\(source(?:, to=…)?\)": "discreet seal SOURCE --to VAULT --reseal",
-    r"propose\(source\)": "discreet propose SOURCE",
-    r"vault\.synthesize\(…\)\.compare\(epsilon=…\)": "discreet synthesize VAULT … --compare EPSILON",
-    r"Source\((?:([\"']).*?\1|\w+), table=(?:([\"'])(.*?)\2|(\w+))\)": r"--table \3\4",
-    r"(?:vault\.)?ledger\.(allot|amend)\(([^()]*), budget=Budget\(…\)\)": (
-        r"discreet budget VAULT --\1 \2 --epsilon …"
-    ),
-    r"(?:vault\.)?ledger\.amend\(Budget\(…\)\)": "discreet budget VAULT --amend --epsilon … --delta …",
-    r"(?:vault\.)?ledger\.(allot|amend)\b(?!\()": r"discreet budget VAULT --\1",
-    r"(?:vault\.)?ledger\.unfinished\(\) lists": "discreet ledger VAULT entries shows",
-    r"(?:vault\.)?ledger\.verify\(\)": "discreet ledger VAULT verify",
-    r"(?:dp\.)?Budget\((?:epsilon=)?([^,()]+), delta=\"?([^\"()]*)\"?\)": r"--epsilon \1 --delta \2",
-    r"within=\{…\}": "--within NAME=WIDTH",
-    r"bins=\{…\}": "--bins NAME=COUNT",
-    r"bins=\{'?([^{}:']*)'?: ([^{}]*)\}": r"--bins \1=\2",
-    r"columns=\[…\]": "--columns NAMES",
-    r"\b(unchecked|persons|strict)=True\b": r"--\1",
-    r"dp\.Category\(\[…\]\)": 'type = "category"',
-    r"release\.to_pandas\(\)": "--csv",
-    r"release\.label\b": "--label",
-    r"\bvault\.ledger\b(?![.(])": "discreet ledger",
+_RENAMED = {
+    ("table.compare", "epsilon"): "compare",
+    ("", "fraction"): "liars",
+    ("", "malicious"): "liars",
+    ("", "longitudinal"): "policy",
+    ("", "shape"): "population",
 }
-_COMMAND = re.compile(r"(?:\bvault\.)?\b(ask|preview|oracle|synthesize)\(…((?:, \w+=[^,()]+)*)\)")
-_OPTION = re.compile(
-    r"(?<![\w.('\"])(epsilon|within|delta|confidence|analyst|purpose|person|rows_per_person|memory|rows|table|to|path|name)"
-    r"=(\"[^\"\n]*\"|'[^'\n]*'|[\w.%+-]*[\w%])"
-)
 
 
-def in_options(words: str) -> str:
-    """Return what the library says as one writes it on the command line.
+def rendered(error: DiscreetError, vault: str = "VAULT") -> str:
+    """Return the text of an error, with its fixes as options and commands.
 
-    >>> in_options('A question of epsilon="0.1" still fits.')
-    'A question of --epsilon 0.1 still fits.'
-    >>> in_options('The curator opens one with ledger.allot(analyst="ana", budget=Budget(…)).')
-    'The curator opens one with discreet budget VAULT --allot --analyst ana --epsilon ….'
-    >>> in_options('Make another one: vault.oracle(…, name="second").')
-    'Make another one: discreet oracle VAULT … --name second.'
+    Args:
+        error: The error.
+        vault: The vault of the failed command, as it may be shown.
+
+    >>> from discreet.errors import ParameterError
+    >>> print(rendered(ParameterError("The budget has no delta.", fix=Fix("delta", "1e-9"))))
+    The budget has no delta. Try: --delta 1e-9.
     """
-    return _OPTION.sub(_option, in_commands(words))
+    return render(error, [option(fix, vault) if isinstance(fix, Fix) else fix for fix in error.fixes])
 
 
-def in_commands(words: str) -> str:
-    """Return the same with the calls alone translated: for texts that hold names and values of others.
+def option(fix: Fix, vault: str = "VAULT") -> str:
+    """Return a fix as an option of the failed command, or as another command.
 
-    >>> in_commands("It covers noise, not bounding (release.label). to=5")
-    'It covers noise, not bounding (--label). to=5'
+    >>> option(Fix("within", 200, note="± 84"))
+    '--within 200 (± 84)'
+    >>> option(Fix("budget", Code('Budget(epsilon=3, delta="1e-9")'), call="ledger.amend"), "people.vault")
+    'discreet budget people.vault --amend --epsilon 3 --delta 1e-9'
+    >>> option(Fix("rows", None)), option(Fix("strict", True)), option(Fix("person", "user id"))
+    ('leave out --rows', '--strict', "--person 'user id'")
     """
-    for call, command in (_PHRASES | _CALLS).items():
-        words = re.sub(call, command, words)
-    return _COMMAND.sub(lambda found: f"discreet {found[1]} VAULT …{found[2].replace(',', '')}", words)
+    call = fix.call.removeprefix("dp.")
+    call = call.removeprefix("vault.") if call.startswith("vault.ledger.") else call
+    if call and call not in _COMMANDS:
+        return fix.python
+    name = _RENAMED.get((call, fix.parameter), _RENAMED.get(("", fix.parameter), fix.parameter))
+    value = _value(fix.value)
+    command = _COMMANDS.get(call, "").replace("VAULT", shlex.quote(vault))
+    if name == "question" and "QUESTION" in command:
+        text = command.replace("QUESTION", _quoted(value))
+    else:
+        text = " ".join(filter(None, (command, _SPECIAL.get(name, _plain)(name, value))))
+    return f"{text} ({fix.note})" if fix.note else text
 
 
-def _option(found: re.Match[str]) -> str:
-    name, value = found[1].replace("_", "-"), found[2]
-    bare = value.strip("\"'")
-    return f"--{name} {bare if bare and ' ' not in bare else value}"
+def _value(value: Any) -> Any:
+    """Return the value of a fix; that of a piece of code, if it is a literal."""
+    if not isinstance(value, Code):
+        return value
+    try:
+        return ast.literal_eval(value.text)
+    except (ValueError, SyntaxError):
+        return value
+
+
+def _plain(name: str, value: Any) -> str:
+    """Return a parameter as the option of the same name."""
+    typed = f"--{name.replace('_', '-')}"
+    if value is None:
+        return f"leave out {typed}"
+    if isinstance(value, bool):
+        return typed if value else f"--no-{typed[2:]}"
+    if isinstance(value, Mapping):
+        return " ".join(f"{typed} {_quoted(f'{key}={_joined(each)}')}" for key, each in value.items())
+    if isinstance(value, list | tuple) and any(isinstance(each, list | tuple) for each in value):
+        return " ".join(f"{typed} {_quoted(_joined(each))}" for each in value)
+    return f"{typed} {_quoted(_joined(value))}"
+
+
+def _joined(value: Any) -> Any:
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else value
+
+
+def _quoted(value: Any) -> str:
+    """Return a value as the shell reads it. A name or "…" that the user has to replace is not quoted."""
+    text = str(value)
+    if isinstance(value, Code) and text.isidentifier():
+        return text.upper()
+    return text if text in ("", "…") else shlex.quote(text)
+
+
+def _budget(name: str, value: Any) -> str:
+    """Return a budget as --epsilon and --delta, from the object or from the code that makes it."""
+    if not isinstance(value, Code):
+        delta = f" --delta {value.delta}" if getattr(value, "delta", 0) else ""
+        return f"--epsilon {value.epsilon}{delta}" if hasattr(value, "epsilon") else f"--epsilon {_quoted(value)}"
+    given = {"epsilon": "…"} | _arguments(value.text, ("epsilon", "delta"))
+    return " ".join(f"--{part} {_quoted(given[part])}" for part in ("epsilon", "delta") if part in given)
+
+
+def _alphabet(name: str, value: Any) -> str:
+    given = _arguments(value.text, ("letters", "length")) if isinstance(value, Code) else {"letters": value}
+    length = f" --length {given['length']}" if "length" in given else ""
+    return f"--alphabet {_quoted(given.get('letters', '…'))}{length}"
+
+
+def _arguments(code: str, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the arguments of a call by name; nothing if the code is not such a call.
+
+    >>> _arguments('Budget(2, delta="1e-9")', ("epsilon", "delta"))
+    {'epsilon': 2, 'delta': '1e-9'}
+    """
+    try:
+        call = ast.parse(code, mode="eval").body
+        if not isinstance(call, ast.Call):
+            return {}
+        given = dict(zip(names, map(ast.literal_eval, call.args), strict=False))
+        return given | {each.arg: ast.literal_eval(each.value) for each in call.keywords if each.arg}
+    except (ValueError, SyntaxError):
+        return {}
+
+
+def _columns(name: str, value: Any) -> str:
+    """Return columns as a list of names, or as the schema file that declares them."""
+    return _plain(name, value) if isinstance(value, list | tuple) else "--schema FILE"
+
+
+def _domain(name: str, value: Any) -> str:
+    if value is None:
+        return "leave out --values, --labels and --size"
+    return f"--size {value}" if isinstance(value, int) else _plain("values", value)
+
+
+def _person(name: str, value: Any) -> str:
+    return "--each-row" if value is None else _plain(name, value)
+
+
+def _window(name: str, value: Any) -> str:
+    first, last = value if isinstance(value, list | tuple) and len(value) == 2 else ("DAY", "DAY")
+    return f"--from {first} --to {last}"
+
+
+_SPECIAL: dict[str, Callable[[str, Any], str]] = {
+    "alphabet": _alphabet,
+    "budget": _budget,
+    "candidates": lambda name, value: "leave out --candidates" if value is None else "--candidates FILE",
+    "columns": _columns,
+    "domain": _domain,
+    "labels": lambda name, value: "leave out --labels" if value is None else "--labels FILE",
+    "lookups": lambda name, value: "--lookup COLUMN=SOURCE",
+    "person": _person,
+    "question": lambda name, value: _quoted(value),
+    "rename": lambda name, value: "rename the column in the source",
+    "source": lambda name, value: "",
+    "tables": lambda name, value: "--also SOURCE",
+    "window": _window,
+}

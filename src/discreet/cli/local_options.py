@@ -1,14 +1,13 @@
-"""What the commands of `discreet local` read alike: signed collections, keys, lists of values, states.
+"""Read the options that the commands of `discreet local` share: signed collections, keys, values, states.
 
-A collection is a file that was signed; the key that it is checked with lies beside it, with the ending .pub, if
---public names no other.
+A collection is a signed file. The key that checks it is in the file with the ending .pub beside it, unless
+--public names another one.
 """
 
 from __future__ import annotations
 
 import csv
 import os
-import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.errors import DiscreetError, ParameterError
+from discreet.errors import Code, DiscreetError, Fix, ParameterError
 
 if TYPE_CHECKING:
     from discreet.local.collection.collection import Collection
@@ -28,17 +27,17 @@ if TYPE_CHECKING:
 
 File = Annotated[Path, typer.Argument(metavar="COLLECTION", help="A signed collection, as design wrote it.")]
 Public = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="The key that signed it; COLLECTION.pub if unsaid.")
+    Path | None, typer.Option(metavar="FILE", help="The public key that checks it. [COLLECTION.pub]")
 ]
 Labels = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="The labels of a domain that the collection only names by hash."),
+    typer.Option(metavar="FILE", help="The labels of a domain of which the collection has only the hash."),
 ]
 Delta = Annotated[str, typer.Option(help="The δ of the shuffled guarantee.")]
-Liars = Annotated[str, typer.Option(help="The fraction of devices that may lie.")]
-Confidence = Annotated[str, typer.Option(help="How often an interval holds the truth.")]
+Liars = Annotated[str, typer.Option(help="The fraction of devices that may send malicious reports.")]
+Confidence = Annotated[str, typer.Option(help="The confidence of the intervals.")]
 
-_LOOKED_AT = 20  # lines, to tell which column has values
+_LOOKED_AT = 20  # lines that are read to find the column with the values
 _NAMED = 3  # columns that a message offers
 
 
@@ -47,28 +46,41 @@ def opened(
 ) -> Collection:
     """Return the collection of a file, if its key signed it.
 
-    `on` is the day on which it must not have ended; `named=False` is for work that needs no labels.
+    Args:
+        file: The signed collection.
+        public: The file of the public key; by default the one beside the collection.
+        labels: The file of the labels; none by default.
+        on: A day on which the collection must not have ended; any day by default.
+        named: Whether the labels are needed; yes by default.
     """
     from discreet.local.collection.signing import opened as verified
 
-    envelope = _read("COLLECTION", file, "Name what discreet local design wrote, its --out FILE")
+    envelope = _read("COLLECTION", file, "Name the file that discreet local design wrote with --out.")
     key = public or file.with_suffix(".pub")
     if public is None and not key.exists():
-        raise DiscreetError(f"The key that signed {file} is not beside it, {key}: name its file, --public FILE")
+        raise DiscreetError(
+            f"The public key of {file} is not beside it.", found=f"no {key}", fix=Fix("public", Code("FILE"))
+        )
     keys = [*_keys("--public", key)]
     if len(keys) != 1:
-        raise DiscreetError(f"--public {key} has {len(keys)} keys: it is one, of 64 hexadecimal digits.")
+        raise DiscreetError(
+            f"{key} must hold one public key, of 64 hexadecimal digits.",
+            found=f"{len(keys)} keys",
+            fix="Name the file with the ending .pub that discreet local design wrote.",
+        )
     with about(file):
         collection = verified(envelope, keys[0], today=on or date.min)
     if labels is not None:
         return collection.with_labels(lines(labels))
     if named and collection.digest is not None:
-        raise DiscreetError(f"The labels of {collection.name!r} are not in {file}: name their file, --labels FILE")
+        raise DiscreetError(
+            f"The labels of {collection.name!r} are not in {file}.", fix=Fix("labels", Code("FILE"))
+        )
     return collection
 
 
 def signing_key(file: Path) -> tuple[bytes, bytes]:
-    """Return the private and the public key of a file. One that is not there is written, for its owner alone."""
+    """Return the private and the public key of a file. A missing file is written, for its owner alone."""
     from discreet.local.collection.signing import new_key
 
     if not file.exists():
@@ -79,39 +91,43 @@ def signing_key(file: Path) -> tuple[bytes, bytes]:
     keys = [*_keys("--key", file)]
     if len(keys) != 2:
         raise DiscreetError(
-            f"--key {file} is no key to sign with: it has a private and a public one, in two lines."
+            f"{file} must hold a private and a public key, in two lines.",
+            found=f"{len(keys)} keys",
+            fix="Name the file that discreet local design wrote with --key, or a new file.",
         )
     return keys[0], keys[1]
 
 
 def lines(file: Path, column: str | None = None) -> list[str]:
-    """Return the lines of a text, or a column of a CSV, as they are.
+    """Return the lines of a text file, or a column of a CSV file.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     place = Path(folder) / "some.csv"
-    ...     _ = place.write_text("who,what\\n1,yes\\n2,no\\n")
-    ...     lines(place), lines(place, "what")
+    ...     path = Path(folder) / "some.csv"
+    ...     _ = path.write_text("who,what\\n1,yes\\n2,no\\n")
+    ...     lines(path), lines(path, "what")
     (['who,what', '1,yes', '2,no'], ['yes', 'no'])
     """
     text = _read("FILE", file)
     try:
         rows = text.decode().splitlines()
     except UnicodeDecodeError:
-        raise DiscreetError(f"{file} is no text in UTF-8.") from None
+        raise DiscreetError(f"{file} is not text in UTF-8.", fix="Convert it to UTF-8.") from None
     if column is None:
         return rows
     table = csv.DictReader(rows)
     if column not in (table.fieldnames or ()):
-        raise DiscreetError(f"{file} has no column {column!r}. It has: {', '.join(table.fieldnames or ())}")
+        raise DiscreetError(
+            f"{file} has no column {column!r}.", fix=f"It has: {', '.join(table.fieldnames or ())}"
+        )
     return [row[column] or "" for row in table]
 
 
 def expect_no_heads(collection: Collection, file: Path, rows: Sequence[str]) -> None:
-    """Refuse a table of which no column was named: its lines are no values, nor is the line of its heads.
+    """Refuse a table without a named column: neither its lines nor its headings are values.
 
-    Whoever encodes holds the file, so that heads may be told. Where any text is a value, or has a label for what
-    is none, lines with commas are a table if the file says so, with the ending .csv.
+    The headings may be shown, because the user who encodes has the file. In an open domain, or in one with a label
+    for values outside of it, lines with commas are a table only if the file has the ending .csv.
     """
     from discreet.local.collection.domains import Labels as Listed
 
@@ -123,20 +139,22 @@ def expect_no_heads(collection: Collection, file: Path, rows: Sequence[str]) -> 
     heads, *cells = _cells(rows[:_LOOKED_AT]) if strict or file.suffix.lower() == ".csv" else [rows[:1]]
     if len(heads) > 1:
         fit = [head for head, *column in zip(heads, *cells, strict=False) if listed and all(map(inside, column))]
-        named = [f"--column {shlex.quote(head)}" for head in fit or heads]
-        which = " or ".join(named) if len(named) <= _NAMED else "--column NAME"
+        likely = fit or heads
         raise DiscreetError(
-            f"{file} is a table of the columns {', '.join(heads)}. Which one has the values? {which}"
+            f"{file} is a table of several columns: name the one that has the values.",
+            found=", ".join(heads),
+            fix=[Fix("column", head) for head in (likely if len(likely) <= _NAMED else [Code("NAME")])],
         )
     if strict and len(rows) > 1 and all(map(inside, rows[1:])):
         raise DiscreetError(
-            f"The first line of {file}, {rows[0]!r}, is not in the domain of {collection.name!r}, and all others "
-            f"are. If it is the name of a column: --column {shlex.quote(rows[0])}"
+            f"The first line of {file} is not in the domain of {collection.name!r}, and all others are.",
+            found=repr(rows[0]),
+            fix=Fix("column", rows[0], note="if it is the name of a column"),
         )
 
 
 def coded(collection: Collection, values: Sequence[str]) -> Coded:
-    """Return values as the protocol takes them; one that is none is the collection's null, or refused by line."""
+    """Return the codes of values. A value outside the domain becomes the null of the collection, or is refused."""
     import numpy as np
 
     from discreet.local.collection.domains import Labels as Listed
@@ -148,15 +166,15 @@ def coded(collection: Collection, values: Sequence[str]) -> Coded:
     other = collection.place(None) if collection.null is not None else None
     if domain.labels is None:
         numbers = (number(value, domain.size) for value in values)
-        found = [other if place is None else place for place in numbers]
+        found = [other if code is None else code for code in numbers]
     else:
-        places = {label: place for place, label in enumerate(domain.labels)}
-        found = [places.get(value, other) for value in values]
+        codes = {label: code for code, label in enumerate(domain.labels)}
+        found = [codes.get(value, other) for value in values]
     if None in found:
         where = found.index(None)
         raise DiscreetError(
-            f"Value {where + 1} of {len(values):,} is not in the domain of {collection.name!r}. Design it with a "
-            "label for what is none: --null LABEL"
+            f"Value {where + 1} of {len(values):,} is not in the domain of {collection.name!r}.",
+            fix=Fix("null", Code("LABEL"), call="Collection.design", note="a label for values outside"),
         )
     return np.array(found, np.int64)
 
@@ -165,14 +183,14 @@ def state(file: Path, collection: Collection, *, identified: bool = False) -> Ag
     """Return the counts that a file holds."""
     from discreet.local.server.aggregator import Aggregator
 
-    data = _read("STATE", file, "Name what discreet local aggregate wrote, its --state FILE")
+    data = _read("STATE", file, "Name the file that discreet local aggregate wrote with --state.")
     with about(file):
         return Aggregator.read(data, collection, identified=identified)
 
 
 @contextmanager
 def about(file: Path) -> Iterator[None]:
-    """Say which file it is that the library refuses."""
+    """Name the file in the errors of the library."""
     try:
         yield
     except ParameterError as error:
@@ -189,11 +207,13 @@ def day(option: str, written: str | None) -> date | None:
     try:
         return None if written is None else date.fromisoformat(written)
     except ValueError:
-        raise DiscreetError(f"{option} {written} is no day: write it as {option} 2026-05-01") from None
+        raise DiscreetError(
+            f"The value of {option} is not a day.", found=written, fix=f"Write it as {option} 2026-05-01"
+        ) from None
 
 
 def replaced(file: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file completely or not at all."""
     part = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         part.write_bytes(data)
@@ -203,12 +223,12 @@ def replaced(file: Path, data: bytes) -> None:
 
 
 def one_report(collection: Collection) -> Collection:
-    """Return the collection as a rehearsal counts it: whatever their number, answers are shown."""
+    """Return the collection as a rehearsal counts it: estimates are shown for any number of reports."""
     return replace(collection, minimum_cohort=1)
 
 
 def chunks(count: int, size: int = 1 << 17) -> Iterator[slice]:
-    """Return pieces of work.
+    """Return slices that cover so many items.
 
     >>> [*chunks(5, 2)]
     [slice(0, 2, None), slice(2, 4, None), slice(4, 6, None)]
@@ -217,7 +237,7 @@ def chunks(count: int, size: int = 1 << 17) -> Iterator[slice]:
 
 
 def some(count: int, noun: str) -> str:
-    """Return how many of them.
+    """Return a number with its noun.
 
     >>> some(1, "report"), some(20_000, "report")
     ('1 report', '20,000 reports')
@@ -226,7 +246,7 @@ def some(count: int, noun: str) -> str:
 
 
 def _inside(collection: Collection) -> Callable[[str], bool]:
-    """What a value is asked to find out whether it is in the domain."""
+    """Return the test whether a value is in the domain."""
     from discreet.local.collection.domains import Labels as Listed
     from discreet.local.collection.domains import number
 
@@ -240,7 +260,7 @@ def _inside(collection: Collection) -> Callable[[str], bool]:
 
 
 def _cells(rows: Sequence[str]) -> list[list[str]]:
-    """Return the cells of a table; of lines that are none, each line."""
+    """Return the cells of a table; each line as one cell if the lines are not CSV."""
     try:
         return [*csv.reader(rows)]
     except csv.Error:  # a cell of 128 KiB and more
@@ -249,7 +269,7 @@ def _cells(rows: Sequence[str]) -> list[list[str]]:
 
 def _read(option: str, file: Path, fix: str = "") -> bytes:
     if not file.is_file():
-        raise DiscreetError(f"{option}: there is no file {file}. {fix}".rstrip())
+        raise DiscreetError(f"The file of {option} does not exist.", found=file, fix=[fix] if fix else ())
     return file.read_bytes()
 
 
@@ -261,13 +281,15 @@ def _keys(option: str, file: Path) -> Iterator[bytes]:
             key = b""
         if len(key) != 32:
             raise DiscreetError(
-                f"{option} {file} is no key: one has 64 hexadecimal digits, as discreet local design writes it."
+                f"The file of {option} is not a key of 64 hexadecimal digits.",
+                found=file,
+                fix="Name a file that discreet local design wrote.",
             )
         yield key
 
 
 def guaranteed(promise: Guarantee) -> dict[str, str | int]:
-    """What is promised, as JSON has it."""
+    """Return the guarantee for JSON."""
     return {
         "epsilon": promise.local,
         "lifetime_epsilon": promise.lifetime,

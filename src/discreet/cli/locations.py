@@ -1,13 +1,13 @@
-"""Where vaults and sources are, as one writes it on the command line: a path, or the address of a database.
+"""Read the locations of vaults and sources from the command line: paths, and addresses of databases.
 
     people.vault                          a directory
     postgresql://host/database#people     a vault in a schema of a PostgreSQL database
     postgresql://host/shop#visits         as a source: its table, the same as --table visits
     spark:shop.visits                     a table of the Spark catalogue
 
-An address stays text, for a path would take its slashes for one. It may hold a password, which is never printed:
-not in what is said, not in an error, not in a traceback, and not in a command that is offered to be copied. It is
-better left out, for PGPASSWORD or ~/.pgpass.
+An address stays text, because a path would merge its two slashes. It may hold a password, which is never printed:
+not in the output, not in an error, not in a traceback, and not in a command that is offered to be copied. It is
+better to leave it out and to use PGPASSWORD or ~/.pgpass.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from urllib.parse import unquote
 
 import typer
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, Fix
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from discreet.sealing.sources import Source
     from discreet.vault.vault import Vault
 
-Place = Annotated[
+Location = Annotated[
     str,
     typer.Argument(
         metavar="VAULT",
@@ -37,24 +37,24 @@ Place = Annotated[
 ]
 
 _ADDRESS = re.compile(r"postgres(?:ql)?://.*", re.IGNORECASE | re.DOTALL)
-# As much as it could be; in libpq's other form it may stand in quotation marks.
+# The longest text that could be one; in libpq's other form it may stand in quotation marks.
 _PASSWORD = re.compile(r"://[^/?#\s]*?:(.*)@|pass\w*\s*=\s*('[^']*'|[^&#\s]*)", re.DOTALL | re.IGNORECASE)
 _SPARK = "spark:"
 
 
 def opened(where: str, **who: str | None) -> Vault:
     """Open a vault, with a Spark session if its rows are in Spark."""
-    from discreet.vault.storage import at
+    from discreet.vault.storage import storage_at
     from discreet.vault.vault import Vault
 
-    spark = session() if at(where).metadata().engine == "spark" else None
+    spark = session() if storage_at(where).metadata().engine == "spark" else None
     return Vault(where, spark=spark, **who)
 
 
-def words(where: str) -> str:
-    """Return a place as it may be shown.
+def display_name(where: str) -> str:
+    """Return a location without its password.
 
-    >>> words("people.vault"), words("postgresql://ana:tiger@db/health#people")
+    >>> display_name("people.vault"), display_name("postgresql://ana:tiger@db/health#people")
     ('people.vault', 'postgresql://ana@db/health#people')
     """
     from discreet.postgres import Address, check_path, is_address
@@ -64,7 +64,7 @@ def words(where: str) -> str:
 
 
 def source(written: str, table: str | None = None, separator: str | None = None) -> Source:
-    """Return the table that is meant: a file, one in a database, or one of a catalogue.
+    """Return the table of a location: a file, a table of a database, or a table of a catalogue.
 
     >>> source("postgresql://db/shop#visits").table, source("people.csv").table
     ('visits', None)
@@ -78,10 +78,15 @@ def source(written: str, table: str | None = None, separator: str | None = None)
     if is_address(written):
         named = Address.of(written).fragment
         if table is not None and named is not None:
-            raise DiscreetError(f"The table is named twice: #{named} and --table {table}. Write one of them.")
+            raise DiscreetError(
+                "The table is given twice, after # and with --table.",
+                found=f"#{named} and {table}",
+                fix=Fix("table", None),
+            )
         if table is None and named is None:
             raise DiscreetError(
-                "Which table of the database? Write --table visits, or postgresql://host/shop#visits"
+                "Name a table of the database.",
+                fix=[Fix("table", "visits"), "Or write it after the address: postgresql://host/shop#visits"],
             )
         return Source(written.partition("#")[0], table=table or named, separator=parted)
     return Source(written, table=table, separator=parted)
@@ -99,7 +104,7 @@ def is_file(written: str) -> bool:
 
 
 def stem(written: str, table: str | None) -> str:
-    """Return what to call the vault of a source.
+    """Return a name for the vault of a source.
 
     >>> stem("data/people.csv", None), stem("postgresql://db/shop", "public.visits"), stem("spark:a.trips", None)
     ('people', 'visits', 'trips')
@@ -114,12 +119,13 @@ def stem(written: str, table: str | None) -> str:
 
 
 def session() -> SparkSession:
-    """Return the Spark session of this process, started if there is none."""
+    """Return the Spark session of this process. It is started if there is none."""
     try:
         from pyspark.sql import SparkSession
     except ImportError:
         raise DiscreetError(
-            'Tables in Spark need pyspark. Install it with: pip install "discreet[spark]"'
+            "Tables in Spark need pyspark, which is not installed.",
+            fix='Install it with: pip install "discreet[spark]"',
         ) from None
     return SparkSession.builder.appName("discreet").getOrCreate()
 
@@ -154,6 +160,6 @@ def _secrets(typed: Iterable[Any]) -> set[str]:
 
 
 def _guessed(address: str) -> set[str]:
-    """What could be a password in an address that cannot be read."""
+    """Return what could be a password in an address that cannot be read."""
     parts = (part.strip("'") for pair in _PASSWORD.findall(address) for part in pair)
     return {written for part in parts for written in (part, unquote(part)) if written}

@@ -1,4 +1,4 @@
-"""What `discreet oracle` and `discreet synthesize` read alike: columns, bins, and a public table to start from."""
+"""Read the options that `discreet oracle` and `discreet synthesize` share: columns, bins, and a public prior."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, Fix
 
 Columns = Annotated[
-    str | None, typer.Option(metavar="NAMES", help="The columns, with commas between them: age,city,income.")
+    str | None, typer.Option(metavar="NAMES", help="The columns, separated by commas: age,city,income.")
 ]
-Epsilon = Annotated[str, typer.Option(help="What to spend on all of it, such as 1.")]
+Epsilon = Annotated[str, typer.Option(help="The ε to spend in total, such as 1.")]
 Delta = Annotated[
-    str | None, typer.Option(help="Make it (ε, δ)-private by itself, instead of as a question of that ε.")
+    str | None, typer.Option(help="Make this release alone (ε, δ)-private, instead of as a question of that ε.")
 ]
 Bins = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME=COUNT", help="Cut a column into so many bins, or where they begin: age=0,18,65."),
+    typer.Option(metavar="NAME=COUNT", help="The number of bins of a column, or where they begin: age=0,18,65."),
 ]
 Prior = Annotated[
     Path | None, typer.Option(metavar="FILE", help="A public table to start from: .parquet or .csv.")
@@ -46,7 +46,11 @@ def bins(written: list[str] | None) -> dict[str, int | list[Any]] | None:
     for one in written:
         name, _, cut = one.rpartition("=")
         if not name or not cut.strip():
-            raise DiscreetError(f"--bins {one} is no column with its bins: --bins age=20, or --bins age=0,18,65")
+            raise DiscreetError(
+                "Bins are given as a column, = and the number of bins, or where the bins begin.",
+                found=one,
+                fix=[Fix("bins", {"age": 20}), Fix("bins", {"age": [0, 18, 65]})],
+            )
         starts = [_value(part.strip()) for part in cut.split(",")]
         found[name.strip()] = starts[0] if len(starts) == 1 and isinstance(starts[0], int) else starts
     return found
@@ -57,7 +61,9 @@ def prior(file: Path | None) -> Any:
     if file is None:
         return None
     if not file.is_file():
-        raise DiscreetError(f"There is no file {file}. --prior names a public table: .parquet or .csv.")
+        raise DiscreetError(
+            "The file of the public table does not exist.", found=file, fix="Name a .parquet or .csv file."
+        )
     if file.suffix.lower() == ".parquet":
         from pyarrow import parquet
 

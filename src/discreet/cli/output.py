@@ -1,7 +1,8 @@
-"""What the commands put on stdout: tables and sentences that fit a window, and data that a program reads.
+"""Write what the commands show and keep: tables, sentences, JSON, and files.
 
-Names and keys come from outside, so nothing is read as markup, and whatever moves the cursor is spelt out. JSON is
-ASCII and CSV is UTF-8, whatever the terminal's language.
+Names and keys come from outside, so nothing is read as markup, and characters that move the cursor are written
+out. JSON is ASCII and CSV is UTF-8, whatever the language of the terminal. Files are checked before anything is
+charged.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import textwrap
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,9 +21,12 @@ from discreet.errors import DiscreetError
 if TYPE_CHECKING:
     from rich.console import Console
 
+PICTURES = (".svg", ".png", ".html", ".pdf")
+"""The endings of the pictures that can be drawn."""
+
 
 def console() -> Console:
-    """Return where words go: colours only on a terminal, 80 columns without one."""
+    """Return the console on stdout: with colours on a terminal only, 80 columns wide without one."""
     from rich.console import Console
 
     return Console(highlight=False, markup=False, emoji=False)
@@ -40,7 +44,7 @@ def say(*lines: str, style: str = "", indent: int = 0) -> None:
 
 
 def command(line: str, prompt: str = "  ") -> None:
-    """Print what to type, in one piece, so that it can be copied."""
+    """Print a command on one line, so that it can be copied."""
     console().print(prompt + line, style="cyan", soft_wrap=True)
 
 
@@ -51,26 +55,33 @@ def table(
     right: Collection[int] = (),
     whole: Collection[int] = (),
 ) -> None:
-    """Print a table. Where there is no room, cells are broken into lines, but for those in `whole` columns."""
+    """Print a table.
+
+    Args:
+        heads: The headings.
+        rows: The cells, row by row.
+        right: The columns that are aligned to the right; none by default.
+        whole: The columns whose cells are never broken into lines; none by default.
+    """
     from rich.table import Table
     from rich.text import Text
 
     drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for place, head in enumerate(heads):
-        side: Literal["left", "right"] = "right" if place in right else "left"
-        drawn.add_column(Text(head), justify=side, overflow="fold", no_wrap=place in whole)
+    for i, head in enumerate(heads):
+        side: Literal["left", "right"] = "right" if i in right else "left"
+        drawn.add_column(Text(head), justify=side, overflow="fold", no_wrap=i in whole)
     for row in rows:
         drawn.add_row(*(Text("\n".join(map(_plain, cell.split("\n")))) for cell in row))
     console().print(drawn)
 
 
-def data(document: Any) -> None:
-    """Print a document of JSON, in one line of ASCII."""
-    typer.echo(json.dumps(document, allow_nan=False))
+def data(document: Any, *, err: bool = False) -> None:
+    """Print a JSON document on one line of ASCII: on stdout, or on stderr for an error."""
+    typer.echo(json.dumps(document, allow_nan=False), err=err)
 
 
 def number(value: float | None) -> float | str | None:
-    """Return a number as JSON has it: there are no infinite ones, so these are texts.
+    """Return a number for JSON, which has no infinite numbers: these become texts.
 
     >>> number(1.5), number(math.inf), number(None)
     (1.5, 'inf', None)
@@ -78,12 +89,68 @@ def number(value: float | None) -> float | str | None:
     return value if value is None or math.isfinite(value) else str(value)
 
 
-def expect_writable(option: str, file: Path, endings: Mapping[str, Any] | None = None) -> None:
-    """Refuse a file that cannot be written, before anything is paid for what it is to hold."""
+# -- files ------------------------------------------------------------------------------------------------------
+
+
+def expect_writable(option: str, file: Path, endings: Collection[str] | None = None) -> None:
+    """Refuse a file that cannot be written, before anything is charged."""
     if endings is not None and file.suffix.lower() not in endings:
-        raise DiscreetError(f"{option} {file} has no ending that says what to write: {', '.join(endings)}.")
+        raise DiscreetError(
+            f"The ending of the file for {option} is not supported.",
+            found=file,
+            fix=f"Use one of these endings: {', '.join(endings)}.",
+        )
     if file.is_dir() or not file.absolute().parent.is_dir():
-        raise DiscreetError(f"{option} {file} cannot be written: name a file in a folder that exists.")
+        raise DiscreetError(
+            f"The file for {option} cannot be written.", found=file, fix="Name a file in a folder that exists."
+        )
+
+
+def expect_picture(option: str, file: Path) -> None:
+    """Refuse a picture that cannot be written or drawn, before anything is charged."""
+    expect_writable(option, file, PICTURES)
+    expect_pictures()
+
+
+def expect_pictures() -> None:
+    """Refuse if the packages that draw pictures are not installed."""
+    from importlib.util import find_spec
+
+    if find_spec("altair") is None or find_spec("vl_convert") is None:
+        raise DiscreetError(
+            "Pictures need altair and vl-convert, which are not installed.",
+            fix='Install them with: pip install "discreet[plots]"',
+        )
+
+
+def picture(chart: Any, file: Path) -> None:
+    """Draw a chart to a file, of the kind that its ending names."""
+    page: dict[str, Any] = {"inline": True} if file.suffix.lower() == ".html" else {}  # opens without a network
+    chart.save(str(file), **page)
+
+
+def write(option: str, file: Path | None, writer: Callable[[Path], None], *, quiet: bool = False) -> None:
+    """Write a file, if one is wanted, and print its name.
+
+    What was charged is recorded already, so a file that fails costs nothing to write again.
+
+    Args:
+        option: The option that names the file.
+        file: The file; None for none.
+        writer: Writes it.
+        quiet: Whether stdout is for data only; then the name goes to stderr.
+    """
+    if file is None:
+        return
+    try:
+        writer(file)
+    except OSError as error:
+        raise DiscreetError(
+            f"The file for {option} cannot be written: {error.strerror or error}.",
+            found=file,
+            fix="Asking again is free.",
+        ) from error
+    typer.echo(f"Wrote {file}", err=quiet)
 
 
 def _plain(text: str) -> str:

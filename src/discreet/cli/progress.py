@@ -1,4 +1,4 @@
-"""Work in pieces, with a bar on stderr if somebody is looking."""
+"""Show progress on stderr, if it is a terminal."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import TypeAlias, TypeVar
 T = TypeVar("T")
 
 Say: TypeAlias = Callable[[str], None]
-"""Told, in a word or two, what is being done."""
+"""Called with a word or two about the current step."""
 
 _BESIDE = 48  # columns for the bar, the count and the time
 
 
 def one_by_one(jobs: Sequence[tuple[str, Callable[[Say], T]]], *, quiet: bool = False) -> Iterator[T]:
-    """Do one named job after the other.
+    """Run named jobs one after the other, with a progress bar.
 
     >>> [*one_by_one([("first", lambda say: 1), ("second", lambda say: 2)])]
     [1, 2]
@@ -29,14 +29,14 @@ def one_by_one(jobs: Sequence[tuple[str, Callable[[Say], T]]], *, quiet: bool = 
     columns = BarColumn(bar_width=20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
     idle = quiet or not console.is_terminal
     room = max(8, console.width - _BESIDE)
-    # Drawn when there is news, not by a thread: attacks on generators fork, which threads do not survive.
+    # The bar is drawn when a job reports, not by a thread: attacks on generators fork, and threads do not survive.
     with Progress(*columns, console=console, transient=True, auto_refresh=False, disable=idle) as bar:
         task = bar.add_task("", total=len(jobs))
 
         def draw(done: int, name: str, doing: str = "") -> None:
             text = f"{doing}: {name}" if doing else name
             short = text if len(text) <= room else f"{text[: room - 1]}…"
-            bar.update(task, completed=done, metadata=escape(short), refresh=True)
+            bar.update(task, completed=done, description=escape(short), refresh=True)
 
         for done, (name, job) in enumerate(jobs):
             draw(done, name)
@@ -45,7 +45,7 @@ def one_by_one(jobs: Sequence[tuple[str, Callable[[Say], T]]], *, quiet: bool = 
 
 @contextmanager
 def stages() -> Iterator[Callable[[str, float], None] | None]:
-    """Give whoever tells stages and parts of them something to tell; None if nobody is looking.
+    """Give a function that shows a stage and the part of it that is done; None if stderr is not a terminal.
 
     >>> with stages() as told:
     ...     print(told)
@@ -61,12 +61,12 @@ def stages() -> Iterator[Callable[[str, float], None] | None]:
     columns = BarColumn(bar_width=20), TimeElapsedColumn(), TextColumn("{task.description}")
     with Progress(*columns, console=console, transient=True, auto_refresh=False) as bar:
         task = bar.add_task("", total=1.0)
-        yield lambda stage, part: bar.update(task, completed=part, metadata=stage, refresh=True)
+        yield lambda stage, part: bar.update(task, completed=part, description=stage, refresh=True)
 
 
 @contextmanager
 def waiting(doing: str) -> Iterator[None]:
-    """Show that something is being done whose end is not known."""
+    """Show that work is going on whose end is not known."""
     from rich.console import Console
 
     console = Console(stderr=True)

@@ -1,8 +1,8 @@
-"""A draft of the schema, from what the source declares of itself, and the reading of a finished one.
+"""Draft a schema file from the types that a source declares, and read a finished one.
 
-A draft names columns and types: a Parquet file, a database or a frame declares both, the header of a CSV file only
-the names. No row is read. Bounds, grids and lists of values are left open, because a bound copied off the data is
-a fact about the person who set it. The file is TOML, one table for each column:
+A draft lists names and types of columns. A Parquet file, a database or a frame declares both; the header of a CSV
+file declares only the names. No row is read. Bounds, grids and lists of values are left open, because a bound
+copied from the data is a fact about the person it belongs to. The file is TOML, one table for each column:
 
     [columns.age]
     type = "integer"
@@ -19,20 +19,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import ParameterError
+from discreet.errors import Code, Fix, ParameterError
 from discreet.schema import Column, from_json
 from discreet.sealing.sources import Source, family, opened
 
 OPEN = "TODO"
-"""What stands where only a person knows what to write."""
+"""Marks what the curator has to write: nothing in the source declares it."""
 
+_EXAMPLE = 'For example: [columns.age], and below it type = "integer", lo = 0, hi = 110.'
 _HEAD = """\
-# A draft of the columns of {words}, from its declared types. No row was read.
+# A draft of the columns of {name}, from its declared types. No row was read.
 #
-# Replace every {open}. Bounds and values are public from now on, so take them from what the columns mean
-# (an age is 0 to 110), not from the data: a smallest or largest value copied off the rows tells everyone
-# about the person it belongs to. Values outside are clamped; write outside = "missing" to leave them out.
-# Remove the columns that nobody needs, and the one that says who a row is about.
+# Replace every {open}. Bounds and values become public, so take them from what the columns mean
+# (an age is 0 to 110), not from the data: a smallest or largest value copied from the rows tells
+# analysts about the person it belongs to. Values outside the bounds are clamped; write
+# outside = "missing" to leave them out.
+# Remove the columns that are not needed, and the column that identifies the person.
 """
 
 
@@ -49,9 +51,9 @@ def propose(source: Any) -> str:
     hi = "TODO"
     <BLANKLINE>
     [columns.name]  # VARCHAR
-    type = "category"  # or "text", if nobody can list the values: keys are then found with budget
+    type = "category"  # or "text", if the values cannot be listed: finding keys then costs budget
     values = ["TODO"]
-    # other = "another"  # what to call values that are not listed; without it they are missing
+    # other = "another"  # the name for values that are not listed; without it they are missing
     <BLANKLINE>
     """
     import duckdb
@@ -61,26 +63,33 @@ def propose(source: Any) -> str:
         types = opened(connection, given, None, "source", rows=False).types
     untyped = given.is_text
     drafts = [_draft(name, "" if untyped else kind) for name, kind in types.items()]
-    return "\n".join([_HEAD.format(words=given.words, open=OPEN), *drafts])
+    return "\n".join([_HEAD.format(name=given.display_name, open=OPEN), *drafts])
 
 
 def read_schema(path: str | Path) -> dict[str, Column]:
-    """Return the columns that a finished schema file declares, or say which line is not finished."""
+    """Return the columns that a finished schema file declares. A mistake is refused with its line."""
     file = Path(path)
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise ParameterError(f"there is no schema at {path}. Draft one with propose(source).") from None
+        raise ParameterError(
+            "The schema file does not exist.",
+            found=path,
+            fix=Fix("source", Code("…"), call="propose", note="drafts one"),
+        ) from None
     try:
         record = tomllib.loads(text)
     except tomllib.TOMLDecodeError as wrong:
-        raise ParameterError(f"{file.name} is no TOML: {wrong}.") from None
+        raise ParameterError(f"{file.name} is not valid TOML: {wrong}.") from None
     columns = record.pop("columns", None)
     if not isinstance(columns, dict) or not columns or record:
-        found = f" It has {', '.join(map(repr, record))}." if record else ""
-        raise ParameterError(f"{file.name} declares columns as [columns.name] tables, and nothing else.{found}")
+        raise ParameterError(
+            f"{file.name} must declare columns as [columns.name] tables, and nothing else.",
+            found=", ".join(map(repr, record)) or "no columns",
+            fix=_EXAMPLE,
+        )
     _refuse_open(file.name, text, columns)
-    return {name: _column(file.name, text, name, spelled) for name, spelled in columns.items()}
+    return {name: _column(file.name, text, name, fields) for name, fields in columns.items()}
 
 
 def _draft(name: str, kind: str) -> str:
@@ -108,16 +117,16 @@ def _fields(kind: str) -> list[str]:
             return ['type = "datetime"', *bounds, f'step = "{OPEN}"  # such as "15min", "1h" or "1d"']
         case "text":
             return [
-                'type = "category"  # or "text", if nobody can list the values: keys are then found with budget',
+                'type = "category"  # or "text", if the values cannot be listed: finding keys then costs budget',
                 f'values = ["{OPEN}"]',
-                '# other = "another"  # what to call values that are not listed; without it they are missing',
+                '# other = "another"  # the name for values that are not listed; without it they are missing',
             ]
         case _:
             return [f'type = "{OPEN}"  # such values are read as text']
 
 
 def _scale(kind: str) -> str:
-    if kind == "NUMERIC":  # of any scale
+    if kind == "NUMERIC":  # it may have any scale
         return OPEN
     parts = re.fullmatch(r"DECIMAL\(\d+,(\d+)\)", kind)
     digits = int(parts[1]) if parts else 0
@@ -135,29 +144,31 @@ def _key(name: str) -> str:
 def _refuse_open(file: str, text: str, columns: Mapping[str, Any]) -> None:
     unfinished = [
         f"{name}.{field} (line {_line(text, name, field)})"
-        for name, spelled in columns.items()
-        if isinstance(spelled, dict)
-        for field, value in spelled.items()
+        for name, fields in columns.items()
+        if isinstance(fields, dict)
+        for field, value in fields.items()
         if value == OPEN or (isinstance(value, list) and OPEN in value)
     ]
     if unfinished:
         raise ParameterError(
-            f"{file} still says {OPEN} at {', '.join(unfinished)}. Only you know what belongs there."
+            f"{file} is not finished: it still says {OPEN}.",
+            found=", ".join(unfinished),
+            fix=f"Replace every {OPEN} by a bound or a value that follows from the meaning of the column.",
         )
 
 
-def _column(file: str, text: str, name: str, spelled: Any) -> Column:
+def _column(file: str, text: str, name: str, fields: Any) -> Column:
     where = f"{file}, line {_line(text, name)}, column {name!r}"
-    if not isinstance(spelled, dict):
-        raise ParameterError(f"{where}: a column is a table with a type, not {spelled!r}.")
+    if not isinstance(fields, dict):
+        raise ParameterError(f"{where}: a column is a table with a type.", found=repr(fields), fix=_EXAMPLE)
     try:
-        return from_json(spelled)
+        return from_json(fields)
     except ParameterError as wrong:
-        raise ParameterError(f"{where}: {wrong}") from None
+        raise ParameterError(f"{where}: {wrong.problem}", found=wrong.found, fix=wrong.fixes) from None
 
 
 def _line(text: str, name: str, field: str | None = None) -> int:
-    """The line on which a column, or a field of it, is declared; 1 if it is written in another way than ours."""
+    """Return the line that declares a column or a field of it; 1 if the file is not written as we draft it."""
     found = 0
     for number, line in enumerate(text.splitlines(), start=1):
         if line.startswith("["):

@@ -25,8 +25,8 @@ from discreet.schema.metadata import TableMetadata
 from discreet.synth.synthesize import synthesize
 from discreet.vault import ask as asking
 from discreet.vault import storage as place
-from discreet.vault.storage import at, marked
-from discreet.vault.storage.ledger_binding import belonging
+from discreet.vault.storage import engine_with_fingerprint, storage_at
+from discreet.vault.storage.ledger_binding import own_metadata
 
 if TYPE_CHECKING:
     from discreet.engines.engine import Engine
@@ -71,7 +71,7 @@ class Vault:
         engine may use, such as "2GB"; what needs more fails, and stays charged. `spark` is the session, if not the
         active one, for rows that are in Spark.
         """
-        self._place = at(path, memory=memory, spark=spark)
+        self._place = storage_at(path, memory=memory, spark=spark)
         self._ledger = self._place.ledger()
         self._analyst, self._purpose = analyst, purpose
         self._engines: dict[str, Engine] = {}
@@ -280,7 +280,7 @@ class Vault:
     @property
     def metadata(self) -> TableMetadata:
         """What is public about the table."""
-        return belonging(self._place.metadata(), self._ledger, self.place)
+        return own_metadata(self._place.metadata(), self._ledger, self.place)
 
     @property
     def description(self) -> TableMetadata:
@@ -295,7 +295,7 @@ class Vault:
     @property
     def place(self) -> str:
         """Where it is, in words that hold no password."""
-        return self._place.words
+        return self._place.display_name
 
     def close(self) -> None:
         """Let go of the files."""
@@ -337,5 +337,5 @@ class Vault:
         # By its fingerprint, not by its number: a vault put back from a copy may give one number to two versions.
         fingerprint = metadata.fingerprint
         if fingerprint not in self._engines:
-            self._engines[fingerprint] = marked(self._place, metadata)
+            self._engines[fingerprint] = engine_with_fingerprint(self._place, metadata)
         return self._engines[fingerprint]

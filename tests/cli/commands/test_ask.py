@@ -12,7 +12,7 @@ import pytest
 import discreet as dp
 from discreet.cli import exit_codes
 from tests.cli import desk
-from tests.cli.desk import PERSONS, run, told
+from tests.cli.desk import PERSONS, offers, run, told
 
 COUNT = "select count(*) from people"
 BY_CITY = "select city, count(*) as n, sum(paid) as s from people group by city"
@@ -74,7 +74,7 @@ def test_every_number_can_have_a_width_of_its_own(here: Path) -> None:
     assert float(row["n_high"]) - float(row["n"]) <= 20
     assert float(row["s_high"]) - float(row["s"]) <= 2000
     missing = run("ask", here, BY_CITY, "--within", "n=20")
-    assert "must name every number of the answer: n, s (found: n)." in " ".join(missing.stderr.split())
+    assert "every number of the answer: n, s" in " ".join(missing.stderr.split())
 
 
 def test_a_relative_width_is_found_step_by_step(here: Path) -> None:
@@ -106,14 +106,14 @@ def test_a_relative_width_costs_no_more_than_it_is_allowed(here: Path) -> None:
 def test_the_help_lists_what_can_go_wrong_with_a_question() -> None:
     shown = " ".join(run("ask", "--help").stdout.replace("│", " ").split())
     assert "1 the ledger is damaged or gone" in shown
-    assert "5 answered, but wider" in shown
-    assert "each adds ρ = ε²/2" in shown
+    assert "5 answered, but with a larger margin" in shown
+    assert "each question adds ρ = ε²/2" in shown
 
 
 def test_who_is_advised_to_ask_for_a_relative_width_is_told_what_it_takes(here: Path) -> None:
     refused = run("ask", here, "select median(age) from people", "--within", "5")
     assert refused.exit_code == exit_codes.REFUSED
-    assert "--within 5% (epsilon doubles until the margin is met; a given epsilon caps" in refused.stderr
+    assert offers("within", "5%", refused.stderr)
 
 
 def test_a_question_can_come_from_a_pipe(here: Path) -> None:
@@ -141,7 +141,7 @@ def test_overspending_ends_with_3_and_an_epsilon_that_fits(here: Path) -> None:
     refused = run("ask", here, "select count(*) from people where age >= 65", "--epsilon", "0.75")
     assert refused.exit_code == exit_codes.OVERSPENT
     assert refused.stdout == ""
-    assert "A question of --epsilon 0.5 still fits" in refused.stderr
+    assert offers("epsilon", "0.5", refused.stderr)
     assert desk.spent(here) == 1.5
     assert run("ask", here, "select count(*) from people where age >= 65", "--epsilon", "0.5").exit_code == 0
 
@@ -170,15 +170,15 @@ def test_what_a_vault_does_not_answer_ends_with_4_and_is_free(here: Path, questi
     ("options", "words"),
     [
         ((), "--epsilon 0.1, or --within 200, or --within 5%"),
-        (("--epsilon", "1", "--within", "3"), "Say one of the two"),
+        (("--epsilon", "1", "--within", "3"), "not both. Try: --epsilon 0.1"),
         (("--epsilon", "much"), "is no number"),
         (("--epsilon", "-1"), "above 0"),
         (("--epsilon", "1", "--confidence", "95"), "confidence"),
         (("--within", "n=3", "--within", "4"), "by name"),
-        (("--epsilon", "1", "--json", "--csv"), "take one"),
-        (("--epsilon", "1", "--save", "nowhere/a.json"), "name a file in a folder that exists"),
+        (("--epsilon", "1", "--json", "--csv"), "Take one"),
+        (("--epsilon", "1", "--save", "nowhere/a.json"), "Name a file in a folder that exists"),
         (("--epsilon", "1", "--plot", "a.gif"), ".svg"),
-        (("--epsilon", "1", "--plot", "nowhere/a.svg"), "name a file in a folder that exists"),
+        (("--epsilon", "1", "--plot", "nowhere/a.svg"), "Name a file in a folder that exists"),
     ],
 )
 def test_bad_input_ends_with_2_before_anything_is_paid(here: Path, options: tuple[str, ...], words: str) -> None:
@@ -192,7 +192,7 @@ def test_bad_input_ends_with_2_before_anything_is_paid(here: Path, options: tupl
 def test_a_place_without_a_vault_says_how_to_make_one(here: Path) -> None:
     refused = run("ask", "nowhere.vault", COUNT, "--epsilon", "1")
     assert refused.exit_code == exit_codes.BAD_INPUT
-    assert "discreet seal SOURCE --to nowhere.vault" in refused.stderr
+    assert offers("to", "nowhere.vault", refused.stderr)
 
 
 def test_values_that_look_like_arguments_are_shown_as_they_are(here: Path) -> None:
@@ -253,7 +253,7 @@ def test_a_preview_costs_nothing_and_knows_the_width(here: Path) -> None:
 def test_a_preview_ends_with_3_where_the_budget_would_not_reach(here: Path) -> None:
     poor = run("preview", here, COUNT, "--epsilon", "3")
     assert poor.exit_code == exit_codes.OVERSPENT
-    assert "is left: not enough." in poor.stdout
+    assert "is left: not sufficient." in poor.stdout
 
 
 def test_a_preview_knows_what_is_free(here: Path) -> None:

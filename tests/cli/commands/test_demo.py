@@ -57,4 +57,4 @@ def test_the_demo_overwrites_nothing(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").write_text("dear")
     refused = run("demo", "--persons", "1000", "--keep", tmp_path / place)
     assert refused.exit_code == exit_codes.BAD_INPUT
-    assert "is there already" in refused.stderr
+    assert "exists already" in refused.stderr

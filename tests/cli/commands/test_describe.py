@@ -1,4 +1,4 @@
-"""What is public about a vault."""
+"""Test `discreet describe`: the public metadata of a vault."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.cli.desk import run, told
 def test_a_description_says_what_may_be_asked_and_whom_it_protects(here: Path) -> None:
     shown = run("describe", here).stdout
     assert "whole numbers from 0 to 110" in shown
-    assert "Protected is every user_id" in shown
+    assert "Every user_id is protected" in shown
     assert "2 rows of a person count in full" in " ".join(shown.split())
     assert "Budget: ε = 2" in shown
 

@@ -37,7 +37,7 @@ def test_an_unfinished_schema_is_refused_by_its_lines_and_leaves_nothing_behind(
         "seal", "people.csv", "--schema", "draft.toml", "--each-row", "--epsilon", "2", "--to", "new.vault"
     )
     assert refused.exit_code == exit_codes.BAD_INPUT
-    assert "draft.toml still says TODO at user_id.type (line " in refused.stderr
+    assert "draft.toml is not finished: it still says TODO (found: user_id.type (line " in refused.stderr
     assert sorted(os.listdir()) == before
 
 
@@ -75,18 +75,21 @@ def test_odd_rows_are_sealed_and_counted(here: Path) -> None:
     ("options", "words"),
     [
         (("--each-row", "--epsilon", "2"), "discreet propose SOURCE --out schema.toml"),
-        (("--schema", "people.toml", "--epsilon", "2"), "--person user_id if a person may have several rows"),
+        (("--schema", "people.toml", "--epsilon", "2"), "--person user_id (if a person may have several rows)"),
         (("--schema", "people.toml", "--epsilon", "2", "--person", "user_id", "--each-row"), "contradict"),
-        (("--schema", "people.toml", "--person", "user_id"), "--epsilon 2, and --delta 1e-9"),
+        (("--schema", "people.toml", "--person", "user_id"), "Try: --epsilon 2, or --epsilon 2 --delta 1e-9"),
         (("--schema", "people.toml", "--person", "user", "--epsilon", "2"), "It has 'user_id', 'age'"),
         (("--schema", "people.toml", "--person", "city", "--epsilon", "2"), "Leave it out of the columns."),
         (
             ("--schema", "none.toml", "--person", "user_id", "--epsilon", "2"),
-            "Draft one with discreet propose SOURCE",
+            "Try: discreet propose SOURCE (drafts one)",
         ),
         ((*OPTIONS, "--rows-per-person", "0"), "1 or more"),
         ((*OPTIONS, "--delta", "2"), "delta must not be above 1"),
-        ((*OPTIONS, "--epsilon", "0"), "could never be asked anything. Write --epsilon 2"),
+        (
+            (*OPTIONS, "--epsilon", "0"),
+            "No question can ever be asked with this budget (found: 0). Try: --epsilon 2.",
+        ),
         ((*OPTIONS, "--lookup", "zip"), "--lookup zip=regions.csv"),
     ],
 )
@@ -120,15 +123,18 @@ def test_sealing_names_a_question_that_fits(here: Path, budget: tuple[str, ...],
 def test_a_budget_that_hardly_promises_anything_is_sealed_with_a_word_on_stderr(here: Path) -> None:
     sealed = run("seal", "people.csv", *OPTIONS[:-2], "--epsilon", "1000", "--delta", "0.1", "--to", "new.vault")
     assert sealed.exit_code == 0
-    assert "ε = 1000 is hardly a promise" in sealed.stderr
+    assert "ε = 1000 protects little" in sealed.stderr
     assert "δ = 0.1 is large" in sealed.stderr
-    assert "hardly" not in sealed.stdout
+    assert "protects little" not in sealed.stdout
 
 
 def test_a_vault_is_not_overwritten(here: Path) -> None:
     refused = run("seal", "people.csv", *OPTIONS, "--to", here)
     assert refused.exit_code == exit_codes.BAD_INPUT
-    assert "discreet seal SOURCE --to VAULT --reseal" in refused.stderr
+    assert (
+        "Try: --to people-2.vault (another directory), or discreet seal SOURCE --to people.vault --reseal"
+        in refused.stderr
+    )
 
 
 def test_resealing_keeps_the_ledger_and_what_was_spent(here: Path) -> None:

@@ -58,7 +58,7 @@ def test_a_lost_ledger_is_to_be_restored_and_a_new_one_is_not_believed(
     assert "Ledger.create" not in str(told.value)
     (place / "ledger.sqlite").unlink(missing_ok=True)
     Ledger.create(place / "ledger.sqlite", Budget(1)).close()
-    with pytest.raises(LedgerTampered, match=r"is not its own.*Restore that one from a backup"):
+    with pytest.raises(LedgerTampered, match=r"is not its own.*Restore that ledger from a backup"):
         Vault(place)
 
 
@@ -76,7 +76,7 @@ def test_a_description_that_is_made_to_fit_a_new_ledger_does_not_fit_the_rows(pl
         described = json.loads((place / "description.json").read_text())
         described["ledger"] = name and ledger.first.hash
         (place / "description.json").write_text(json.dumps(described))
-        with Vault(place) as vault, pytest.raises(ParameterError, match="not the one that its rows"):
+        with Vault(place) as vault, pytest.raises(ParameterError, match="not those that its rows"):
             vault.ask(COUNT, epsilon="0.5")
         assert ledger.balance().charges == 0
 
@@ -108,7 +108,7 @@ def test_what_takes_the_place_of_an_open_vault_is_not_asked_in_its_name(place: P
     other = sealed(tmp_path / "other.vault")
     with Vault(place) as vault:
         shutil.copy(other / "description.json", place)
-        with pytest.raises(ParameterError, match=r"another vault is at .*\. Open it again"):
+        with pytest.raises(ParameterError, match=r"There is another vault at .*\. Open it again"):
             vault.ask(COUNT, epsilon="0.05")
     assert Ledger.open(place / "ledger.sqlite").balance().charges == 1
 

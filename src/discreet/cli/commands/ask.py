@@ -1,7 +1,7 @@
-"""`discreet ask` and `discreet preview`: a question to a vault, and what it would cost.
+"""Define `discreet ask` and `discreet preview`: ask a vault a question, and see its cost before.
 
-Files that an answer is to be written to are checked before it is paid for; and whatever goes wrong afterwards, the
-answer is recorded, and asking again is free.
+The files for an answer are checked before it is charged. If writing fails afterwards, the answer is recorded, and
+asking again is free.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import files, output
+from discreet.cli import output
 from discreet.cli.exit_codes import OVERSPENT, TOO_WIDE
-from discreet.cli.fixes import in_commands
-from discreet.cli.locations import Place, opened
+from discreet.cli.locations import Location, opened
 from discreet.cli.progress import waiting
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, Fix
 
 if TYPE_CHECKING:
     from discreet.query.preview import Preview
@@ -30,25 +29,32 @@ if TYPE_CHECKING:
     from discreet.vault.vault import Vault
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="SQL, in quotes; - reads it from stdin.")]
-Epsilon = Annotated[str | None, typer.Option(help="What to spend, such as 0.1.")]
+Epsilon = Annotated[str | None, typer.Option(help="The ε to spend, such as 0.1.")]
 Within = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="WIDTH", help="How wide the answer may be: 200, or 5%; for several numbers name=200, repeated."
+        metavar="MARGIN", help="The margin of error: 200, or 5%; for several numbers name=200, repeated."
     ),
 ]
-Confidence = Annotated[str, typer.Option(help="How often an interval holds the truth.")]
-Delta = Annotated[str | None, typer.Option(help="The δ to spend on finding keys in a text column.")]
+Confidence = Annotated[str, typer.Option(help="The confidence of the intervals.")]
+Delta = Annotated[
+    str | None, typer.Option(help="The δ to spend on partition selection: finding the keys of a text column.")
+]
 Analyst = Annotated[
-    str | None, typer.Option(envvar="DISCREET_ANALYST", help="Who asks, and whose account pays.", metavar="NAME")
+    str | None,
+    typer.Option(
+        envvar="DISCREET_ANALYST", help="The analyst who asks, and whose account is charged.", metavar="NAME"
+    ),
 ]
 Purpose = Annotated[
-    str | None, typer.Option(envvar="DISCREET_PURPOSE", help="What for, if that has an account.", metavar="NAME")
+    str | None, typer.Option(envvar="DISCREET_PURPOSE", help="The purpose, if it has an account.", metavar="NAME")
 ]
+
+_CALLS = {"release.to_pandas()": "--csv", "release.label": "--label"}  # what a rendered release offers in Python
 
 
 def ask(
-    vault: Place,
+    vault: Location,
     question: Question,
     epsilon: Epsilon = None,
     within: Within = None,
@@ -63,13 +69,14 @@ def ask(
         Path | None, typer.Option(metavar="FILE", help="Draw the answer: .svg, .png, .html or .pdf.")
     ] = None,
     save: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep the release, for Release.load in Python.")
+        Path | None, typer.Option(metavar="FILE", help="Save the release, for Release.load in Python.")
     ] = None,
 ) -> None:
     """Answer a question with error bars, and charge it. The same question again is free.
 
-    Say what to spend or how wide the answer may be. In a vault with a δ the ε of questions does not
-    add up to that of the budget: each adds ρ = ε²/2. The largest that still fits is in discreet ledger VAULT.
+    Give what to spend (--epsilon) or the margin of error (--within). In a vault with a δ the ε of questions does
+    not add up to the ε of the budget: each question adds ρ = ε²/2. discreet ledger VAULT shows the largest ε that
+    fits.
 
     [bold]Examples[/bold]
 
@@ -79,15 +86,15 @@ def ask(
       ± 200 at 95 %: finds the cheapest ε
 
     [cyan]discreet ask people.vault "select avg(income) from people" --within 5% --json[/cyan]
-      found step by step, each twice as dear as the one before; they may take nearly all that is left, or with
-      --epsilon 0.5 beside it no more than that
+      doubles ε until the margin is met; this may take nearly all that is left. --epsilon 0.5 caps the total. If
+      the cap or the budget is reached first, you get the last answer, with a note
 
     [cyan]discreet ask "postgresql://host/database#people" "select count(*) from people" --epsilon 0.1[/cyan]
-      a vault in a database; the password is better left to PGPASSWORD or ~/.pgpass
+      a vault in a database; give the password with PGPASSWORD or ~/.pgpass
 
-    Exit status: 0 answered, 1 the ledger is damaged or gone, 2 bad input, 3 the budget does not reach, 4 not a
-    question that is answered, 5 answered, but wider than --within 5% allows, 70 a crash, 75 the ledger cannot be
-    reached now (try again), 130 stopped.
+    Exit status: 0 answered, 1 the ledger is damaged or gone, 2 bad input, 3 the budget is not sufficient, 4 not a
+    question that is answered, 5 answered, but with a larger margin than --within 5% allows, 70 a crash, 75 the
+    ledger cannot be reached now (try again), 130 stopped. With --json, an error is a JSON object on stderr.
     """
     from discreet.release.label import plain
 
@@ -106,8 +113,8 @@ def ask(
         if label:
             output.say("")
             output.console().print(release.label.as_text(output.console().width), soft_wrap=True)
-    files.write("--save", save, release.save, quiet=as_json or as_csv)
-    files.write("--plot", plot, lambda to: draw(release, to), quiet=as_json or as_csv)
+    output.write("--save", save, release.save, quiet=as_json or as_csv)
+    output.write("--plot", plot, lambda to: draw(release, to), quiet=as_json or as_csv)
     if not narrow:
         if as_json or as_csv:
             notes = "; ".join(f"{answer.name}: {answer.note}" for answer in release.aggregates if answer.note)
@@ -116,7 +123,7 @@ def ask(
 
 
 def preview(
-    vault: Place,
+    vault: Location,
     question: Question,
     epsilon: Epsilon = None,
     within: Within = None,
@@ -126,13 +133,13 @@ def preview(
     purpose: Purpose = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """Say what a question would cost and how wide its answer would be. It is free, and touches no row.
+    """Show the cost of a question and the margin of error of its answer. It is free, and reads no row.
 
     [bold]Example[/bold]
 
     [cyan]discreet preview people.vault "select city, count(*) from people group by city" --epsilon 0.1[/cyan]
 
-    Exit status: as of discreet ask; 3 if the budget would not reach.
+    Exit status: as of discreet ask; 3 if the budget is not sufficient.
     """
     from discreet.release.receipt import Receipt
     from discreet.vault.vault import Vault
@@ -140,21 +147,22 @@ def preview(
     price = _price(epsilon, within, confidence, delta)
     if isinstance(price["within"], str) and price["within"].endswith("%"):
         raise DiscreetError(
-            f"What --within {price['within']} costs depends on the answer: it is found step by step, each twice "
-            "as dear as the one before. Preview a step, with --epsilon 0.01, or a width, with --within 200."
+            "The cost of a relative margin depends on the answer: ε is doubled until the margin is met.",
+            found=price["within"],
+            fix=[Fix("epsilon", "0.01", note="previews one step"), Fix("within", 200, note="an absolute margin")],
         )
     with Vault(vault, analyst=analyst, purpose=purpose) as asked:
         found = asked.preview(_read(question), **price)
-        bill = Receipt(cost=found.cost, losses=(), balances=_balances(asked, analyst, purpose))
+        receipt = Receipt(cost=found.cost, losses=(), balances=_balances(asked, analyst, purpose))
     if as_json:
-        output.data(_previewed(found, bill))
+        output.data(_previewed(found, receipt))
     else:
-        _show_preview(found, bill)
+        _show_preview(found, receipt)
     if not (found.affordable or found.recorded):
         raise typer.Exit(OVERSPENT)
 
 
-# -- what goes in -----------------------------------------------------------------------------------------------
+# -- input ------------------------------------------------------------------------------------------------------
 
 
 def _read(question: str) -> str:
@@ -165,19 +173,25 @@ def _price(epsilon: str | None, within: list[str] | None, confidence: str, delta
     widths = [_width(written) for written in within or []]
     relative = any(width.endswith("%") for _, width in widths)
     if (epsilon is None) is (not within) and not relative:
-        both = "Say one of the two" if within else "Say what to spend or how wide the answer may be"
-        raise DiscreetError(f"{both}: --epsilon 0.1, or --within 200, or --within 5%")
+        raise DiscreetError(
+            "Give either what to spend or the margin of error, not both."
+            if within
+            else "Give what to spend, or the margin of error.",
+            fix=[Fix("epsilon", "0.1"), Fix("within", 200), Fix("within", "5%")],
+        )
     named = {name: width for name, width in widths if name}
     if len(widths) > 1 and len(named) < len(widths):
         raise DiscreetError(
-            "Several widths are given by name, one for each number: --within n=200 --within s=5000"
+            "Several margins must be given by name, one for each number.",
+            found=", ".join(within or []),
+            fix=Fix("within", {"n": 200, "s": 5000}),
         )
     width = named or (widths[0][1] if widths else None)
     return {"epsilon": epsilon, "within": width, "confidence": confidence, "keys_delta": delta}
 
 
 def _reached(release: Release, within: Any) -> bool:
-    """Whether a relative width was reached before the budget ended; every other one is, or nothing is charged."""
+    """Return whether a relative margin was met before the budget ended. Absolute ones always are."""
     from discreet.query.plan import relative_accuracy as widths
 
     relative = isinstance(within, str) and within.endswith("%")
@@ -192,7 +206,8 @@ def _width(written: str) -> tuple[str, str]:
 def _expect_one_form(as_json: bool, as_csv: bool, label: bool) -> None:
     if as_json + as_csv > 1 or (as_csv and label):
         raise DiscreetError(
-            "--json has everything, --csv only the numbers, and --label goes with neither: take one."
+            "--json, --csv and --label cannot be combined.",
+            fix="Take one: --json has everything, --csv only the numbers, --label also the label.",
         )
 
 
@@ -200,14 +215,14 @@ def _expect_files(plot: Path | None, save: Path | None) -> None:
     if save is not None:
         output.expect_writable("--save", save)
     if plot is not None:
-        files.expect_picture("--plot", plot)
+        output.expect_picture("--plot", plot)
 
 
-# -- what comes out ---------------------------------------------------------------------------------------------
+# -- output -----------------------------------------------------------------------------------------------------
 
 
 def show(release: Release, *, question: bool = True) -> None:
-    """Print a release as it shows itself, with options for what Python would call."""
+    """Print a release as Python renders it, with options instead of Python calls."""
     from rich.text import Text
 
     from discreet.release.render import styled
@@ -215,11 +230,17 @@ def show(release: Release, *, question: bool = True) -> None:
     to = output.console()
     lines = styled(release, to.width).split("\n", allow_blank=True)
     for line in lines if question else lines[[line.plain for line in lines].index("") :]:
-        to.print(Text(in_commands(line.plain), style=line.spans[0].style if line.spans else ""), soft_wrap=True)
+        to.print(Text(_in_options(line.plain), style=line.spans[0].style if line.spans else ""), soft_wrap=True)
+
+
+def _in_options(line: str) -> str:
+    for call, option in _CALLS.items():
+        line = line.replace(call, option)
+    return line
 
 
 def _csv(release: Release) -> bytes:
-    """UTF-8, with the line ends of the platform's own tools; an empty field where there is no answer."""
+    """Return the answer as CSV in UTF-8, with an empty field where there is no answer."""
     release.expect_release("--csv")
     text = io.StringIO()
     table = _columns(release)
@@ -247,7 +268,7 @@ def _document(release: Release) -> dict[str, Any]:
 
 
 def _columns(release: Release) -> dict[str, list[Any]]:
-    """The columns of a release as JSON and CSV have them: days and times in ISO's form."""
+    """Return the columns of a release for JSON and CSV: days and times in ISO format."""
     from discreet.render.numbers import instant
 
     axes = {answer.name: answer.axis for answer in release.aggregates}
@@ -256,7 +277,7 @@ def _columns(release: Release) -> dict[str, list[Any]]:
         if name in release.keys:
             table[name] = [value.isoformat() if hasattr(value, "isoformat") else value for value in values]
             continue
-        axis = axes.get(name, axis)  # that of x is that of x_low and x_high, which follow it
+        axis = axes.get(name, axis)  # x_low and x_high follow x and have its axis
         table[name] = [
             output.number(value) if axis == "number" or value is None else instant(value, axis).isoformat()
             for value in values
@@ -264,36 +285,40 @@ def _columns(release: Release) -> dict[str, list[Any]]:
     return table
 
 
-def cost_in_numbers(bill: Receipt) -> dict[str, float | None]:
-    """Return what was charged, rounded up to six digits."""
+def cost_in_numbers(receipt: Receipt) -> dict[str, float | None]:
+    """Return the charge in numbers, rounded up to six digits."""
     from discreet.render import amounts
 
     def above(value: Fraction | None) -> float | None:
         return None if value is None else float(amounts.spent(value))
 
-    return {"epsilon": above(bill.cost.epsilon), "rho": above(bill.cost.rho), "delta": above(bill.cost.delta)}
+    return {
+        "epsilon": above(receipt.cost.epsilon),
+        "rho": above(receipt.cost.rho),
+        "delta": above(receipt.cost.delta),
+    }
 
 
-def _previewed(found: Preview, bill: Receipt) -> dict[str, Any]:
+def _previewed(found: Preview, receipt: Receipt) -> dict[str, Any]:
     return {
         "question": found.question,
         "expected": [
             {"name": one.name, "half_width": one.half_width and output.number(one.half_width), "words": one.words}
             for one in found.expected
         ],
-        "cost": cost_in_numbers(bill),
-        "left": bill.left,
+        "cost": cost_in_numbers(receipt),
+        "left": receipt.left,
         "affordable": found.affordable,
         "free": found.recorded,
         "plan": found.plan,
     }
 
 
-def _show_preview(found: Preview, bill: Receipt) -> None:
-    verdict = "It was answered before, and is free" if found.recorded else f"It would cost {bill.spent}"
-    enough = "." if found.affordable or found.recorded else ": not enough."
+def _show_preview(found: Preview, receipt: Receipt) -> None:
+    verdict = "It was answered before, and is free" if found.recorded else f"It would cost {receipt.spent}"
+    enough = "." if found.affordable or found.recorded else ": not sufficient."
     output.say(found.question, style="dim")
-    output.say("", *found.plan.split("\n"), "", f"{verdict}; {bill.left}{enough}")
+    output.say("", *found.plan.split("\n"), "", f"{verdict}; {receipt.left}{enough}")
 
 
 def _balances(vault: Vault, analyst: str | None, purpose: str | None) -> list[Any]:
@@ -304,6 +329,6 @@ def _balances(vault: Vault, analyst: str | None, purpose: str | None) -> list[An
 
 
 def draw(release: Release, file: Path) -> None:
-    """Draw a release to a file, of the kind that its ending says."""
+    """Draw a release to a file, of the kind that its ending names."""
     release.expect_release("--plot")
-    files.picture(release.plot(), file)
+    output.picture(release.plot(), file)

@@ -1,6 +1,6 @@
-"""`discreet audit`: attack what ships, visit the museum, or attack a mechanism of your own.
+"""Define `discreet audit`: attack shipped mechanisms, visit the museum, or attack a mechanism of your own.
 
-Whatever prints while the auditor works goes to stderr, so that stdout is the findings and nothing else.
+What the audited code prints goes to stderr, so that stdout has the findings and nothing else.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli import output
 from discreet.cli.exit_codes import CAUGHT
 from discreet.cli.progress import Say, one_by_one
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, Fix
 
 if TYPE_CHECKING:
     from discreet.audit.report.findings import Findings
@@ -29,20 +30,20 @@ def audit(
         list[str] | None,
         typer.Argument(metavar="TARGET", help="module:attribute, a shipped mechanism, or an exhibit."),
     ] = None,
-    museum: Annotated[bool, typer.Option("--museum", help="Visit broken mechanisms of the past.")] = False,
+    museum: Annotated[bool, typer.Option("--museum", help="Attack broken mechanisms of the past.")] = False,
     samples: Annotated[
         int, typer.Option(min=1000, help="Releases that a black-box attack draws per table.")
     ] = 100_000,
     confidence: Annotated[str, typer.Option(help="Confidence of every statistical finding.")] = "0.999999",
-    epsilon: Annotated[str | None, typer.Option(help="What a plain function claims to lose at most.")] = None,
-    delta: Annotated[str | None, typer.Option(help="Its δ, if it claims one.")] = None,
+    epsilon: Annotated[str | None, typer.Option(help="The ε that a plain function claims.")] = None,
+    delta: Annotated[str | None, typer.Option(help="The δ that it claims, if any.")] = None,
     on: Annotated[str | None, typer.Option("--on", help="Its data, as a Python literal.")] = None,
     other: Annotated[str | None, typer.Option("--and", help="Its data with one person changed.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON, and nothing else.")] = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the findings as a page.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only what was caught.")] = False,
 ) -> None:
-    r"""Attack mechanisms and say which of them lose more privacy than they claim.
+    r"""Attack mechanisms, and report those that lose more privacy than they claim.
 
     [bold]Examples[/bold]
 
@@ -62,7 +63,7 @@ def audit(
       any function, on one pair of neighbours
 
     Exit status: 0 nothing caught, 1 something caught (in the museum: not caught), 2 bad input, 70 a crash,
-    130 stopped, 141 nobody read on.
+    130 stopped, 141 the reader of the output went away. With --json, an error is a JSON object on stderr.
     """
     _check_confidence(confidence)
     if html is not None:
@@ -72,7 +73,8 @@ def audit(
         if museum:
             if any(option is not None for option in typed):
                 raise DiscreetError(
-                    "The museum's exhibits bring their own claims: leave out --epsilon and the rest."
+                    "The exhibits of the museum bring their own claims.",
+                    fix="Leave out --epsilon, --delta, --on and --and.",
                 )
             findings = _visited(targets or [], quiet)
         else:
@@ -95,7 +97,9 @@ def _attacked(
 
     claim = claim_of(*typed)
     if claim is not None and not targets:
-        raise DiscreetError("--epsilon, --delta, --on and --and need a function: discreet audit module:function …")
+        raise DiscreetError(
+            "--epsilon, --delta, --on and --and need a function.", fix="Name it: discreet audit module:function …"
+        )
     things = chosen(targets, shipped())
     if claim is None:
         jobs = [(name, _battery(name, auditable(name, thing), samples, confidence)) for name, thing in things]
@@ -113,7 +117,7 @@ def _battery(name: str, thing: Any, samples: int, confidence: str) -> Callable[[
 
 
 def _blackbox(subject: Any, samples: int, confidence: str) -> Callable[[Say], Report]:
-    """Only the attack that needs no source: the exact one would not see noise from elsewhere."""
+    """Attack a plain function by its outputs alone: the exact attack would not see noise from other libraries."""
     from discreet import privacy
     from discreet.audit.blackbox import blackbox
     from discreet.audit.report.verdict import Report
@@ -134,9 +138,9 @@ def _visited(names: Sequence[str], quiet: bool) -> Findings:
     rooms = {exhibit.name: exhibit for exhibit in exhibits()}
     for name in names:
         if name not in rooms:
-            meant = guess(name, rooms, few=len(rooms))
             raise DiscreetError(
-                f"The museum has no {name!r}.{meant} And discreet audit --museum, without a name, visits all."
+                f"The museum has no {name!r}.",
+                fix=[*guess(name, rooms, few=len(rooms)), "discreet audit --museum, without a name, attacks all."],
             )
     jobs = [
         (name, lambda _, e=rooms[name]: Visit(exhibit=e, broken=e.broken(), mended=e.mended()))
@@ -147,7 +151,7 @@ def _visited(names: Sequence[str], quiet: bool) -> Findings:
     return Findings(visits=visits, seconds=time.perf_counter() - start)
 
 
-# -- what goes in and out ---------------------------------------------------------------------------------------
+# -- input and output -------------------------------------------------------------------------------------------
 
 
 def _check_confidence(confidence: str) -> None:
@@ -155,17 +159,16 @@ def _check_confidence(confidence: str) -> None:
 
     if not 0 < rational(confidence, "--confidence") < 1:
         raise DiscreetError(
-            f"--confidence {confidence} is no confidence: write one between 0 and 1, such as 0.999999"
+            "A confidence must be between 0 and 1.", found=confidence, fix=Fix("confidence", "0.999999")
         )
 
 
 def _check_page(file: Path) -> None:
-    """Before the work, not after it."""
+    """Refuse a page that cannot be written, before the work."""
     from discreet.audit.report.html import require_pictures
 
     require_pictures()
-    if file.is_dir() or not file.absolute().parent.is_dir():
-        raise DiscreetError(f"--html {file} cannot be written: name a file in a folder that exists.")
+    output.expect_writable("--html", file)
 
 
 def _write_page(file: Path, findings: Findings) -> None:
@@ -174,7 +177,7 @@ def _write_page(file: Path, findings: Findings) -> None:
     try:
         file.write_text(page(findings), encoding="utf-8")
     except OSError as error:
-        raise DiscreetError(f"--html {file} cannot be written: {error.strerror}.") from error
+        raise DiscreetError(f"The file for --html cannot be written: {error.strerror}.", found=file) from error
 
 
 def _print(findings: Findings, *, as_json: bool, quiet: bool, stories: bool) -> None:

@@ -1,6 +1,6 @@
-"""`discreet demo`: a city that does not exist, sealed, asked, and its ledger shown, in under a minute.
+"""Define `discreet demo`: seal an invented city, ask it questions, and show its ledger, in under a minute.
 
-The commands that are shown are the ones that would do the same; with --keep they can be tried on what was made.
+The demo prints the commands that do the same. With --keep they can be tried on its files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.vault.vault import Vault
 
 SCHEMA = """\
-# What the columns of trips.parquet may hold. Bounds come from what the columns mean, not from the rows.
+# The columns of trips.parquet. Bounds come from what the columns mean, not from the rows.
 
 [columns.age]
 type = "integer"
@@ -55,7 +55,7 @@ lo = 0
 hi = 180
 step = "0.5"
 
-[columns.bakery]  # nobody has a list of them: they are found with budget
+[columns.bakery]  # the values cannot be listed: finding them costs budget
 type = "text"
 """
 
@@ -74,7 +74,7 @@ QUESTIONS: tuple[tuple[str, str, dict[str, str]], ...] = (
     ),
     ("How long is the way?", "select median(minutes), quantile(minutes, 0.9) from trips", {"epsilon": "0.05"}),
     (
-        "Which bakeries do they stop at? Nobody has a list.",
+        "Which bakeries do they stop at? There is no list.",
         "select bakery, count(*) as stops from trips where bakery is not null group by bakery order by stops desc",
         {"epsilon": "0.1"},
     ),
@@ -83,49 +83,49 @@ QUESTIONS: tuple[tuple[str, str, dict[str, str]], ...] = (
 
 def demo(
     persons: Annotated[
-        int, typer.Option(min=1000, max=10_000_000, help="How many people the city has.")
+        int, typer.Option(min=1000, max=10_000_000, help="The number of persons in the city.")
     ] = 100_000,
     keep: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep table, schema, vault and picture in a new directory.")
     ] = None,
 ) -> None:
-    """Seal a city that does not exist, ask it five questions, and show who spent what.
+    """Seal an invented city, ask it five questions, and show who spent what.
 
     [bold]Example[/bold]
 
     [cyan]discreet demo --keep demo[/cyan]
       keeps the vault, so that you can go on asking
     """
-    with tempfile.TemporaryDirectory() if keep is None else nullcontext(_made(keep)) as place:
-        tour(Path(place), persons, kept=keep is not None)
+    with tempfile.TemporaryDirectory() if keep is None else nullcontext(_made(keep)) as folder:
+        tour(Path(folder), persons, kept=keep is not None)
 
 
-def tour(place: Path, persons: int, *, kept: bool) -> None:
-    """Make a city, seal it and ask, in a directory."""
+def tour(folder: Path, persons: int, *, kept: bool) -> None:
+    """Make a city, seal it and ask it, in a directory."""
     from discreet.cli.commands.ledger import show_accounts
 
     start = time.perf_counter()
-    with _sealed(place, persons) as vault:
+    with _sealed(folder, persons) as vault:
         releases = [_answered(vault, *question) for question in QUESTIONS]
         _again(vault)
         _refused(vault)
         _heading("Who spent what")
         _typed("ledger trips.vault")
         show_accounts(vault.ledger)
-        _picture(releases[1], place / "income.svg", kept)
+        _picture(releases[1], folder / "income.svg", kept)
     output.say("", f"{time.perf_counter() - start:.0f} seconds, sealing included.", style="dim")
     if kept:
-        output.say(f"Everything is in {place}. Go on asking:")
-        output.command(f'discreet ask {place / "trips.vault"} "select count(*) from trips" --epsilon 0.01')
+        output.say(f"Everything is in {folder}. Ask more:")
+        output.command(f'discreet ask {folder / "trips.vault"} "select count(*) from trips" --epsilon 0.01')
     else:
-        output.say("Nothing was kept. To go on asking, run it again with:")
+        output.say("Nothing was kept. To keep the vault and ask more, run:")
         output.command("discreet demo --keep demo")
 
 
-# -- the stops --------------------------------------------------------------------------------------------------
+# -- the steps --------------------------------------------------------------------------------------------------
 
 
-def _sealed(place: Path, persons: int) -> Vault:
+def _sealed(folder: Path, persons: int) -> Vault:
     import pyarrow.parquet
 
     from discreet.cli.demo_data import city
@@ -133,10 +133,10 @@ def _sealed(place: Path, persons: int) -> Vault:
     from discreet.sealing.draft import read_schema
     from discreet.vault.vault import Vault
 
-    _heading(f"A city of {persons:,} people who do not exist, and the trips they made in a year")
+    _heading(f"An invented city of {persons:,} people, and the trips they made in a year")
     with waiting("building the city"):
-        pyarrow.parquet.write_table(city(persons), place / "trips.parquet")
-    (place / "trips.toml").write_text(_schema(), encoding="utf-8")
+        pyarrow.parquet.write_table(city(persons), folder / "trips.parquet")
+    (folder / "trips.toml").write_text(_schema(), encoding="utf-8")
     output.say("Each has a user_id, and as many rows as trips. The curator seals them, once:")
     _typed(
         "seal trips.parquet --schema trips.toml --person user_id --rows-per-person 8 --epsilon 2 --delta 1e-9 "
@@ -144,17 +144,17 @@ def _sealed(place: Path, persons: int) -> Vault:
     )
     with stages() as told:
         vault = Vault.seal(
-            place / "trips.parquet",
-            to=place / "trips.vault",
+            folder / "trips.parquet",
+            to=folder / "trips.vault",
             budget=Budget(2, "1e-9"),
-            columns=read_schema(place / "trips.toml"),
+            columns=read_schema(folder / "trips.toml"),
             person="user_id",
             rows_per_person=8,
             progress=told,
         )
     output.say(
-        "From now on the rows are integers in which nobody weighs more than 8 trips, and all answers together, "
-        "whatever is asked, keep ε = 2 at δ = 1e-9."
+        "Now the rows are integers in which no person weighs more than 8 trips. All answers together, whatever "
+        "the questions, keep ε = 2 at δ = 1e-9."
     )
     return vault
 
@@ -180,9 +180,9 @@ def _again(vault: Vault) -> None:
 
 
 def _refused(vault: Vault) -> None:
-    from discreet.cli.fixes import in_options
+    from discreet.cli.fixes import rendered
 
-    _heading("What is refused, before anything is looked at")
+    _heading("Questions that are refused before any row is read")
     asked: list[tuple[str, dict[str, Any]]] = [
         ("select user_id, income from trips", {"epsilon": "0.1"}),
         ("select count(*) from trips", {"epsilon": "1"}),
@@ -192,17 +192,16 @@ def _refused(vault: Vault) -> None:
         try:
             vault.ask(question, **price)
         except (BudgetExceeded, QuestionRefused) as refusal:
-            output.say(*in_options(str(refusal)).split("\n"))
+            output.say(*rendered(refusal, "trips.vault").split("\n"))
 
 
 def _picture(release: Release, file: Path, kept: bool) -> None:
     from discreet.cli.commands.ask import draw
-    from discreet.cli.files import expect_pictures
 
     if not kept:
         return
     try:
-        expect_pictures()
+        output.expect_pictures()
     except DiscreetError as missing:
         output.say("", str(missing))
         return
@@ -221,22 +220,24 @@ def _schema() -> str:
     )
 
 
-# -- words ------------------------------------------------------------------------------------------------------
+# -- output -----------------------------------------------------------------------------------------------------
 
 
-def _heading(words: str) -> None:
-    output.say("", words, style="bold")
+def _heading(text: str) -> None:
+    output.say("", text, style="bold")
 
 
 def _typed(command: str) -> None:
     output.command(f"discreet {command}", prompt="$ ")
 
 
-def _made(place: Path) -> Path:
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        raise DiscreetError(f"--keep {place} is there already. Name a new directory, or remove it.")
+def _made(folder: Path) -> Path:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise DiscreetError(
+            "The directory for --keep exists already.", found=folder, fix="Name a new directory, or remove it."
+        )
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DiscreetError(f"--keep {place} cannot be made: {error.strerror}.") from error
-    return place
+        raise DiscreetError(f"The directory for --keep cannot be made: {error.strerror}.", found=folder) from error
+    return folder

@@ -1,4 +1,4 @@
-"""`discreet describe`: what is public about a vault, for whoever wants to ask it something."""
+"""Define `discreet describe`: show analysts what is public about a vault."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import output
-from discreet.cli.locations import Place
+from discreet.cli.locations import Location
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
@@ -17,30 +17,30 @@ if TYPE_CHECKING:
     from discreet.schema import Column
     from discreet.schema.metadata import TableMetadata
 
-_LISTED = 40  # values of a category in the table of all columns
+_LISTED = 40  # values of a category that the table of all columns shows
 
 
 def describe(
-    vault: Place,
+    vault: Location,
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Only this column, with all of its values.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the description as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the metadata as JSON.")] = False,
 ) -> None:
-    """Say what may be asked of a vault: columns, bounds, whom it protects. It is free, and all of it is public.
+    """Show what a vault can be asked: its columns, bounds and privacy unit. It is free, and all of it is public.
 
     [bold]Examples[/bold]
 
     [cyan]discreet describe people.vault[/cyan]
 
     [cyan]discreet describe people.vault --column city[/cyan]
-      every value of a list, as one writes it after WHERE
+      every value of a category, as it is written after WHERE
 
     [cyan]discreet describe "postgresql://host/database#people"[/cyan]
     """
-    from discreet.vault.storage import at
+    from discreet.vault.storage import storage_at
 
-    described = at(vault).metadata()
+    described = storage_at(vault).metadata()
     if column is not None:
         _expect(column, described)
     if as_json:
@@ -53,7 +53,7 @@ def describe(
 
 
 def show(described: TableMetadata, budget: Budget | None) -> None:
-    """Print a description, and the budget if it is known."""
+    """Print the metadata, and the budget if it is known."""
     from discreet.schema import describe as declared
 
     promised = [] if budget is None else [f"Budget: {budget}, all answers together."]
@@ -64,7 +64,7 @@ def show(described: TableMetadata, budget: Budget | None) -> None:
 
 
 def _holds(name: str, column: Column) -> str:
-    """What a column can hold: whoever asks needs every value of a list, as far as there is room for it."""
+    """Describe the values of a column: those of a category, as many as there is room for."""
     from discreet.schema import Category
     from discreet.schema import describe as declared
 
@@ -92,17 +92,19 @@ def _show_column(name: str, column: Column) -> None:
 def _expect(column: str, described: TableMetadata) -> None:
     if column not in described.columns:
         near = difflib.get_close_matches(column, described.columns, 1)
-        there = f"Did you mean {near[0]}?" if near else f"It has {', '.join(described.columns)}."
-        raise DiscreetError(f"The table {described.name} has no column {column}. {there}")
+        raise DiscreetError(
+            f"The table {described.name} has no column {column}.",
+            fix=f"Did you mean {near[0]}?" if near else f"It has {', '.join(described.columns)}.",
+        )
 
 
 def _budget(vault: str) -> Budget | None:
-    """What the ledger promises, where whoever asks may read it: a description is public by itself."""
+    """Return the budget of the ledger, if the user may read the ledger. The metadata alone are public."""
     from discreet.errors import LedgerTampered, LedgerUnavailable
-    from discreet.vault.storage import at
+    from discreet.vault.storage import storage_at
 
     try:
-        with at(vault).ledger() as ledger:
+        with storage_at(vault).ledger() as ledger:
             return ledger.balance().budget
     except (LedgerTampered, LedgerUnavailable, PermissionError):
         return None
@@ -110,13 +112,13 @@ def _budget(vault: str) -> Budget | None:
 
 def _sentences(described: TableMetadata) -> list[str]:
     if described.person is None:
-        unit = "Protected is every row, as a person of its own."
+        unit = "Every row is protected as another person."
     else:
         most = described.rows_per_person
         rows = "1 row of a person counts" if most == 1 else f"{most:,} rows of a person count"
         unit = (
-            f"Protected is every {described.person}, with all of their rows. {rows} in full; "
-            "of someone with more, every row is scaled down."
+            f"Every {described.person} is protected, with all of their rows. {rows} in full; "
+            "the rows of a person with more are scaled down."
         )
-    joined = [f"With {words}." for words in described.joins]
+    joined = [f"With {join}." for join in described.joins]
     return [unit, *joined]

@@ -1,6 +1,7 @@
-"""`discreet local design` and `simulate`: a question to devices, and its rehearsal, before anyone is asked.
+"""Define `discreet local design` and `simulate`: design a question to devices, and rehearse it.
 
-`encode`, `aggregate` and `estimate` are in `reports`. Files are checked before anything is made.
+`encode` and `aggregate` are in `local_reports`, `estimate` in `local_estimate`. Files are checked before anything
+is made.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import files, local_options, options, output
+from discreet.cli import local_options, options, output
 from discreet.cli.local_options import Confidence, Delta, Labels, Liars, Public
 from discreet.cli.progress import waiting
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, Fix
 
 if TYPE_CHECKING:
     from discreet.local.collection.collection import Collection
@@ -22,37 +23,53 @@ if TYPE_CHECKING:
     from discreet.local.design.simulate import Simulation
     from discreet.local.protocols.protocol import Randomiser
 
-_SHOWN = 20  # values of a table
-_LISTED = 1 << 20  # values with a bit of each in every report
+_SHOWN = 20  # values that the table shows
+_LISTED = 1 << 20  # the most values of a protocol that sends one bit for each
+
+_DOMAINS = (Fix("domain", ["yes", "no"]), Fix("labels", "FILE"), Fix("domain", 1000))
 
 
 def design(
-    name: Annotated[str, typer.Argument(help="What the collection is called.")],
-    epsilon: Annotated[str, typer.Option(help="What one report may cost its device, such as 1.")],
+    name: Annotated[str, typer.Argument(help="The name of the collection.")],
+    epsilon: Annotated[str, typer.Option(help="The ε of one report, such as 1.")],
     out: Annotated[
-        Path, typer.Option(metavar="FILE", help="Where the signed collection goes; its key beside it.")
+        Path,
+        typer.Option(metavar="FILE", help="The file for the signed collection; its public key goes beside it."),
     ],
-    key: Annotated[Path, typer.Option(metavar="FILE", help="The private key that signs; made if there is none.")],
+    key: Annotated[
+        Path,
+        typer.Option(metavar="FILE", help="The file of the private key that signs; made if it does not exist."),
+    ],
     begins: Annotated[str, typer.Option("--from", metavar="DAY", help="The first day of reports: 2026-01-01.")],
-    ends: Annotated[str, typer.Option("--to", metavar="DAY", help="The last one.")],
+    ends: Annotated[str, typer.Option("--to", metavar="DAY", help="The last day of reports.")],
     values: Annotated[str | None, typer.Option(metavar="LABELS", help="The domain: yes,no,unsure.")] = None,
-    labels: Annotated[Path | None, typer.Option(metavar="FILE", help="The domain, a label in each line.")] = None,
-    size: Annotated[int | None, typer.Option(help="The domain 0, 1, … of so many numbers.")] = None,
-    alphabet: Annotated[str | None, typer.Option(help="Words of these letters, that nobody has to list.")] = None,
-    length: Annotated[int, typer.Option(help="How many letters of a word count.")] = 8,
-    protocol: Annotated[str | None, typer.Option(help="By name; the best for domain and ε if unsaid.")] = None,
-    bits: Annotated[int | None, typer.Option(help="The most that a report may have.")] = None,
-    policy: Annotated[str, typer.Option(help="How a device answers again: none, memoised, two-step.")] = "none",
-    reports: Annotated[int | None, typer.Option(help="With none: how many in a life. Their ε add up.")] = None,
-    distinct: Annotated[int | None, typer.Option(help="With a memory: for how many different values.")] = None,
+    labels: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The domain, one label on each line.")
+    ] = None,
+    size: Annotated[int | None, typer.Option(help="The size of the domain 0, 1, …")] = None,
+    alphabet: Annotated[str | None, typer.Option(help="The letters of words that are not listed.")] = None,
+    length: Annotated[int, typer.Option(help="The number of letters of a word that count.")] = 8,
+    protocol: Annotated[str | None, typer.Option(help="The protocol. [the best for domain and ε]")] = None,
+    bits: Annotated[int | None, typer.Option(help="The most bits that a report may have.")] = None,
+    policy: Annotated[
+        str, typer.Option(help="The policy for repeated reports: none, memoised, two-step.")
+    ] = "none",
+    reports: Annotated[
+        int | None, typer.Option(help="With none: the most reports of a device. Their ε add up.")
+    ] = None,
+    distinct: Annotated[
+        int | None, typer.Option(help="With a memory: the most different values of a device.")
+    ] = None,
     lifetime: Annotated[str | None, typer.Option(help="With two-step: the ε of all reports on a value.")] = None,
-    every: Annotated[int, typer.Option(help="Days from one report to the next, at least.")] = 1,
-    minimum_cohort: Annotated[int, typer.Option(help="Below so many reports nothing is estimated.")] = 100,
-    null: Annotated[str | None, typer.Option(metavar="LABEL", help="What a value outside is reported as.")] = None,
+    every: Annotated[int, typer.Option(help="The least number of days between two reports.")] = 1,
+    minimum_cohort: Annotated[int, typer.Option(help="The least number of reports for an estimate.")] = 100,
+    null: Annotated[
+        str | None, typer.Option(metavar="LABEL", help="The label for values outside the domain.")
+    ] = None,
     delta: Delta = "1e-6",
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was designed as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the design as JSON.")] = False,
 ) -> None:
-    """Design a question to devices: choose the protocol, say why and what it promises, and sign it.
+    """Design a question to devices: choose the protocol, show why and what it guarantees, and sign it.
 
     [bold]Examples[/bold]
 
@@ -60,10 +77,10 @@ def design(
     --key survey.key --out cheating.json[/cyan]
 
     [cyan]discreet local design pages --labels pages.txt --epsilon 1 --policy two-step --lifetime 2 …[/cyan]
-      reports every day, on what never costs more than ε = 2 in a life
+      reports every day; a value never costs a device more than ε = 2
 
     [cyan]discreet local design words --alphabet abcdefghijklmnopqrstuvwxyz --protocol prefix-tree …[/cyan]
-      new words, that nobody has to list
+      new words that are not listed
     """
     from discreet.local.collection.collection import Collection
     from discreet.local.collection.policy import Policy
@@ -90,7 +107,7 @@ def design(
     )
     private, public = local_options.signing_key(key)
     envelope = signed(collection, private)
-    opened(envelope, public, today=date.min)  # two keys that are no pair are found out here
+    opened(envelope, public, today=date.min)  # fails if the two keys are not a pair
     local_options.replaced(out, envelope)
     local_options.replaced(out.with_suffix(".pub"), public.hex().encode() + b"\n")
     _show_design(collection, choice, delta, out, as_json)
@@ -101,15 +118,17 @@ def simulate(
         Path | None,
         typer.Argument(metavar="[COLLECTION]", help="A signed collection; else --values and --epsilon."),
     ] = None,
-    devices: Annotated[int, typer.Option(help="How many take part.")] = 100_000,
+    devices: Annotated[int, typer.Option(help="The number of devices.")] = 100_000,
     population: Annotated[
         str, typer.Option(help="zipf, uniform, geometric, or a CSV with the columns value and count.")
     ] = "zipf",
     values: Annotated[str | None, typer.Option(metavar="LABELS", help="The domain: yes,no,unsure.")] = None,
-    size: Annotated[int | None, typer.Option(help="The domain 0, 1, … of so many numbers.")] = None,
-    epsilon: Annotated[str, typer.Option(help="What one report costs, without a collection.")] = "1",
-    protocol: Annotated[str | None, typer.Option(help="By name; the best if unsaid.")] = None,
-    lying: Annotated[str, typer.Option(help="Let this fraction of devices lie in favour of a rare value.")] = "0",
+    size: Annotated[int | None, typer.Option(help="The size of the domain 0, 1, …")] = None,
+    epsilon: Annotated[str, typer.Option(help="The ε of one report, without a collection.")] = "1",
+    protocol: Annotated[str | None, typer.Option(help="The protocol. [the best]")] = None,
+    lying: Annotated[
+        str, typer.Option(help="The fraction of devices that send malicious reports for a rare value.")
+    ] = "0",
     liars: Liars = "0.01",
     confidence: Confidence = "0.95",
     delta: Delta = "1e-6",
@@ -118,7 +137,7 @@ def simulate(
     labels: Labels = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print truth and estimates as JSON.")] = False,
 ) -> None:
-    """Rehearse a collection on a population that is known: estimates with intervals beside the truth.
+    """Rehearse a collection on a known population: show estimates with intervals beside the truth.
 
     [bold]Examples[/bold]
 
@@ -127,12 +146,12 @@ def simulate(
     [cyan]discreet local simulate cheating.json --population students.csv --plot rehearsal.png[/cyan]
 
     [cyan]discreet local simulate cheating.json --devices 5000 --lying 0.02[/cyan]
-      one in fifty lies
+      one device in fifty sends malicious reports
     """
     from discreet.local.design import simulate as rehearsal
 
     if plot is not None:
-        files.expect_picture("--plot", plot)
+        output.expect_picture("--plot", plot)
     made = _rehearsed(collection, public, labels, _domain(values, None, size), epsilon, protocol)
     counts = _counts(made, population, devices)
     with waiting(f"{int(sum(counts)):,} devices report"):
@@ -141,7 +160,7 @@ def simulate(
         output.data(_simulated(found, confidence, delta, liars))
     else:
         _show_simulation(found, confidence, delta, liars)
-    files.write("--plot", plot, lambda to: files.picture(found.plot(confidence), to), quiet=as_json)
+    output.write("--plot", plot, lambda to: output.picture(found.plot(confidence), to), quiet=as_json)
 
 
 # -- designing ---------------------------------------------------------------------------------------------------
@@ -150,45 +169,60 @@ def simulate(
 def _expect_new(out: Path) -> None:
     output.expect_writable("--out", out)
     if out.suffix == ".pub":
-        raise DiscreetError(f"--out {out} is where the key goes: name it {out.with_suffix('.json')}")
+        raise DiscreetError(
+            "The public key goes to the file with the ending .pub.",
+            found=out,
+            fix=Fix("out", out.with_suffix(".json")),
+        )
     if out.exists():
-        raise DiscreetError(f"--out {out} is there already. Collections never change: give a new one a new file.")
+        raise DiscreetError(
+            "The file for --out exists already, and collections never change.",
+            found=out,
+            fix="Name a new file for a new collection.",
+        )
 
 
 def _expect_listed(alphabet: str | None) -> None:
-    """Refuse to choose a protocol for values that nobody listed. A domain that was left out is no open one."""
+    """Refuse to choose a protocol for a domain that is not listed: it may have been forgotten."""
     from discreet.local.collection.domains import TEXTS, WORDS
 
     if alphabet is not None:
         raise DiscreetError(
-            f"Which protocol finds words of --alphabet? --protocol {' or --protocol '.join(WORDS)}"
+            "Words of an alphabet need a protocol.", fix=[Fix("protocol", protocol) for protocol in WORDS]
         )
     raise DiscreetError(
-        "What may a device answer? List it: --values yes,no or --labels FILE or --size 1000. Answers that nobody "
-        f"can list need --protocol, {' or '.join(TEXTS)}, and words to be found --alphabet."
+        "The domain of the answers is missing.",
+        fix=[
+            *_DOMAINS,
+            f"Answers that cannot be listed need --protocol {' or '.join(TEXTS)}; words to find need --alphabet.",
+        ],
     )
 
 
 def _domain(values: str | None, labels: Path | None, size: int | None) -> list[str] | int | None:
     if sum(each is not None for each in (values, labels, size)) > 1:
-        raise DiscreetError("A domain is one of --values yes,no or --labels FILE or --size 1000.")
+        raise DiscreetError("The domain is given twice.", fix=_DOMAINS)
     return options.names(values) or (local_options.lines(labels) if labels is not None else size)
 
 
 def _protocol(
     count: int | None, epsilon: str, protocol: str | None, bits: int | None, policy: str, lifetime: str | None
 ) -> tuple[Choice | None, Randomiser | None]:
-    """Return what was chosen, if it was, and the protocol, if the name alone does not say it."""
+    """Return the choice, if there was one, and the protocol, if its name alone does not determine it."""
     from discreet.local.design.choose import choose
 
     if bits is not None and (protocol is not None or policy == "two-step" or count is None):
         raise DiscreetError(
-            "--bits is for choosing a protocol: leave it out, or leave out --protocol and --policy."
+            "--bits is only for choosing a protocol.",
+            fix=[Fix("bits", None), "Or leave out --protocol and --policy."],
         )
     if policy == "two-step":
         return None, _two_steps(count, epsilon, protocol, lifetime)
     if lifetime is not None:
-        raise DiscreetError("--lifetime is for --policy two-step: else the ε of a life follows from --epsilon.")
+        raise DiscreetError(
+            "--lifetime is for --policy two-step. Otherwise the ε of a life follows from --epsilon.",
+            fix=[Fix("policy", "two-step"), Fix("lifetime", None)],
+        )
     if count is None or protocol is not None:
         return None, None
     choice = choose(count, epsilon, bits=bits)
@@ -196,16 +230,20 @@ def _protocol(
 
 
 def _two_steps(count: int | None, epsilon: str, protocol: str | None, lifetime: str | None) -> Randomiser:
-    """Return the protocol that was asked for, or the better of two; `count` is None where nothing is listed."""
+    """Return the named protocol, or the better of two; `count` is None for an open domain."""
     from discreet.local.protocols.registry import kind
 
     if lifetime is None:
-        raise DiscreetError("What may all reports on a value cost together? --lifetime 2, more than --epsilon.")
+        raise DiscreetError(
+            "The ε of all reports on a value is missing.", fix=Fix("lifetime", 2, note="more than --epsilon")
+        )
     chosen = ("two-step-grr", "two-step-unary")
     names = ("rappor",) if count is None else (*chosen, "rappor")
     if protocol not in (None, *names) or (protocol is None and count is None):
-        asked = f"--protocol {protocol} has no second step" if protocol else "Nothing with two steps is chosen"
-        raise DiscreetError(f"{asked} here. Take --protocol {' or '.join(names)}.")
+        asked = (
+            f"The protocol {protocol} has no second step" if protocol else "A policy of two steps needs a protocol"
+        )
+        raise DiscreetError(f"{asked} here.", fix=[Fix("protocol", name) for name in names])
     if protocol is not None:
         made: Any = kind(protocol)
         only: Randomiser = made.for_losses(count or 0, lifetime=lifetime, each=epsilon)
@@ -243,7 +281,7 @@ def _show_design(collection: Collection, choice: Choice | None, delta: str, out:
         output.table(("protocol", "n·Var", "bits"), rows, right=(1, 2))
         output.say("")
     output.say(*promise.sentences, *collection.guarantee().split("\n")[2:], "")
-    output.say(f"Wrote {out}, and the key that devices check it with to {out.with_suffix('.pub')}")
+    output.say(f"Wrote {out}, and the public key with which devices check it to {out.with_suffix('.pub')}")
 
 
 # -- rehearsing --------------------------------------------------------------------------------------------------
@@ -261,16 +299,19 @@ def _rehearsed(
     from discreet.local.collection.domains import Labels as Listed
 
     if file is None and domain is None:
-        raise DiscreetError("What is asked? Name a signed collection, or a domain: --values yes,no or --size 1000")
+        raise DiscreetError(
+            "Name a signed collection, or give a domain.", fix=[Fix("domain", ["yes", "no"]), Fix("domain", 1000)]
+        )
     if file is not None and domain is not None:
-        raise DiscreetError("A collection has its domain: leave out --values and --size.")
+        raise DiscreetError("A collection has its own domain.", fix="Leave out --values and --size.")
     if file is None:
         always = ("2000-01-01", "2099-12-31")
         return Collection.design("rehearsal", domain=domain, epsilon=epsilon, protocol=protocol, window=always)
     made = local_options.opened(file, public, labels)
     if not isinstance(made.domain, Listed):
         raise DiscreetError(
-            f"The values of {made.name!r} cannot be listed, so that no truth can be laid beside them."
+            f"The values of {made.name!r} are not listed, so estimates cannot be compared with the truth.",
+            fix="Rehearse a collection whose domain is listed.",
         )
     return made
 
@@ -284,16 +325,21 @@ def _counts(collection: Collection, population: str, devices: int) -> list[int]:
         return [int(count) for count in shaped(population, size, devices)]
     file = Path(population)
     if not file.is_file():
-        raise DiscreetError(f"--population {population} is none of {', '.join(SHAPES)}, nor a file.")
+        raise DiscreetError(
+            "The population is neither a known shape nor a file.",
+            found=population,
+            fix=[Fix("population", shape) for shape in SHAPES],
+        )
     written = local_options.lines(file, "count")
     if not all(count.strip().isdigit() for count in written):
         raise DiscreetError(
-            f"{file} has a count that is no whole number: the column count says how many hold a value."
+            f"{file} has a count that is not a whole number.",
+            fix="Write the number of devices with each value in the column count.",
         )
     counts = [0] * size
-    places = local_options.coded(collection, local_options.lines(file, "value"))
-    for place, count in zip(places.tolist(), written, strict=True):
-        counts[place] += int(count)
+    codes = local_options.coded(collection, local_options.lines(file, "value"))
+    for code, count in zip(codes.tolist(), written, strict=True):
+        counts[code] += int(count)
     return counts
 
 

@@ -1,4 +1,4 @@
-"""`discreet local estimate`: from counts to shares, with intervals, liars, and what devices are promised."""
+"""Define `discreet local estimate`: estimate shares from counts, with intervals and the guarantee of devices."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import files, local_options, output
+from discreet.cli import local_options, output
 from discreet.cli.local_options import Confidence, Delta, File, Labels, Liars, Public
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, Fix
 
 if TYPE_CHECKING:
     from discreet.local.collection.collection import Collection
     from discreet.local.server.answer import Answer
 
-_TABLES = {".csv": ""}
+_TABLES = (".csv",)
 
 
 def estimate(
     collection: File,
-    state: Annotated[Path, typer.Argument(metavar="STATE", help="Counts, as aggregate wrote them.")],
+    state: Annotated[Path, typer.Argument(metavar="STATE", help="The counts that aggregate wrote.")],
     confidence: Confidence = "0.95",
     liars: Liars = "0.01",
     delta: Delta = "1e-6",
     crowd: Annotated[
         int | None,
-        typer.Option(help="How many reports a batch of the shuffler holds; the collection's minimum if unsaid."),
+        typer.Option(help="The number of reports in a batch of the shuffler. [the minimum of the collection]"),
     ] = None,
-    most: Annotated[int, typer.Option(help="How many values are shown, the largest first.")] = 20,
+    most: Annotated[int, typer.Option(help="The number of values that are shown, the largest first.")] = 20,
     candidates: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The texts to count, one in each line, of an open dictionary."),
+        typer.Option(metavar="FILE", help="The texts of an open domain to count, one on each line."),
     ] = None,
     csv_file: Annotated[
         Path | None, typer.Option("--csv", metavar="FILE", help="Write all values to a table.")
@@ -43,11 +43,12 @@ def estimate(
     labels: Labels = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all of it as JSON.")] = False,
 ) -> None:
-    """Say what reports say: shares with intervals, what liars could have done, and what devices are promised.
+    """Estimate shares with intervals, and show the effect of malicious reports and the guarantee of devices.
 
-    Two versions, each by its name: unbiased, and consistent (a distribution, nearer to the truth and biased).
-    The shuffled promise is about one report in a batch of so many (--crowd), not about all that was counted. It
-    holds against whoever sees every batch: where devices repeat their reports, no crowd is promised.
+    There are two versions: unbiased, and consistent (a distribution, nearer to the truth, but biased). The
+    shuffled guarantee is about one report in a batch of --crowd reports, not about all reports that were counted.
+    It holds against an attacker who sees every batch: where devices repeat their reports, there is no shuffled
+    guarantee.
 
     [bold]Examples[/bold]
 
@@ -55,12 +56,12 @@ def estimate(
 
     [cyan]discreet local estimate cheating.json week.state --csv shares.csv --plot shares.png[/cyan]
 
-    Exit status: 4 there are fewer reports than the collection promised to wait for.
+    Exit status: 4 there are fewer reports than the minimum of the collection.
     """
     if csv_file is not None:
         output.expect_writable("--csv", csv_file, _TABLES)
     if plot is not None:
-        files.expect_picture("--plot", plot)
+        output.expect_picture("--plot", plot)
     asked = local_options.opened(collection, public, labels)
     counted = local_options.state(state, asked)
     answer = counted.estimate() if candidates is None else counted.frequencies(local_options.lines(candidates))
@@ -69,14 +70,18 @@ def estimate(
         output.data(document)
     else:
         _show(answer, document, confidence, liars, delta, most)
-    files.write("--csv", csv_file, lambda to: _table(to, document["values"]), quiet=as_json)
-    files.write("--plot", plot, lambda to: files.picture(answer.plot(confidence), to), quiet=as_json)
+    output.write("--csv", csv_file, lambda to: _table(to, document["values"]), quiet=as_json)
+    output.write("--plot", plot, lambda to: output.picture(answer.plot(confidence), to), quiet=as_json)
 
 
 def _crowd(asked: Collection, answer: Answer, crowd: int | None) -> int:
-    """How many reports of different devices leave the shuffler together."""
+    """Return the number of reports of different devices that leave the shuffler together."""
     if crowd is not None and not 1 <= crowd <= answer.estimate.n:
-        raise DiscreetError(f"--crowd {crowd} is no batch of what was counted, {answer.estimate.n:,} reports.")
+        raise DiscreetError(
+            f"A batch has at least 1 and at most all {answer.estimate.n:,} reports that were counted.",
+            found=crowd,
+            fix=Fix("crowd", answer.estimate.n),
+        )
     return crowd or asked.minimum_cohort
 
 
@@ -127,7 +132,7 @@ def _document(
 
 
 def _consistent(answer: Answer) -> Any:
-    """The consistent version, of what is a distribution."""
+    """Return the consistent version, if the estimate is a distribution."""
     if answer.names is not None or len(answer.estimate.values) < 2:
         return None
     return answer.consistent().estimate.values
@@ -150,7 +155,7 @@ def _show(answer: Answer, document: dict[str, Any], confidence: str, liars: str,
         )
         for row in rows[:most]
     ]
-    heads = ("value", "unbiased", f"interval of {confidence}", "liars", "consistent")
+    heads = ("value", "unbiased", f"interval of {confidence}", "malicious", "consistent")
     output.table(heads, cells, right=(1, 3, 4), whole=(2,))
     if len(rows) > most:
         output.say(f"… and {len(rows) - most:,} more: --csv FILE has them all")

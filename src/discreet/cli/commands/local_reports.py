@@ -1,6 +1,6 @@
-"""`discreet local encode` and `aggregate`: from values to reports, and from reports to counts.
+"""Define `discreet local encode` and `aggregate`: turn values into reports, and reports into counts.
 
-What counts say is in `shares`.
+`discreet local estimate` turns counts into shares (`local_estimate`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import local_options, output
-from discreet.cli.dialect import in_local_options
 from discreet.cli.exit_codes import CAUGHT
+from discreet.cli.fixes import rendered
 from discreet.cli.local_options import File, Labels, Public
 from discreet.cli.progress import one_by_one, stages
-from discreet.errors import BudgetExceeded, DiscreetError, LedgerUnavailable
+from discreet.errors import BudgetExceeded, DiscreetError, Fix, LedgerUnavailable
 
 if TYPE_CHECKING:
     from discreet.local.collection.collection import Collection
@@ -27,21 +27,23 @@ if TYPE_CHECKING:
     from discreet.local.protocols.protocol import Coded
     from discreet.local.server.aggregator import Aggregator
 
-_REASONS = 3  # for silence, that are shown
-_UNSHUFFLED = "Reports that left a shuffler have no ids: --no-identified counts them, each time they are given."
+_REASONS = 3  # how many reasons for silent devices are shown
+_UNSHUFFLED = "Reports from a shuffler have no ids: --no-identified counts them, each time they are given."
 _REMEDIES = {
-    "malformed": "What is malformed is no batch: name what discreet local encode wrote, its --out FILE.",
+    "malformed": "A malformed file is not a batch: name the file that discreet local encode wrote with --out.",
     "other collection": "Reports name their collection: count them with the one that they were made for.",
-    "invalid payload": "The protocol makes no such payloads: they were changed on the way.",
+    "invalid payload": "The protocol does not make such payloads: they were changed after they were sent.",
     "without id": _UNSHUFFLED,
 }
 
 
 def encode(
     collection: File,
-    values: Annotated[Path, typer.Argument(metavar="VALUES", help="A text with a value in each line, or a CSV.")],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the batch of reports goes.")],
-    column: Annotated[str | None, typer.Option(help="The column of a CSV that has the values.")] = None,
+    values: Annotated[
+        Path, typer.Argument(metavar="VALUES", help="A text file with one value on each line, or a CSV file.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The file for the batch of reports.")],
+    column: Annotated[str | None, typer.Option(help="The column of a CSV file that has the values.")] = None,
     devices: Annotated[
         Path | None,
         typer.Option(
@@ -50,22 +52,22 @@ def encode(
     ] = None,
     lifetime: Annotated[
         str | None,
-        typer.Option(help="With --devices: the ε of a device's life; that of this collection if unsaid."),
+        typer.Option(help="With --devices: the ε of a device's life. [that of this collection]"),
     ] = None,
     per_period: Annotated[
-        str | None, typer.Option(help="With --devices: the ε of a device's day; that of its life if unsaid.")
+        str | None, typer.Option(help="With --devices: the ε of a device's day. [that of its life]")
     ] = None,
-    identified: Annotated[bool, typer.Option(help="Give every report an id, by which it is counted once.")] = True,
-    on: Annotated[str | None, typer.Option("--day", metavar="DAY", help="The day of the reports; today.")] = None,
+    identified: Annotated[bool, typer.Option(help="Give every report an id, so that it is counted once.")] = True,
+    on: Annotated[str | None, typer.Option("--day", metavar="DAY", help="The day of the reports. [today]")] = None,
     public: Public = None,
     labels: Labels = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> None:
-    """Make reports of values, as devices would: for tests, and for values that are all in one place.
+    """Make reports of values, as devices would: for tests, and for values that are already collected.
 
-    Every line is a person of its own and makes one report. With --devices, each has a secret and a ledger in that
-    directory: the same line tomorrow is the same device, which answers as it did or stops when its life is spent.
-    Those that stop are counted, and the others report. A file that is there already is not written over.
+    Every line is another person and makes one report. With --devices, each person has a secret and a ledger in
+    that directory: the same line tomorrow is the same device, which answers as before or stops when its ε is
+    spent. Devices that stop are counted, and the others report. An existing file is not overwritten.
 
     [bold]Examples[/bold]
 
@@ -78,17 +80,25 @@ def encode(
 
     output.expect_writable("--out", out)
     if out.exists():
-        raise DiscreetError(f"--out {out} is there already, and its reports would be lost: name a new file.")
+        raise DiscreetError(
+            "The file for --out exists already, and its reports would be lost.", found=out, fix="Name a new file."
+        )
     when = local_options.day("--day", on) or datetime.now(UTC).date()
     asked = local_options.opened(collection, public, labels, on=when)
     if not asked.open_on(when):
-        raise DiscreetError(f"{asked.name!r} collects from {asked.window[0]} to {asked.window[1]}, not on {when}.")
+        raise DiscreetError(
+            f"{asked.name!r} collects from {asked.window[0]} to {asked.window[1]}.",
+            found=when,
+            fix=Fix("day", asked.window[0]),
+        )
     if devices is None and (lifetime is not None or per_period is not None):
         raise DiscreetError(
-            "--lifetime and --per-period are what devices keep to: name their folder, --devices phones"
+            "--lifetime and --per-period are limits of devices, which are missing.", fix=Fix("devices", "phones")
         )
     if devices is not None and not identified:
-        raise DiscreetError("Devices give every report an id: leave out --no-identified, or --devices.")
+        raise DiscreetError(
+            "Devices give every report an id.", fix=[Fix("no_identified", None), Fix("devices", None)]
+        )
     held = local_options.lines(values, column)
     if column is None:
         local_options.expect_no_heads(asked, values, held)
@@ -123,7 +133,7 @@ def encode(
     output.say(f"Wrote {local_options.some(len(reports), 'report')} to {out} ({out.stat().st_size:,} bytes).")
     for reason, count in silent.most_common(_REASONS):
         were = "was" if count == 1 else "were"
-        output.say(f"{local_options.some(count, 'device')} {were} silent: {in_local_options(reason)}")
+        output.say(f"{local_options.some(count, 'device')} {were} silent: {reason}")
 
 
 def aggregate(
@@ -132,27 +142,28 @@ def aggregate(
         list[Path],
         typer.Argument(metavar="FILE…", help="Batches, states of other servers, or .parquet of payloads."),
     ],
-    state: Annotated[Path, typer.Option(metavar="FILE", help="Where the counts go.")],
-    add: Annotated[bool, typer.Option(help="Add to the counts that are there already.")] = False,
+    state: Annotated[Path, typer.Option(metavar="FILE", help="The file for the counts.")],
+    add: Annotated[bool, typer.Option(help="Add to the counts of an existing file.")] = False,
     received: Annotated[
-        str | None, typer.Option(metavar="DAY", help="The day of arrival, of frames without one.")
+        str | None, typer.Option(metavar="DAY", help="The day of arrival, for reports without one.")
     ] = None,
     period: Annotated[
         str | None,
-        typer.Option(metavar="DAY", help="Count the period of this day alone: one report of each device."),
+        typer.Option(metavar="DAY", help="Count only the period of this day: one report of each device."),
     ] = None,
     identified: Annotated[
-        bool, typer.Option(help="Refuse reports without an id. Those that left a shuffler have none.")
+        bool, typer.Option(help="Refuse reports without an id. Those from a shuffler have none.")
     ] = True,
     column: Annotated[str, typer.Option(help="The column of a Parquet file that has the payloads.")] = "payload",
     public: Public = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
 ) -> None:
-    """Count reports into a state, and throw them away. States of several servers add up.
+    """Count reports into a state, without keeping them. States of several servers add up.
 
-    Whatever is no report of this collection is refused, and counted by the reason. A report is counted once, by
-    its id. With --period, reports of other days are refused, and those without a day (but --received) taken for
-    reports of the period: its errors are smaller than those of counts in which a device may be several times.
+    Everything that is not a report of this collection is refused, and counted by the reason. A report is counted
+    once, by its id. With --period, reports of other days are refused, and reports without a day (and without
+    --received) are counted in the period. Its errors are smaller than those of counts in which a device may occur
+    several times.
 
     [bold]Examples[/bold]
 
@@ -164,22 +175,28 @@ def aggregate(
 
     [cyan]discreet local aggregate cheating.json monday.batch --period 2026-05-04 --state monday.state[/cyan]
 
-    Exit status: 1 all that came was refused: no state is written, and one that is there stays as it was.
+    Exit status: 1 all reports were refused: no state is written, and an existing state is not changed.
     """
     from discreet.local.server.aggregator import Aggregator
 
     output.expect_writable("--state", state)
     if state.exists() and not add:
-        raise DiscreetError(f"--state {state} is there already: --add counts into it, or name a new file.")
+        raise DiscreetError(
+            "The file for --state exists already.",
+            found=state,
+            fix=[Fix("add", True, note="counts into it"), "Or name a new file."],
+        )
     missing = [str(file) for file in sources if not file.exists()]
     if missing:
-        raise DiscreetError(f"There is no file {', '.join(missing)}. Nothing was counted.")
+        raise DiscreetError("A file does not exist. Nothing was counted.", found=", ".join(missing))
     arrived = local_options.day("--received", received)
     asked = local_options.opened(collection, public, named=False)
     whole = Aggregator(asked, identified=identified, period=local_options.day("--period", period))
     counted = local_options.state(state, asked, identified=identified) if state.exists() else whole
     if period is not None and counted.period != whole.period:
-        raise DiscreetError(f"--state {state} does not hold the period of {period}: leave out --period, or --add.")
+        raise DiscreetError(
+            f"{state} does not hold the period of {period}.", fix=[Fix("period", None), Fix("add", None)]
+        )
     before, refused_before = counted.n, Counter(counted.rejected)
     jobs = [(file.name, partial(_count, counted, file, arrived, column)) for file in sources]
     for _ in one_by_one(jobs, quiet=as_json):
@@ -213,13 +230,13 @@ def aggregate(
         output.say(_UNSHUFFLED)
     if counted.repeated:
         output.say(
-            f"{counted.repeated:,} of them were counted by another server before, and cannot be taken out: errors "
-            "are larger, and shares lean towards them. Send equal report ids to equal servers to have none."
+            f"{counted.repeated:,} of them were counted by another server before, and cannot be removed: errors "
+            "are larger, and shares are biased towards them. To avoid it, send equal ids to the same server."
         )
 
 
 def _values(asked: Collection, held: Sequence[str], coded: Coded) -> Sequence[str | int]:
-    """What devices are given: labels and texts as they are, numbers as they were read."""
+    """Return the values for devices: labels and texts as they are, numbers as they were read."""
     numbers: list[int] = coded.tolist()
     return numbers if asked.labels is None and asked.randomiser.domain > 0 else held
 
@@ -231,7 +248,7 @@ def _through_devices(
     one: Callable[[Path], Device],
     silent: Counter[str],
 ) -> list[bytes]:
-    """Return the reports of all devices that make one, and count why others do not. What was paid is not lost."""
+    """Return the reports of all devices that make one, and count the reasons of the others."""
     reports, refusal = [], None
     with stages() as told:
         for number, value in enumerate(values, start=1):
@@ -239,7 +256,7 @@ def _through_devices(
                 reports.append(one(folder / f"{number:06}").report(asked, value))
             except (BudgetExceeded, LedgerUnavailable) as error:
                 refusal = refusal or error
-                silent[str(error)] += 1
+                silent[rendered(error)] += 1
             if told:
                 told(f"device {number:,} of {len(values):,}", number / len(values))
     if refusal is not None and not reports:
@@ -263,20 +280,20 @@ def _count(counted: Aggregator, file: Path, arrived: date | None, column: str, _
             part = Aggregator.read(data, counted.collection)
         if counted.period not in (None, part.period):
             raise DiscreetError(
-                f"{file} is not of the period of {counted.period[0]} alone: a device may be in both. Add them up "
-                "in a new --state FILE, without --period: its errors count with that."
+                f"{file} is not of the period of {counted.period[0]} alone: a device may be in both.",
+                fix="Add them up in a new --state FILE, without --period: its errors allow for that.",
             )
         counted.merge(part)
         return
-    for sent in batches(data) if data else (data,):  # an empty file is no batch, not even one of no reports
+    for sent in batches(data) if data else (data,):  # an empty file is not a batch of no reports
         counted.update(sent, received=arrived)
 
 
 def _nothing_counted(counted: Aggregator, refused: Mapping[str, int], sources: Sequence[Path], state: Path) -> str:
-    """Say what was wrong with all of it, and what to name instead."""
+    """Describe why all reports were refused, and what to name instead."""
     first, last = counted.period or counted.collection.window
     remedies = {**_REMEDIES, "out of window": f"They are not of the days from {first} to {last}."}
-    left = "stays as it was" if state.exists() else "was not written"
+    left = "was not changed" if state.exists() else "was not written"
     return " ".join(
         [
             f"Nothing was counted, and {state} {left}. All of {', '.join(map(str, sources))} was refused: "

@@ -1,7 +1,7 @@
-"""`discreet oracle`: many questions on one charge, most of them free.
+"""Define `discreet oracle`: ask many questions on one charge, most of them free.
 
-Questions come as arguments, from a pipe, or from whoever types them. An answer is shown when it is in the oracle's
-journal, so whatever happens after it, asking again is free.
+Questions come as arguments, from a pipe, or from a prompt. An answer is shown after it is written to the oracle's
+journal, so asking again is free, even after a crash.
 """
 
 from __future__ import annotations
@@ -17,46 +17,45 @@ import typer
 
 from discreet.cli import options, output
 from discreet.cli.commands.ask import Analyst, Purpose
-from discreet.cli.exit_codes import OVERSPENT, REFUSED
-from discreet.cli.fixes import in_options
-from discreet.cli.locations import Place, opened
+from discreet.cli.exit_codes import code_of, report
+from discreet.cli.locations import Location, display_name, opened
 from discreet.cli.progress import waiting
-from discreet.errors import BudgetExceeded, DiscreetError, QuestionRefused
+from discreet.errors import BudgetExceeded, DiscreetError, Fix, QuestionRefused
 
 if TYPE_CHECKING:
     from discreet.oracle import Oracle, OracleAnswer
     from discreet.oracle.pricing import Terms
 
-_AT_EASE = 6  # runs of the sentry: an oracle with so many may be wrong five times before it has to be paid
+_AT_EASE = 6  # runs of the threshold test: with so many, the hypothesis may be wrong five times on the charge
 _MORE = (Fraction(3, 2), 2, 3, 5, 10, 20, 50, 100)
 
 
 def oracle(
-    vault: Place,
+    vault: Location,
     epsilon: options.Epsilon,
     columns: options.Columns = None,
     questions: Annotated[
         list[str] | None,
         typer.Argument(metavar="QUESTION…", help="SQL, in quotes. Without any: one in each line of stdin."),
     ] = None,
-    within: Annotated[
-        str, typer.Option(help="How far off answers may be: 0.01 of the rows, or 200 rows.")
-    ] = "0.01",
-    confidence: Annotated[str, typer.Option(help="How often an interval holds the truth.")] = "0.95",
+    within: Annotated[str, typer.Option(help="The margin of error: 0.01 of the rows, or 200 rows.")] = "0.01",
+    confidence: Annotated[str, typer.Option(help="The confidence of the intervals.")] = "0.95",
     delta: options.Delta = None,
-    queries: Annotated[int, typer.Option(help="About how many questions there will be.")] = 10_000,
+    queries: Annotated[int, typer.Option(help="The expected number of questions.")] = 10_000,
     bins: options.Bins = None,
     prior: options.Prior = None,
-    name: Annotated[str, typer.Option(help="Tells two oracles of the same terms apart.")] = "",
-    path: Annotated[str | None, typer.Option(metavar="FILE", help="Where its state is kept.")] = None,
+    name: Annotated[str, typer.Option(help="A name that separates two oracles of the same terms.")] = "",
+    path: Annotated[str | None, typer.Option(metavar="FILE", help="The file that keeps its state.")] = None,
     unchecked: Annotated[
-        bool, typer.Option(help="Where its budget ends, say what the hypothesis says, without an interval.")
+        bool, typer.Option(help="After the budget is used up, answer from the hypothesis, without an interval.")
     ] = False,
     analyst: Analyst = None,
     purpose: Purpose = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print an object in a line for every answer.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print each answer as a JSON object on one line.")
+    ] = False,
 ) -> None:
-    """Ask many counts, sums and averages on one charge. Most answers are free, and each says so.
+    """Ask many counts, sums and averages on one charge. Most answers are free, and each shows whether it is.
 
     The oracle is charged once, when it is made; the same command again opens it and costs nothing.
 
@@ -65,20 +64,23 @@ def oracle(
     [cyan]discreet oracle people.vault "select count(*) from people" --columns age,city --epsilon 1[/cyan]
 
     [cyan]discreet oracle people.vault --columns age,city,income --epsilon 1 --within 0.02 < questions.sql[/cyan]
-      one question in each line; the wider an answer may be, the more of them are free
+      one question on each line; with a larger margin, more answers are free
 
     [cyan]discreet oracle people.vault --columns age,city,income --epsilon 1[/cyan]
       asks at a prompt, until Ctrl-D
 
-    Exit status: 0 all were answered, 3 the budget of the vault or of the oracle does not reach, 4 a question was
-    refused, which stderr names; the others were answered. The rest as of discreet ask.
+    Exit status: 0 all were answered, 3 the budget of the vault or of the oracle is not sufficient, 4 a question
+    was refused, which stderr names; the others were answered. Other codes as of discreet ask. With --json, an
+    error is a JSON object on stderr, with the question and its line.
     """
     chosen = options.names(columns)
     start: dict[str, Any] = {"bins": options.bins(bins), "prior": options.prior(prior), "name": name, "path": path}
     terms: dict[str, Any] = {"within": within, "confidence": confidence, "queries": queries}
     with opened(vault, analyst=analyst, purpose=purpose) as table:
         if chosen is None:
-            raise DiscreetError(f"Which columns will be asked about? --columns {','.join(table.metadata.columns)}")
+            raise DiscreetError(
+                "The columns of the oracle are missing.", fix=Fix("columns", list(table.metadata.columns))
+            )
         with waiting("opening the oracle"):
             made = table.oracle(chosen, epsilon=epsilon, **terms, **start)
         with made:
@@ -86,20 +88,25 @@ def oracle(
                 rows = table.metadata.rows_per_person
                 agreed = _agreed(made, within, confidence, queries, prior is None, rows)
                 output.say(*_greeting(made), _expected(made, agreed, epsilon if delta is None else None), "")
-            _converse(made, questions, unchecked, as_json)
+            _converse(made, questions, unchecked, as_json, vault)
 
 
-def _converse(made: Oracle, questions: list[str] | None, unchecked: bool, as_json: bool) -> None:
-    """Answer one question after the other; one that cannot be answered does not keep the next from being asked."""
+def _converse(made: Oracle, questions: list[str] | None, unchecked: bool, as_json: bool, vault: str) -> None:
+    """Answer one question after the other. A question that is refused does not stop the next one."""
     from discreet.release.label import plain
 
     worst = 0
-    for place, question in (("", asked) for asked in questions) if questions else _lines():
+    for line, question in ((None, asked) for asked in questions) if questions else _lines():
         try:
             answer = made.ask(question, unchecked=unchecked)
         except (QuestionRefused, BudgetExceeded) as wrong:
-            typer.echo(f"discreet: {place}{plain(question)}\n  {in_options(str(wrong))}", err=True)
-            worst = max(worst, REFUSED if isinstance(wrong, QuestionRefused) else OVERSPENT)
+            where = "" if line is None else f"line {line}: "
+            shown: dict[str, Any] = {
+                "vault": display_name(vault),
+                "prefix": f"discreet: {where}{plain(question)}\n  ",
+            }
+            report(wrong, [vault], **shown, as_json=as_json, question=question, line=line)
+            worst = max(worst, code_of(wrong))
             continue
         if as_json:
             output.data(_document(answer))
@@ -124,43 +131,45 @@ def _agreed(made: Oracle, within: str, confidence: str, queries: int, alone: boo
 
 
 def _expected(made: Oracle, agreed: Terms, epsilon: str | None) -> str:
-    """Whether answers will be free, from the terms and from the number of rows as it was released."""
+    """Describe whether answers will be free, from the terms and from the released number of rows."""
     from discreet.oracle.pricing import prices
 
     known = prices(agreed, made.rows)
     if known.runs >= _AT_EASE:
         return (
-            f"Most answers can be free: it may be wrong {known.runs - 1:,} times before all have to be paid for."
+            f"Most answers can be free: it may be wrong {known.runs - 1:,} times before all answers are charged."
         )
     if known.watch is None:
         paid = int((made.total - made.spent) / known.single) if known.payment else 0
-        rest = f"{paid:,} more can be paid for at most" if paid else "none can be paid for either"
-        few = f"No new answer will be free, for a check at so little ρ is wider than that; {rest}."
+        rest = f"at most {paid:,} more can be charged" if paid else "none can be charged either"
+        few = f"No new answer will be free, because a check at so little ρ has a larger margin; {rest}."
     else:
         times = "once" if known.runs == 2 else f"{known.runs - 1} times"
-        few = f"Few answers will be free: it may be wrong {times} before all have to be paid for."
+        few = f"Few answers will be free: it may be wrong {times} before all answers are charged."
     better = _better(agreed, made.rows, epsilon)
     return f"{few} Most would be with {' or '.join(better)}: another oracle, at its own cost." if better else few
 
 
 def _better(agreed: Terms, rows: float, epsilon: str | None) -> list[str]:
-    """Options with which an oracle of these rows would be at ease: wider, or dearer."""
+    """Return options with which most answers would be free: a larger margin, or a larger ε."""
     from discreet.oracle.pricing import prices
     from discreet.rational import positive
 
     def at_ease(other: Terms) -> bool:
         return prices(other, rows).runs >= _AT_EASE
 
-    most = Fraction(1, 5) if agreed.within < 1 else Fraction(rows) / 5  # wider answers hardly say anything
+    most = (
+        Fraction(1, 5) if agreed.within < 1 else Fraction(rows) / 5
+    )  # answers with a larger margin are hardly useful
     widths = [_rounded(agreed.within * more) for more in _MORE]
     wider = [w for w in widths if Fraction(w) <= most and at_ease(replace(agreed, within=Fraction(w)))]
     spent = [] if epsilon is None else [_rounded(positive(epsilon, "epsilon") * more) for more in _MORE]
-    dearer = [e for e in spent if Fraction(e) <= 10 and at_ease(replace(agreed, rho=Fraction(e) ** 2 / 2))]
-    return [f"--within {w}" for w in wider[:1]] + [f"--epsilon {e}" for e in dearer[:1]]
+    larger = [e for e in spent if Fraction(e) <= 10 and at_ease(replace(agreed, rho=Fraction(e) ** 2 / 2))]
+    return [f"--within {w}" for w in wider[:1]] + [f"--epsilon {e}" for e in larger[:1]]
 
 
 def _rounded(x: Fraction) -> str:
-    """Two digits, as one types them.
+    """Round to two digits, as an option.
 
     >>> _rounded(Fraction(3, 200)), _rounded(Fraction(1234))
     ('0.015', '1200')
@@ -168,10 +177,10 @@ def _rounded(x: Fraction) -> str:
     return f"{float(f'{float(x):.1e}'):g}"
 
 
-def _lines() -> Iterator[tuple[str, str]]:
-    """What is typed or piped, without empty lines, comments, and the semicolons that people are used to.
+def _lines() -> Iterator[tuple[int | None, str]]:
+    """Yield the typed or piped questions, without empty lines, comments, and semicolons at the end.
 
-    Before it stands its line in the file: who sent a thousand questions has to find the one that was refused.
+    Each piped question comes with its line number, so that a refused one can be found among a thousand.
     """
     typed = sys.stdin.isatty()
     for number in itertools.count(1):
@@ -181,7 +190,7 @@ def _lines() -> Iterator[tuple[str, str]]:
         if not line:
             return
         if (question := line.strip().rstrip(";").strip()) and not question.startswith("--"):
-            yield "" if typed else f"line {number}: ", question
+            yield None if typed else number, question
 
 
 def _document(answer: OracleAnswer) -> dict[str, Any]:

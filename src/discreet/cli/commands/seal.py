@@ -1,6 +1,6 @@
-"""`discreet propose` and `discreet seal`: from a file of rows to a vault.
+"""Define `discreet propose` and `discreet seal`: make a vault from a table.
 
-Nothing about the rows is printed, not even how many there are.
+Nothing about the rows is printed, not even their number.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import typer
 
 from discreet.cli import locations
 from discreet.cli.progress import stages
-from discreet.errors import DiscreetError
+from discreet.errors import Code, DiscreetError, Fix
 
 if TYPE_CHECKING:
     from discreet.ledger import Balance, Budget
@@ -28,9 +28,9 @@ Sources = Annotated[
         "or spark:db.table.",
     ),
 ]
-Table = Annotated[str | None, typer.Option(help="Which table of a DuckDB file or a PostgreSQL database.")]
+Table = Annotated[str | None, typer.Option(help="The table of a DuckDB file or a PostgreSQL database.")]
 Separator = Annotated[
-    str | None, typer.Option(help="What stands between the fields of a CSV file, if its header does not tell.")
+    str | None, typer.Option(help="The separator of a CSV file. [the one that its header has most of]")
 ]
 
 
@@ -40,9 +40,9 @@ def propose(
     table: Table = None,
     separator: Separator = None,
 ) -> None:
-    """Draft the schema of a table from the types it declares. No row is read.
+    """Draft the schema of a table from the types that it declares. No row is read.
 
-    What the draft leaves open is for you to write: a bound that is copied off the rows is a fact about a person.
+    Complete the draft from what the columns mean: a bound that is copied from the rows is a fact about a person.
 
     [bold]Examples[/bold]
 
@@ -56,13 +56,17 @@ def propose(
     if out is not None:
         expect_writable("--out", out)
         if out.exists():
-            raise DiscreetError(f"--out {out} exists, and may hold your work. Name another file, or remove it.")
+            raise DiscreetError(
+                "The file for --out exists, and may hold your work.",
+                found=out,
+                fix="Name another file, or remove it.",
+            )
     drafted = draft(_source(source, table, separator))
     if out is None:
         typer.echo(drafted, nl=False)
         return
     _write(out, drafted)
-    say(f"Wrote {out}: replace every TODO in it, and remove the columns that nobody needs. Then:")
+    say(f"Wrote {out}: replace every TODO in it, and remove the columns that are not needed. Then:")
     command(_sealing(source[0], table, out))
 
 
@@ -76,48 +80,52 @@ def seal(
         ),
     ],
     schema: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What the columns may hold: see discreet propose.")
+        Path | None,
+        typer.Option(metavar="FILE", help="The types and bounds of the columns: see discreet propose."),
     ] = None,
     person: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Who a row is about: the unit that is protected.")
+        str | None,
+        typer.Option(metavar="COLUMN", help="The column that identifies a person: the unit that is protected."),
     ] = None,
-    each_row: Annotated[bool, typer.Option("--each-row", help="Every row is a person of its own.")] = False,
+    each_row: Annotated[bool, typer.Option("--each-row", help="Every row is another person.")] = False,
     rows_per_person: Annotated[
         int | None, typer.Option(metavar="N", help="How many rows of a person count in full. [1]")
     ] = None,
-    epsilon: Annotated[str | None, typer.Option(help="The budget: what all answers together may cost.")] = None,
+    epsilon: Annotated[str | None, typer.Option(help="The ε of the budget, for all answers together.")] = None,
     delta: Annotated[
-        str | None, typer.Option(help="Its δ: Gaussian noise, and keys found in the data. Such as 1e-9.")
+        str | None,
+        typer.Option(help="The δ of the budget, for Gaussian noise and partition selection, such as 1e-9."),
     ] = None,
-    name: Annotated[str | None, typer.Option(help="What analysts write after FROM. [that of the vault]")] = None,
+    name: Annotated[str | None, typer.Option(help="The name of the table after FROM. [name of the vault]")] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Only analysts with an account may ask: see discreet budget.")
     ] = False,
     reseal: Annotated[
-        bool, typer.Option("--reseal", help="Give a vault new rows, under the ledger that it has.")
+        bool, typer.Option("--reseal", help="Give an existing vault new rows, under the same ledger.")
     ] = False,
     also: Annotated[
-        list[str] | None, typer.Option(metavar="SOURCE", help="More about the same persons; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="SOURCE", help="A further table of the same persons; may be repeated."),
     ] = None,
     lookup: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN=SOURCE", help="A public table that goes by a column; may be repeated."),
+        typer.Option(metavar="COLUMN=SOURCE", help="A public table that is joined by a column; may be repeated."),
     ] = None,
     table: Table = None,
     separator: Separator = None,
     rows: Annotated[
         str | None,
         typer.Option(
-            metavar="DB.TABLE", help="Rows stay in Spark, in this new table; the vault holds the ledger."
+            metavar="DB.TABLE", help="Keep the rows in Spark, in this new table; the vault holds the ledger."
         ),
     ] = None,
     memory: Annotated[
-        str | None, typer.Option(help="What sealing may use, such as 2GB; the rest is on disk.")
+        str | None, typer.Option(help="The memory for sealing, such as 2GB; the rest goes to disk.")
     ] = None,
 ) -> None:
-    """Seal a table into a vault: bound what each person adds, and give it a budget.
+    """Seal a table into a vault: bound the contribution of each person, and give it a budget.
 
-    The source is read once and stays as it is. The vault holds the rows, for its owner alone, and the ledger.
+    The source is read once and is not changed. The vault holds the rows, for its owner alone, and the ledger.
 
     [bold]Examples[/bold]
 
@@ -129,7 +137,7 @@ def seal(
 
     [cyan]discreet seal postgresql://host/shop --table visits --schema visits.toml --person user_id --epsilon 2
     --to "postgresql://host/shop#visits_vault"[/cyan]
-      rows that stay in their database; the password is better left to PGPASSWORD or ~/.pgpass
+      rows that stay in their database; give the password with PGPASSWORD or ~/.pgpass
 
     [cyan]discreet seal spark:shop.visits --schema visits.toml --person user_id --epsilon 2 --rows private.visits
     --to visits.vault[/cyan]
@@ -173,23 +181,29 @@ def seal(
         _tell(opened, again=reseal)
 
 
-# -- what has to be said ----------------------------------------------------------------------------------------
+# -- required options -------------------------------------------------------------------------------------------
 
 
 def _expected(schema: Path | None) -> Path:
     if schema is None:
         raise DiscreetError(
-            "What may the columns hold? Draft a schema with discreet propose SOURCE --out schema.toml, finish it, "
-            "and give it with --schema schema.toml"
+            "The types and bounds of the columns are missing.",
+            fix=[
+                Fix("schema", "schema.toml"),
+                "Draft the file with discreet propose SOURCE --out schema.toml, and finish it.",
+            ],
         )
     return schema
 
 
 def _expect_persons(person: str | None, each_row: bool) -> None:
     if (person is None) is not each_row:
-        wrong = "--person and --each-row contradict each other." if each_row else "Whom is a row about?"
         raise DiscreetError(
-            f"{wrong} Write --person user_id if a person may have several rows, --each-row if every row is one."
+            "--person and --each-row contradict each other." if each_row else "Name the persons to protect.",
+            fix=[
+                Fix("person", "user_id", note="if a person may have several rows"),
+                Fix("each_row", True, note="if every row is another person"),
+            ],
         )
 
 
@@ -199,11 +213,14 @@ def _budget(epsilon: str | None, delta: str | None) -> Budget:
 
     if epsilon is None:
         raise DiscreetError(
-            "How much may be learnt of a person in total? Write --epsilon 2, and --delta 1e-9 for Gaussian noise."
+            "The budget of the vault is missing.",
+            fix=[Fix("epsilon", 2), Fix("budget", Code('Budget(2, delta="1e-9")'), note="with Gaussian noise")],
         )
     budget = Budget(epsilon) if delta is None else Budget(epsilon, delta)
     if not budget.epsilon:
-        raise DiscreetError(f"A vault of --epsilon {epsilon} could never be asked anything. Write --epsilon 2")
+        raise DiscreetError(
+            "No question can ever be asked with this budget.", found=epsilon, fix=Fix("epsilon", 2)
+        )
     warn(budget)
     return budget
 
@@ -211,17 +228,20 @@ def _budget(epsilon: str | None, delta: str | None) -> Budget:
 def _refuse_kept(*kept: str | bool | None) -> None:
     if any(kept):
         raise DiscreetError(
-            "With --reseal the vault keeps its name, its place and its ledger: leave out --epsilon, --delta, "
-            "--name, --strict and --rows. The budget is changed with discreet budget VAULT --amend --epsilon …"
+            "With --reseal the vault keeps its name, its storage and its ledger.",
+            fix="Leave out --epsilon, --delta, --name, --strict and --rows. To change the budget, use discreet "
+            "budget VAULT --amend --epsilon …",
         )
 
 
 def _refuse_memory(to: str, memory: str | None) -> None:
-    from discreet.vault.storage import at
+    from discreet.vault.storage import storage_at
 
-    if memory is not None and at(to).metadata().engine != "duckdb":
+    if memory is not None and storage_at(to).metadata().engine != "duckdb":
         raise DiscreetError(
-            f"--memory {memory} is for vaults in a directory: whoever holds these rows has their own."
+            "--memory is for vaults in a directory: PostgreSQL and Spark use their own memory.",
+            found=memory,
+            fix=Fix("memory", None),
         )
 
 
@@ -230,11 +250,12 @@ def _expect_same_persons(vault: Vault, person: str | None, each_row: bool) -> No
     if (person is not None and person != whose) or (each_row and whose is not None):
         sealed = "every row is a person" if whose is None else f"a person is a {whose}"
         raise DiscreetError(
-            f"In {vault.place} {sealed}, and --reseal cannot change that: its ledger protects these persons."
+            f"In {vault.place} {sealed}, and --reseal cannot change that: its ledger protects these persons.",
+            fix=Fix("person", whose) if whose is not None else Fix("each_row", True),
         )
 
 
-# -- what goes in and out ---------------------------------------------------------------------------------------
+# -- input and output -------------------------------------------------------------------------------------------
 
 
 def _source(written: list[str], table: str | None, separator: str | None) -> Any:
@@ -243,7 +264,10 @@ def _source(written: list[str], table: str | None, separator: str | None) -> Any
     if len(written) == 1:
         return locations.source(written[0], table, separator)
     if not all(map(locations.is_file, written)):
-        raise DiscreetError("Of a database or a catalogue one table is sealed. Others join it with --also SOURCE")
+        raise DiscreetError(
+            "Only one table of a database or a catalogue can be sealed.",
+            fix=Fix("also", Code("SOURCE"), note="joins a further table of the same persons"),
+        )
     first = locations.source(written[0], table, separator)
     return Source(written, table=first.table, separator=first.separator)
 
@@ -253,16 +277,20 @@ def _lookups(written: list[str]) -> dict[str, Any]:
     for lookup in written:
         column, _, file = lookup.partition("=")
         if not column or not file:
-            raise DiscreetError(f"--lookup {lookup} is no column and file: write --lookup zip=regions.csv")
+            raise DiscreetError(
+                "A lookup is given as a column, = and a source.",
+                found=lookup,
+                fix=Fix("lookup", {"zip": "regions.csv"}),
+            )
         found[column] = locations.source(file)
     return found
 
 
 def _sealing(source: str, table: str | None, schema: Path) -> str:
-    """The command that follows a draft."""
+    """Return the command that follows a draft."""
     named = "" if table is None else f" --table {shlex.quote(table)}"
     vault = shlex.quote(f"{locations.stem(source, table)}.vault")
-    first = f"discreet seal {shlex.quote(locations.words(source))}{named}"
+    first = f"discreet seal {shlex.quote(locations.display_name(source))}{named}"
     return f"{first} --schema {shlex.quote(str(schema))} --person … --epsilon 2 --to {vault}"
 
 
@@ -270,14 +298,14 @@ def _write(file: Path, text: str) -> None:
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise DiscreetError(f"--out {file} cannot be written: {error.strerror}.") from error
+        raise DiscreetError(f"The file for --out cannot be written: {error.strerror}.", found=file) from error
 
 
 _SMALL = [Fraction(1, 10**place) for place in range(1, 9)]  # 0.1, 0.01, …
-_HOLDERS = {
-    "duckdb": "holds these files",
-    "postgres": "may read this schema",
-    "spark": "may read that table of the catalogue",
+_READ = {
+    "duckdb": "these files",
+    "postgres": "this schema",
+    "spark": "that table of the catalogue",
 }
 
 
@@ -289,7 +317,7 @@ def _tell(vault: Vault, *, again: bool) -> None:
     place = shlex.quote(str(vault.place))
     version = (
         f" Version {described.version}, under the same ledger. The rows of the version before stay, for questions "
-        "and oracles that are under way; they may be deleted afterwards."
+        "and oracles that are running; they may be deleted afterwards."
         if again
         else ""
     )
@@ -298,7 +326,8 @@ def _tell(vault: Vault, *, again: bool) -> None:
     small, room = _fitting(vault.ledger.balance())
     say(
         "",
-        f"Whoever {_HOLDERS[described.engine]} can read the rows: give analysts answers, not the vault. {room}",
+        f"A user who can read {_READ[described.engine]} can read the rows: give analysts answers, not the vault. "
+        f"{room}",
     )
     if small is None:
         return
@@ -308,7 +337,7 @@ def _tell(vault: Vault, *, again: bool) -> None:
 
 
 def _fitting(balance: Balance) -> tuple[str | None, str]:
-    """An ε that fits, and how far it goes: with δ the ε of questions does not add up to that of the budget."""
+    """Return an ε that fits, and how many questions of it: with a δ the ε of questions does not add up."""
     from discreet.release.receipt import largest_question
     from discreet.render import amounts
 

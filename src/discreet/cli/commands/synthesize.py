@@ -1,7 +1,7 @@
-"""`discreet synthesize`: rows that nobody lived, to hand out, with a report that says where they can be trusted.
+"""Define `discreet synthesize`: make a synthetic table to publish, with a report of how far to trust it.
 
-Files are checked before anything is paid for; and whatever goes wrong afterwards, the table is in the ledger's
-record, and making it again is free.
+Files are checked before anything is charged. If writing fails afterwards, the table is in the ledger's record, and
+making it again is free.
 """
 
 from __future__ import annotations
@@ -11,46 +11,51 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import files, options, output
+from discreet.cli import options, output
 from discreet.cli.commands.ask import Analyst, Purpose, cost_in_numbers
-from discreet.cli.fixes import in_options
-from discreet.cli.locations import Place, opened
+from discreet.cli.locations import Location, opened
 from discreet.cli.progress import stages, waiting
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
     from discreet.synth import Comparison, Synthetic
 
-_TABLES = {".parquet": "", ".csv": ""}
+_TABLES = (".parquet", ".csv")
 
 
 def synthesize(
-    vault: Place,
+    vault: Location,
     epsilon: options.Epsilon,
     columns: options.Columns = None,
     delta: options.Delta = None,
-    rows: Annotated[int | None, typer.Option(help="How many rows; as many as the vault has if unsaid.")] = None,
+    rows: Annotated[int | None, typer.Option(help="The number of rows. [about that of the vault]")] = None,
     workload: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAMES", help="Columns whose marginal matters: age,city. Repeated for several."),
+        typer.Option(metavar="NAMES", help="Columns whose marginal matters: age,city. May be repeated."),
     ] = None,
     impossible: Annotated[
         list[str] | None,
-        typer.Option(metavar="CONDITION", help="What nobody can be, such as 'age < 15 and married'. Repeated."),
+        typer.Option(
+            metavar="CONDITION", help="An impossible row, such as 'age < 15 and married'. May be repeated."
+        ),
     ] = None,
-    persons: Annotated[bool, typer.Option(help="Give rows ids, as many to an id as persons have rows.")] = False,
+    persons: Annotated[
+        bool, typer.Option(help="Give rows person ids, with as many rows to an id as persons have.")
+    ] = False,
     bins: options.Bins = None,
     prior: options.Prior = None,
-    seed: Annotated[int, typer.Option(help="Which rows are drawn. Another seed is free.")] = 0,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the rows go: .parquet or .csv.")] = None,
+    seed: Annotated[int, typer.Option(help="The seed that draws the rows. Another seed is free.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The file for the rows: .parquet or .csv.")
+    ] = None,
     save: Annotated[
-        Path | None, typer.Option(metavar="DIRECTORY", help="Keep the whole table, for Synthetic.load in Python.")
+        Path | None, typer.Option(metavar="DIRECTORY", help="Save the whole table, for Synthetic.load in Python.")
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw how wrong it is: .html, .svg, .png or .pdf.")
+        Path | None, typer.Option(metavar="FILE", help="Draw its errors: .html, .svg, .png or .pdf.")
     ] = None,
     compare: Annotated[
-        str | None, typer.Option(metavar="EPSILON", help="Pay so much more to compare it with the vault itself.")
+        str | None, typer.Option(metavar="EPSILON", help="Spend this ε more to compare it with the vault itself.")
     ] = None,
     analyst: Analyst = None,
     purpose: Purpose = None,
@@ -85,21 +90,23 @@ def synthesize(
     if as_json:
         output.data(_document(table, found))
     else:
-        output.say(*in_options(str(table)).split("\n"), "", *str(found).split("\n"))
-    files.write("--out", out, lambda to: _write_rows(table, to), quiet=as_json)
-    files.write("--save", save, table.save, quiet=as_json)
-    files.write("--report", report, lambda to: files.picture(found.plot(), to), quiet=as_json)
+        output.say(*str(table).split("\n"), "", *str(found).split("\n"))
+    output.write("--out", out, lambda to: _write_rows(table, to), quiet=as_json)
+    output.write("--save", save, table.save, quiet=as_json)
+    output.write("--report", report, lambda to: output.picture(found.plot(), to), quiet=as_json)
     if not (as_json or out or save):
-        output.say("", "To have its rows, for nothing more: the same command with --out FILE.parquet")
+        output.say("", "To write its rows, for free: run the same command with --out FILE.parquet")
 
 
 def _expect_files(out: Path | None, save: Path | None, report: Path | None) -> None:
     if out is not None:
         output.expect_writable("--out", out, _TABLES)
     if save is not None and (save.exists() or not save.absolute().parent.is_dir()):
-        raise DiscreetError(f"--save {save} is to be a new directory, in one that exists.")
+        raise DiscreetError(
+            "--save needs a new directory.", found=save, fix="Name a new directory in a folder that exists."
+        )
     if report is not None:
-        files.expect_picture("--report", report)
+        output.expect_picture("--report", report)
 
 
 def _write_rows(table: Synthetic, file: Path) -> None:

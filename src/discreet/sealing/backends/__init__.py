@@ -1,8 +1,12 @@
-"""Where sealing runs: a database that reads the sources, keeps what it read, and writes the sealed rows.
+"""Run the SQL of sealing: read the sources, keep what was read, and write the sealed rows.
+
+    duckdb      the directory in which a vault is built, and a DuckDB that works inside it
+    postgres    one transaction of a PostgreSQL database
+    spark       statements in a Spark cluster
 
 Sealing is SQL, the same for every engine but for its dialect (`discreet.sealing.joins`, `discreet.sealing.seal`).
-A workshop runs it. `Embedded` is a DuckDB of our own; PostgreSQL and Spark have theirs, so that rows which live
-there never leave (`discreet.vault.storage.postgres`, `discreet.vault.storage.spark`).
+A backend runs it. `Embedded` is a DuckDB of our own. PostgreSQL and Spark have their own backends, so that their
+rows never leave them (`discreet.vault.storage.postgres`, `discreet.vault.storage.spark`).
 """
 
 from __future__ import annotations
@@ -18,25 +22,25 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-class Workshop(Protocol):
-    """Whoever can run the statements of sealing."""
+class Backend(Protocol):
+    """An engine that can run the statements of sealing."""
 
     dialect: str
 
     def opened(self, source: Source, wanted: Iterable[str] | None, name: str) -> Reading:
-        """Open a source for reading once, under a name. No row is read, only what the source declares."""
+        """Open a source under a name, to be read once. Only the declared types are read now, no row."""
         ...
 
     def store(self, name: str, query: str, stage: str, progress: Progress | None) -> str:
-        """Keep what a query returns until the sealed rows are written, and return what FROM calls it."""
+        """Keep what a query returns until the sealed rows are written, and return its name after FROM."""
         ...
 
     def answer(self, query: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query about public tables."""
         ...
 
-    def write(self, query: str, mark: str, stage: str, progress: Progress | None) -> None:
-        """Write the sealed rows with their mark, and drop everything that was stored."""
+    def write(self, query: str, fingerprint: str, stage: str, progress: Progress | None) -> None:
+        """Write the sealed rows with the fingerprint of their metadata, and drop everything that was stored."""
         ...
 
 
@@ -62,9 +66,9 @@ class Embedded:
         """Return the rows of a query."""
         return self._connection.execute(query).fetchall()
 
-    def write(self, query: str, mark: str, stage: str, progress: Progress | None) -> None:
+    def write(self, query: str, fingerprint: str, stage: str, progress: Progress | None) -> None:
         """Write the table of the file."""
         run(self._connection, f"CREATE TABLE {ROWS} AS {query}", stage, progress)
         drops = "".join(f"DROP TABLE {name}; " for name in self._stored)
-        finish = f"{drops}COMMENT ON TABLE {ROWS} IS '{mark}'; CHECKPOINT"
+        finish = f"{drops}COMMENT ON TABLE {ROWS} IS '{fingerprint}'; CHECKPOINT"
         run(self._connection, finish, "writing rows", progress)

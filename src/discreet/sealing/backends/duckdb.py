@@ -1,9 +1,9 @@
-"""Where a vault is built: a directory of its own beside its place, and a DuckDB that works inside it.
+"""Build a vault in a temporary directory beside its target, with a DuckDB that works inside it.
 
-Claims. Whatever stops the work (an exception, an interrupt) leaves nothing behind. A killed process leaves its
-directory, and only that; the directory is locked for as long as its process lives, so the next one can tell that
-it is dead and removes it. Directories are for the owner alone (0700), and so are files (0600). If DuckDB fails,
-its words are repeated only where they cannot quote a row.
+Claims. An exception or an interrupt leaves nothing behind. A killed process leaves its directory, and only that.
+The directory is locked while its process lives, so the next sealing sees that the process is dead and removes the
+directory. Only the owner can use directories (0700) and files (0600). If DuckDB fails, its message is repeated
+only where it cannot quote a row.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.engines.interruptible import waited_for
-from discreet.errors import ParameterError, SealingFailed
+from discreet.errors import Fix, ParameterError, SealingFailed
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -31,34 +31,37 @@ _SPILL = "spill"
 
 @contextmanager
 def workplace(parent: Path, name: str) -> Iterator[Path]:
-    """Make a locked directory, and remove it at the end if it has not been renamed by then."""
+    """Make a locked temporary directory, and remove it at the end unless it has been renamed by then."""
     prefix = f".{name}.sealing-"
     try:
         _remove_dead(parent, prefix)
-        place = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
     except PermissionError:
         raise ParameterError(
-            f"a vault is made in the directory {parent}, which may not be written by whoever runs this. "
-            f"Its owner can give the right to: chmod u+rwx {parent}. Or seal to a directory of your own."
+            f"You do not have the right to write to the directory {parent}.",
+            fix=[
+                Fix("to", "people-2.vault", note="in a directory of your own"),
+                f"Or ask its owner for the right: chmod u+rwx {parent}.",
+            ],
         ) from None
     except OSError as wrong:
-        raise SealingFailed(f"no vault can be made in the directory {parent}: {wrong.strerror}.") from None
-    handle = os.open(place, os.O_RDONLY)
+        raise SealingFailed(f"No vault can be made in the directory {parent}: {wrong.strerror}.") from None
+    handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        yield place
+        yield folder
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
         os.close(handle)
 
 
 @contextmanager
 def alone(directory: Path) -> Iterator[None]:
-    """Hold the lock of a vault, or refuse if somebody else does."""
+    """Hold the lock of a vault, or refuse if another process holds it."""
     handle = os.open(directory, os.O_RDONLY)
     try:
         if not _locked(handle):
-            raise ParameterError(f"{directory} is being sealed by another process. Wait for it to end.")
+            raise ParameterError(f"{directory} is being sealed by another process.", fix="Wait for it to end.")
         yield
     finally:
         os.close(handle)
@@ -66,7 +69,7 @@ def alone(directory: Path) -> Iterator[None]:
 
 @contextmanager
 def database(path: Path, *, memory: str | None, threads: int | None) -> Iterator[DuckDBPyConnection]:
-    """Open a new DuckDB file whose temporary data stay beside it, and let nothing of them remain."""
+    """Open a new DuckDB file that keeps its temporary data beside it, and remove them at the end."""
     import duckdb
 
     spill = path.parent / _SPILL
@@ -86,8 +89,8 @@ def database(path: Path, *, memory: str | None, threads: int | None) -> Iterator
 
 
 def run(connection: DuckDBPyConnection, query: str, stage: str, progress: Progress | None) -> None:
-    """Run one statement, telling how far it is. The caller's thread only waits, so that interrupts reach it."""
-    tell = progress or _untold
+    """Run one statement and report its progress. The caller's thread only waits, so that interrupts reach it."""
+    tell = progress or _silent
     connection.execute(f"SET enable_progress_bar = {progress is not None}; SET enable_progress_bar_print = false")
     tell(stage, 0.0)
     waited_for(
@@ -98,12 +101,12 @@ def run(connection: DuckDBPyConnection, query: str, stage: str, progress: Progre
     tell(stage, 1.0)
 
 
-def _untold(stage: str, done: float) -> None:
-    """Nobody wants to know."""
+def _silent(stage: str, done: float) -> None:
+    """Report nothing: the caller gave no progress function."""
 
 
 def make_private(directory: Path) -> None:
-    """Give the files of a directory to the owner alone, and see them on disk."""
+    """Let only the owner use the files of a directory, and flush them to disk."""
     for path in directory.iterdir():
         if path.is_file():
             handle = os.open(path, os.O_RDONLY)
@@ -117,25 +120,28 @@ def make_private(directory: Path) -> None:
 def _execute(connection: DuckDBPyConnection, query: str) -> None:
     import duckdb
 
-    failure = ""
+    failure = None
     try:
         connection.execute(query)
     except duckdb.Error as error:
-        failure = _told(error)
-    if failure:  # raised here, so that nothing hangs on it that quotes a row
-        raise SealingFailed(failure)
+        failure = _failure(error)
+    if failure is not None:  # raised here, so that its context has no error that quotes a row
+        raise failure
 
 
-def _told(error: Exception) -> str:
+def _failure(error: Exception) -> SealingFailed:
+    """Return our error for one of DuckDB's, without its message where that may quote a row."""
     import duckdb
 
     if isinstance(error, duckdb.IOException | duckdb.PermissionException):
-        return f"the rows could not be read or written: {error}"
+        return SealingFailed(f"The rows could not be read or written: {error}")
     if isinstance(error, duckdb.OutOfMemoryException):
-        return f'memory ran out. Give less of it to each step: memory="2GB", threads=1. ({error})'
-    return (
-        f"the source cannot be read to its end ({type(error).__name__}). What DuckDB says of it may quote a row "
-        "and is not repeated here. Look at the source with its own tools."
+        return SealingFailed(
+            "Memory ran out while sealing.", found=error, fix=Fix("memory", "2GB", note="less for each step")
+        )
+    return SealingFailed(
+        f"The source cannot be read to its end ({type(error).__name__}).",
+        fix="The message of DuckDB may quote a row and is not repeated. Check the source with its own tools.",
     )
 
 
@@ -148,14 +154,14 @@ def _locked(handle: int) -> bool:
 
 
 def _remove_dead(parent: Path, prefix: str) -> None:
-    """Remove what killed processes left behind."""
-    for place in parent.iterdir():
-        if not place.name.startswith(prefix):
+    """Remove the directories that killed processes left behind."""
+    for folder in parent.iterdir():
+        if not folder.name.startswith(prefix):
             continue
         with suppress(FileNotFoundError):
-            handle = os.open(place, os.O_RDONLY)
+            handle = os.open(folder, os.O_RDONLY)
             try:
                 if _locked(handle):
-                    shutil.rmtree(place, ignore_errors=True)
+                    shutil.rmtree(folder, ignore_errors=True)
             finally:
                 os.close(handle)

@@ -1,9 +1,9 @@
-"""Sealing inside a PostgreSQL database: one transaction of it is the workshop, and no row leaves.
+"""Seal inside a PostgreSQL database: in one transaction, so that no row leaves it.
 
-What is kept on the way are temporary tables, gone when the transaction ends. Private tables are the owner's alone:
-rights that others have by default, through PUBLIC or ALTER DEFAULT PRIVILEGES, are taken from them. If the server
-fails, its words are not repeated, since they may quote a row; its log has them. An interrupt (Ctrl-C) stops the
-server, and its transaction leaves nothing.
+Intermediate results are temporary tables, which are dropped when the transaction ends. Private tables are for
+their owner alone: rights that other roles have by default, through PUBLIC or ALTER DEFAULT PRIVILEGES, are
+revoked. If the server fails, its message is not repeated, because it may quote a row; the log of the server has
+it. An interrupt (Ctrl-C) stops the statement in the server, and its transaction leaves nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines.postgres import guarded, stoppable
-from discreet.errors import ParameterError, SealingFailed
+from discreet.errors import Fix, ParameterError, SealingFailed
 from discreet.postgres import Address, connected, execute, from_driver, identifier, is_address, run
 from discreet.sealing.sources import Reading, Source, postgres, renamed
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from discreet.sealing.backends.duckdb import Progress
 
 LOOKING = "SET TRANSACTION READ ONLY; SET LOCAL search_path = pg_catalog, pg_temp; "
-"""What a transaction begins with that only looks something up."""
+"""The first statements of a transaction that only looks something up."""
 
-_READS_TEXTS = 160_000  # the version that can say whether a text is a number
+_READS_TEXTS = 160_000  # the first version that can check whether a text is a number
 _GRANTEES = """
     SELECT DISTINCT pg_catalog.quote_ident(r.rolname) FROM pg_catalog.pg_class c
     CROSS JOIN LATERAL pg_catalog.aclexplode(c.relacl) a JOIN pg_catalog.pg_roles r ON r.oid = a.grantee
@@ -38,7 +38,7 @@ _IDENTITY = "SELECT pg_catalog.pg_postmaster_start_time()::text, pg_catalog.curr
 
 
 class Database:
-    """The workshop: a transaction of the database in which the rows are, and stay."""
+    """A backend: one transaction of the database in which the rows are, and stay."""
 
     dialect = "postgres"
 
@@ -50,7 +50,7 @@ class Database:
         )
 
     def opened(self, source: Source, wanted: Iterable[str] | None, name: str) -> Reading:
-        """Find a table or a view, and what its columns are declared as."""
+        """Find a table or a view, and the declared types of its columns."""
         where = self._address_of(source)
         old = {new: column for column, new in source.rename.items()}
         kept = None if wanted is None else {old.get(column, column) for column in wanted}
@@ -61,7 +61,7 @@ class Database:
         """Keep rows in a temporary table."""
         stored = f"pg_temp.{identifier(name)}"
         self._run(f"CREATE TEMP TABLE {identifier(name)} ON COMMIT DROP AS {query}", stage, progress)
-        # Joins are planned by it, and of temporary tables the server does not do it by itself.
+        # The planner needs statistics for joins, and the server does not analyze temporary tables by itself.
         self._run(f"ANALYZE {stored}", stage, None)
         return stored
 
@@ -69,12 +69,12 @@ class Database:
         """Return the rows of a query."""
         return execute(self._connection, query)
 
-    def write(self, query: str, mark: str, stage: str, progress: Progress | None) -> None:
-        """Write the table, with its mark, for its owner alone, and guard it against changes by mistake."""
+    def write(self, query: str, fingerprint: str, stage: str, progress: Progress | None) -> None:
+        """Write the table and its fingerprint, for its owner alone, and guard it against accidental changes."""
         self._run(f"CREATE TABLE {self._table} AS {query}", stage, progress)
         columns = [name for (name,) in execute(self._connection, _COLUMNS, [self._table])]
         guard = guarded(self._address.schema, self._name, columns)
-        finish = f"COMMENT ON TABLE {self._table} IS '{mark}'; ANALYZE {self._table}; {guard}"
+        finish = f"COMMENT ON TABLE {self._table} IS '{fingerprint}'; ANALYZE {self._table}; {guard}"
         self._run(finish, "writing rows", progress)
         make_private(self._connection, self._table)
 
@@ -84,8 +84,11 @@ class Database:
             if where.uri == self._address.uri or _identity(where) == _identity(self._address):
                 return where
         raise ParameterError(
-            f"{source.words} is not in the database of {self._address}, which rows never leave when they are "
-            'sealed into it. Load it into a table there first, or seal into a directory: to="people.vault".'
+            f"{source.display_name} is not in the database of {self._address}, into which it is to be sealed.",
+            fix=[
+                Fix("to", "people.vault", note="seals into a directory"),
+                "Or load it into a table of that database first.",
+            ],
         )
 
     def _run(self, script: str, stage: str, progress: Progress | None) -> None:
@@ -98,30 +101,34 @@ class Database:
         except Exception as error:
             if not from_driver(error):
                 raise
-            failure = postgres.told(error)
-        if failure:  # raised here, so that nothing hangs on it that quotes a row
-            raise SealingFailed(f"the rows could not be sealed: {failure}")
+            failure = postgres.reason(error)
+        if failure:  # raised here, so that its context has no error that quotes a row
+            raise SealingFailed(f"The rows could not be sealed: {failure}")
         if progress is not None:
             progress(stage, 1.0)
 
 
 def check_readable(script: str, version: int) -> None:
-    """Refuse what an old server has no function for."""
+    """Refuse a script that calls a function which an old server does not have."""
     if version < _READS_TEXTS and "PG_INPUT_IS_VALID" in script:
         raise ParameterError(
-            f"a column of texts is declared as numbers or dates, and PostgreSQL {version // 10_000} cannot tell "
-            "which texts are: that takes 16 or later. Read a view that casts them, or seal into a directory."
+            "A column of texts is declared as numbers or dates, which needs PostgreSQL 16 or later.",
+            found=f"PostgreSQL {version // 10_000}",
+            fix=[
+                Fix("to", "people.vault", note="seals into a directory"),
+                "Or read a view that casts the texts.",
+            ],
         )
 
 
 def make_private(connection: Connection, table: str) -> None:
-    """Take from everybody but the owner what rights they have by default."""
+    """Revoke the rights that other roles than the owner have by default."""
     grantees = ["PUBLIC", *(name for (name,) in execute(connection, _GRANTEES, [table]))]
     run(connection, f"REVOKE ALL ON {table} FROM {', '.join(grantees)}")
 
 
 def pass_on(connection: Connection, old: str, new: str) -> None:
-    """Let those read a new table who were let to read the old one."""
+    """Grant SELECT on a new table to the roles that have it on the old one."""
     if grantees := [
         name for (name,) in execute(connection, f"{_GRANTEES} AND a.privilege_type = 'SELECT'", [old])
     ]:
@@ -129,6 +136,6 @@ def pass_on(connection: Connection, old: str, new: str) -> None:
 
 
 def _identity(address: Address) -> tuple[Any, ...]:
-    """What tells one database of one server from all others, by whatever address it is reached."""
+    """Return what identifies a database of a server, whatever address reaches it."""
     with connected(address, LOOKING) as connection:
         return execute(connection, _IDENTITY)[0]

@@ -1,17 +1,18 @@
-"""Sealing inside Spark: statements run in the cluster, and what they read is stored in the catalogue.
+"""Seal inside Spark: statements run in the cluster, and what they read is stored in the catalogue.
 
-Spark forgets what it computed and computes it again, perhaps from rows that have changed meanwhile. So whatever a
-pass has read is written to a table before anything else looks at it, and persons are counted in that table. These
-tables stand beside the sealed one and are called after it, people_sealed__sealing_…; they are dropped in the end,
-however it ends. What a killed process left is dropped by the next that seals to the same name on the same host. Of
-another host nobody can tell from here who is still at work, so what is from there is left alone.
+Spark does not keep what it computed. It may compute it again, from rows that have changed meanwhile. So each pass
+writes what it has read to a table before anything else reads it, and persons are counted in that table. These
+tables stand beside the sealed table and have its name as a prefix, people_sealed__sealing_…; they are dropped at
+the end, also after a failure. Tables that a killed process left are dropped by the next sealing to the same name
+on the same host. Whether a process of another host is still running cannot be seen from here, so its tables are
+left alone.
 
-Every table that is not whole carries a token of the sealing that made it, and nothing is written to a table, and
-none is dropped, that carries another: two who seal at once fail rather than mix.
+Every unfinished table carries a token of the sealing that made it. Nothing is written to a table with another
+token, and no such table is dropped: two sealings at the same time fail rather than mix.
 
-The sealed table gets its mark last, when it is whole. Before that the bound is looked at in the table itself: no
-person weighs more than rows_per_person there, and none has more spots. A commit that Spark or a store of files did
-twice would be found here.
+The sealed table gets its fingerprint last, when it is complete. Before that the bound is checked in the table
+itself: no person weighs more than rows_per_person there, and none has more marked rows. If Spark or its file
+system had committed rows twice, this check would find it.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from discreet.engines.spark import (
     stoppable,
     told,
 )
-from discreet.errors import DatabaseUnavailable, ParameterError, SealingFailed
+from discreet.errors import DatabaseUnavailable, Fix, ParameterError, SealingFailed
 from discreet.schema.metadata import UNIT
 from discreet.sealing.sources import Reading, Source, renamed, spark
 
@@ -50,18 +51,18 @@ if TYPE_CHECKING:
     from discreet.sealing.backends.duckdb import Progress
 
 SEALING = "discreet.sealing"
-"""The property of a table that is not whole: the host, the process and the token of the sealing that is at it."""
+"""The property of an unfinished table: the host, the process and the token of the sealing that writes it."""
 
 _SUFFIX = "__sealing_"
 _PART = r"(?:`(?:[^`]|``)+`|[^`.\s]+)"
-_KEEPING = ("parquet", "orc", "delta", "iceberg", "hudi")  # formats in which a value is read as it was written
-_NEARLY = 0.99  # told while Spark commits what its tasks have written; 1.0 is said when the table is whole
-_at_work: set[str] = set()  # the tables that this process is sealing
+_KEEPING = ("parquet", "orc", "delta", "iceberg", "hudi")  # formats that read a value as it was written
+_NEARLY = 0.99  # reported while Spark commits what its tasks have written; 1.0 when the table is complete
+_at_work: set[str] = set()  # the tables that this process seals now
 _lock = threading.Lock()
 
 
 class Catalogue:
-    """A workshop in Spark, which writes one table. `parts` are its full name: catalogue, namespaces, table."""
+    """A backend in Spark, which writes one table. `parts` are its full name: catalogue, namespaces, table."""
 
     dialect = "spark"
 
@@ -71,7 +72,7 @@ class Catalogue:
             self._session.conf.set("spark.sql.sources.default", "parquet")
         self._parts, self._token = parts, uuid4().hex[:12]
         self._worker = f"{socket.gethostname()} {os.getpid()} {self._token}"
-        self._mark: str | None = None
+        self._fingerprint: str | None = None
         self._most = metadata.rows_per_person
         self._text = metadata.has_text
         self._views: list[str] = []
@@ -79,7 +80,7 @@ class Catalogue:
 
     @property
     def _shared(self) -> str:
-        """The database of views that all sessions of an application see."""
+        """The database of the views that all sessions of an application see."""
         return sql_writer.identifier(
             self._user.conf.get("spark.sql.globalTempDatabase", None) or "global_temp", "spark"
         )
@@ -90,7 +91,7 @@ class Catalogue:
         return quoted(self._parts)
 
     def begin(self) -> None:
-        """See that the name is free, and remove what the dead left behind."""
+        """Check that the name is free, and drop the tables that dead processes left behind."""
         with _lock:
             if self.table in _at_work:
                 raise _busy(self.table, "another thread of this process")
@@ -103,17 +104,20 @@ class Catalogue:
             raise
 
     def opened(self, source: Source, wanted: Iterable[str] | None, name: str) -> Reading:
-        """Let our session see a DataFrame of the user's."""
+        """Make a DataFrame of the user visible to our session."""
         if spark.session(source) is None:
             raise ParameterError(
-                f"{source.words} is not in Spark, where the rows are to stay. Bring it there first: "
-                'spark.createDataFrame(table), or spark.read.parquet("file.parquet"). '
-                "Or leave rows= out, and seal into files."
+                f"{source.display_name} is not in Spark, where the rows are to stay.",
+                fix=[
+                    Fix("rows", None, note="seals into files"),
+                    "Or bring it to Spark first: spark.createDataFrame(table), or "
+                    'spark.read.parquet("file.parquet").',
+                ],
             )
         frame = spark.dataframe(source)
-        types = spark.declared(frame, source.words)
+        types = spark.declared(frame, source.display_name)
         view = f"discreet_{self._token}_{name}"
-        told(lambda: frame.createGlobalTempView(view), f"could not read {source.words}")
+        told(lambda: frame.createGlobalTempView(view), f"could not read {source.display_name}")
         self._views.append(view)
         old = {new: column for column, new in source.rename.items()}
         kept = [column for column in types if wanted is None or column in {old.get(one, one) for one in wanted}]
@@ -127,26 +131,26 @@ class Catalogue:
     def store(self, name: str, query: str, stage: str, progress: Progress | None) -> str:
         """Keep rows in a table beside the sealed one."""
         *space, table = self._parts
-        place = quoted((*space, f"{table}{_SUFFIX}{self._token}_{name}"))
-        self._write(place, query, stage, progress)
-        return place
+        stored = quoted((*space, f"{table}{_SUFFIX}{self._token}_{name}"))
+        self._write(stored, query, stage, progress)
+        return stored
 
     def answer(self, query: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query about public tables."""
         found = asked(self._session, query, "could not read a lookup")
         return [tuple(row.values()) for row in found.to_pylist()]
 
-    def write(self, query: str, mark: str, stage: str, progress: Progress | None) -> None:
-        """Write the sealed rows, look at the bound, and mark them."""
+    def write(self, query: str, fingerprint: str, stage: str, progress: Progress | None) -> None:
+        """Write the sealed rows, check the bound, and set their fingerprint."""
         self._write(self.table, query, stage, progress)
-        marks = {MARK: mark, FILES: self._bounded() or NONE}
+        made = {MARK: fingerprint, FILES: self._bounded() or NONE}
         self._check_ours(self.table)
-        self._mark = mark
-        self._run(f"ALTER TABLE {self.table} SET TBLPROPERTIES ({_listed(marks)})")
+        self._fingerprint = fingerprint
+        self._run(f"ALTER TABLE {self.table} SET TBLPROPERTIES ({_listed(made)})")
         self._run(f"ALTER TABLE {self.table} UNSET TBLPROPERTIES IF EXISTS ('{SEALING}')")
 
     def end(self, *, keep: bool) -> None:
-        """Drop everything but the sealed table, and that too unless it is to be kept."""
+        """Drop the intermediate tables, and the sealed table too unless it is kept."""
         for name in [one for one in reversed(self._made) if not (keep and one == self.table)]:
             with suppress(SealingFailed, DatabaseUnavailable):
                 if self._ours(name):
@@ -156,16 +160,16 @@ class Catalogue:
                 self._user.catalog.dropGlobalTempView(view)
         _at_work.discard(self.table)
 
-    def _write(self, place: str, query: str, stage: str, progress: Progress | None) -> None:
+    def _write(self, table: str, query: str, stage: str, progress: Progress | None) -> None:
         tell = progress or (lambda stage, done: None)
         tell(stage, 0.0)
         plan = told(lambda: quietly(lambda: self._session.sql(query)), f"cannot carry out {stage}", SealingFailed)
         fields = told(lambda: quietly(lambda: plan.schema), f"cannot carry out {stage}", SealingFailed).fields
         kinds = {field.name: field.dataType.simpleString() for field in fields}
         columns = ", ".join(f"{sql_writer.identifier(column, 'spark')} {kind}" for column, kind in kinds.items())
-        self._made.append(place)
-        self._run(f"CREATE TABLE {place} ({columns}) TBLPROPERTIES ({_listed({SEALING: self._worker})})")
-        self._check_texts(place, kinds)
+        self._made.append(table)
+        self._run(f"CREATE TABLE {table} ({columns}) TBLPROPERTIES ({_listed({SEALING: self._worker})})")
+        self._check_texts(table, kinds)
         furthest = 0.0
 
         def look() -> None:
@@ -173,50 +177,53 @@ class Catalogue:
             furthest = max(furthest, min(self._part(), _NEARLY))
             tell(stage, furthest)
 
-        self._check_ours(place)
-        self._run(f"INSERT INTO {place} {query}", look if progress is not None else None)
+        self._check_ours(table)
+        self._run(f"INSERT INTO {table} {query}", look if progress is not None else None)
         tell(stage, 1.0)
 
-    def _check_texts(self, place: str, kinds: dict[str, str]) -> None:
-        """See that texts are told apart by their characters: a namespace may have a collation for its tables."""
-        made = told(lambda: read(self._session, place).schema, "could not look at a table of its own").fields
+    def _check_texts(self, table: str, kinds: dict[str, str]) -> None:
+        """Check that texts are compared by their characters: a namespace may have a collation for its tables."""
+        made = told(lambda: read(self._session, table).schema, "could not look at a table of its own").fields
         if any(kinds[field.name] == "string" != field.dataType.simpleString() for field in made):
             raise ParameterError(
-                f"{quoted(self._parts[:-1])} gives the texts of its tables a collation, under which one may stand "
-                "for others. Take rows= in a namespace without one."
+                f"{quoted(self._parts[:-1])} gives the texts of its tables a collation, under which different "
+                "texts are equal.",
+                fix=Fix("rows", "analytics.people_sealed", note="in a namespace without a collation"),
             )
 
     def _ours(self, name: str) -> bool:
-        """Whether a table is the one that this sealing made, whole or not."""
+        """Return whether this sealing made a table, complete or not."""
         found = properties(self._session, name)
-        return found.get(SEALING) == self._worker or (SEALING not in found and found.get(MARK, "") == self._mark)
+        if SEALING in found:
+            return found[SEALING] == self._worker
+        return found.get(MARK, "") == self._fingerprint
 
     def _check_ours(self, name: str) -> None:
         if not self._ours(name):
             raise SealingFailed(
-                f"{name} has been replaced by another table while it was sealed. Nothing was kept. Let one "
-                "process at a time seal to a name."
+                f"{name} has been replaced by another table while it was sealed. Nothing was kept.",
+                fix="Let one process at a time seal to a name.",
             )
 
     def _bounded(self) -> str:
-        """See in the table itself that nobody weighs more than is allowed. Return of which files that is true."""
+        """Check in the table itself that no person exceeds the bound. Return the files that were checked."""
         spots = f" OR COUNT(CASE WHEN spot THEN 1 END) > {self._most}" if self._text else ""
         over = (
             f"SELECT person FROM {self.table} GROUP BY person HAVING SUM(w) > {UNIT * self._most}{spots} LIMIT 1"
         )
-        failed = "could not look at the bound"
+        failed = "could not check the bound"
         plan = told(lambda: self._session.sql(over), failed, SealingFailed)
         seen = files(plan)
         if told(lambda: stoppable(self._session, plan.toArrow), failed, SealingFailed).num_rows:
             raise SealingFailed(
-                "Spark wrote some rows twice, so that a person weighs more than is allowed. Nothing was kept. "
-                "Seal again; if it recurs, look at how its file system commits what tasks have written."
+                "Spark wrote some rows twice, so that a person weighs more than is allowed. Nothing was kept.",
+                fix="Seal again. If it happens again, check how its file system commits what tasks have written.",
             )
         return seen
 
     def _part(self) -> float:
-        """The part of the tasks now planned that is done."""
-        with suppress(Exception):  # a session of Spark Connect has no such thing
+        """Return the part of the planned tasks that is done."""
+        with suppress(Exception):  # a session of Spark Connect has no status tracker
             tracker = self._user.sparkContext.statusTracker()
             stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
             tasks = sum(stage.numTasks for stage in stages if stage)
@@ -235,9 +242,9 @@ class Catalogue:
         self._run(f"DROP TABLE IF EXISTS {name}")
 
     def _left_behind(self) -> list[str]:
-        """Tables that nobody will finish. Refuse if somebody may, or if the sealed one is whole."""
+        """Return the tables of dead processes. Refuse if a process may still run, or if the table is complete."""
         *space, table = self._parts
-        pattern = "".join(sign if sign.isalnum() or sign == "_" else "*" for sign in table)
+        pattern = "".join(char if char.isalnum() or char == "_" else "*" for char in table)
         shown = asked(
             self._session,
             f"SHOW TABLES IN {quoted(tuple(space))} "
@@ -253,8 +260,11 @@ class Catalogue:
             worker = properties(self._session, name).get(SEALING)
             if worker is None:
                 raise ParameterError(
-                    f"the table {name} exists, and sealed rows are never overwritten. Take another name for "
-                    f"rows=, or, if no vault has it: DROP TABLE {name}."
+                    f"The table {name} exists, and sealed rows are never overwritten.",
+                    fix=[
+                        Fix("rows", "analytics.people_sealed_2", note="another name"),
+                        f"Or, if no vault has it, run: DROP TABLE {name}.",
+                    ],
                 )
             if _alive(worker):
                 host, process = (*worker.split(" "), "?", "?")[:2]
@@ -264,23 +274,24 @@ class Catalogue:
 
 
 def full_name(session: SparkSession, name: str) -> tuple[str, ...]:
-    """Return the parts of a table's name, with the catalogue and the namespace that the session is in.
+    """Return the parts of a table's name, with the current catalogue and namespace of the session.
 
-    A name in backquotes may hold anything.
+    A name in backquotes may hold any character.
     """
     parts = named(name)
     catalogue, space = told(
-        lambda: (session.catalog.currentCatalog(), session.catalog.currentDatabase()), "could not tell where it is"
+        lambda: (session.catalog.currentCatalog(), session.catalog.currentDatabase()),
+        "could not name its catalogue",
     )
     if len(parts) == 1:
         return (catalogue, *named(space), *parts)
-    declared = told(lambda: session.conf.getAll, "could not tell its settings")
+    declared = told(lambda: session.conf.getAll, "could not list its settings")
     known = {key.split(".")[3] for key in declared if key.startswith("spark.sql.catalog.")}
     return parts if parts[0] in {"spark_catalog", catalogue, *known} else (catalogue, *parts)
 
 
 def quoted(parts: tuple[str, ...]) -> str:
-    """Return a name as statements write it.
+    """Return a name as SQL writes it.
 
     >>> quoted(("spark_catalog", "default", "odd`name"))
     '`spark_catalog`.`default`.`odd``name`'
@@ -295,7 +306,9 @@ def named(name: str) -> tuple[str, ...]:
     ('analytics', 'odd`name')
     """
     if re.fullmatch(rf"{_PART}(\.{_PART})*", name.strip()) is None:
-        raise ParameterError(f'rows={name!r} is no name of a table. Write rows="analytics.people_sealed".')
+        raise ParameterError(
+            "This is not the name of a table.", found=repr(name), fix=Fix("rows", "analytics.people_sealed")
+        )
     found = re.findall(_PART, name.strip())
     return tuple(part[1:-1].replace("``", "`") if part.startswith("`") else part for part in found)
 
@@ -306,13 +319,13 @@ def _listed(properties: dict[str, str]) -> str:
 
 
 def _alive(worker: str) -> bool:
-    """Whether somebody may still work at a table. Of another host, and of what cannot be read, nobody knows."""
+    """Return whether a process may still write a table; True if it is on another host or cannot be read."""
     found = re.fullmatch(r"(\S+) (\d{1,9})( \S+)?", worker)
     if found is None or found[1] != socket.gethostname():
         return True
     process = int(found[2])
     if process == os.getpid():
-        return False  # a remnant: what this process works at is in _at_work
+        return False  # it is a remnant: the tables that this process seals are in _at_work
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -324,5 +337,6 @@ def _alive(worker: str) -> bool:
 
 def _busy(table: str, who: str) -> ParameterError:
     return ParameterError(
-        f"{table} is being sealed by {who}. Wait for it to end, or, if nobody is at it: DROP TABLE {table}."
+        f"{table} is being sealed by {who}.",
+        fix=f"Wait for it to end, or, if that process is gone, run: DROP TABLE {table}.",
     )

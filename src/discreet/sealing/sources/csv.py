@@ -1,16 +1,16 @@
-r"""What the text of one row of a CSV file may do to the rows around it: nothing, or the file is refused.
+r"""Check a CSV file, so that the text of one row cannot change how the rows around it are read.
 
 A cell that begins with a quotation mark goes on to the next one that is not doubled, past the ends of lines. So a
-mark that somebody forgot takes the rows behind it into one cell, and they are gone: one row has decided about
-others. `check` goes through a file before its rows are read, and refuses it
+forgotten quotation mark joins the rows after it into one cell, and these rows are lost: one row has decided about
+others. `check` scans a file before its rows are read, and refuses it
 
  1. if a quote opens a cell and does not close it, by the end of the file or within `LONGEST` bytes,
  2. if anything but blanks stands between the closing quote and the end of the cell,
- 3. if quotes stand in the midst of some cells (5" pipe), and another has line breaks and a line that looks like a
-    row (as many cells as the header), or a closing quote that could open a cell where it stands,
+ 3. if quotes stand inside some unquoted cells (5" pipe), and another cell has line breaks and a line that looks
+    like a row (as many cells as the header), or a closing quote that could open a cell where it stands,
  4. if `LINES` lines of one cell, and most of its lines, look like rows,
- 5. if a row begins with a cell that has a quote in its midst, and the row before has a quoted cell and more cells
-    than the header, or line breaks: DuckDB's reader does not keep the two apart,
+ 5. if a row begins with an unquoted cell that has a quote inside, and the row before has a quoted cell and more
+    cells than the header, or line breaks: DuckDB's reader does not separate the two,
  6. if there is a lone \r outside of quotes, and lines end otherwise: some writers leave it in a text unquoted,
  7. if a byte is not UTF-8.
 
@@ -19,11 +19,11 @@ in them (RFC 4180), every row is read as it was written, whatever its texts, and
 without it. Add to such a file one line that was not written so. If it leaves no quoted cell open, it stays a line.
 If it does, all quotes after it change sides. Either this goes on to the end (1); or a quote that opens a cell is
 taken for one that closes, with text behind it (2); or that text begins with a separator or a line break, and then
-the quote that closes it stands in the midst of a cell (3). Two such lines, one that opens and one that closes, are
-a cell with line breaks as far as anyone can see: 3 and 4 are for those, and do not find them all. And a line break
-that is not quoted ends a row, whoever wrote it.
+the quote that closes it stands inside a cell (3). Two such lines, one that opens and one that closes, cannot be
+distinguished from a cell with line breaks: 3 and 4 are for those, and do not find them all. And a line break that
+is not quoted ends a row, whatever its writer meant.
 
-Lines end in \n, \r\n or \r, as DuckDB's reader has it. That both see the same rows is tested in
+Lines end in \n, \r\n or \r, as in DuckDB's reader. That both see the same rows is tested in
 tests/sealing/test_seal.py.
 """
 
@@ -42,30 +42,30 @@ from typing import Any
 from discreet.errors import ParameterError, SealingFailed
 
 LONGEST = 2_000_000
-"""Bytes of the longest row that DuckDB's reader takes."""
+"""The bytes of the longest row that DuckDB's reader accepts."""
 
 LINES = 8
-"""Lines that look like rows before they are held to be rows. Of lines that people write perhaps one in five has as
-many separators as the header; eight, and most of a cell, do not come about by chance."""
+"""How many lines that look like rows are taken to be rows. Perhaps one in five lines of ordinary text has as many
+separators as the header; eight, and most lines of a cell, are not a coincidence."""
 
 _SEPARATORS = ",;\t|"
 _MEND = (
-    "so that it would decide about the rows after it. Take it away, or quote the cell that it belongs to and "
+    "It would change how the rows after it are read. Remove the quote, or quote the cell that it belongs to and "
     'double it: "5"" pipe".'
 )
 _CHUNK = 1 << 20
 _BREAK = re.compile(rb"\r\n|\r|\n")
-_REST = re.compile(rb'[^"]*+(?:""[^"]*+)*+"')  # of a quoted cell, after the quote that opens it
+_REST = re.compile(rb'[^"]*+(?:""[^"]*+)*+"')  # the rest of a quoted cell, after its opening quote
 
 
 def header(path: str, separator: str | None) -> tuple[list[str], str]:
-    """Read the first line alone. Without a word from the curator, the separator is the one it has most of."""
+    """Read the first line alone. By default the separator is the one that it has most of."""
     line, _ = _first_line(path)
     try:
         text = line.removeprefix(codecs.BOM_UTF8).decode()
     except UnicodeDecodeError:
         text = "\0"
-    if "\0" in text:  # every other byte of UTF-16
+    if "\0" in text:  # every other byte of UTF-16 text is zero
         raise _not_utf8(path, 1, line)
     if separator is None:
         separator = max(_SEPARATORS, key=text.count)
@@ -73,42 +73,44 @@ def header(path: str, separator: str | None) -> tuple[list[str], str]:
         names = next(csv.reader([text], delimiter=separator, strict=True), [])
     except csv.Error:
         raise SealingFailed(
-            f"{Path(path).name}: a quote opens in the header and does not close a name there, {_MEND}"
+            f"{Path(path).name}: a quote opens in the header and does not close a name there.", fix=_MEND
         ) from None
     if not names:
-        raise ParameterError(f"{Path(path).name} has no header line, and columns are known by their names.")
+        raise ParameterError(
+            f"{Path(path).name} has no header line.", fix="Write the names of the columns in its first line."
+        )
     return names, separator
 
 
 def check(path: str, separator: str, cells: int) -> None:
-    """Refuse a file in which the text of one row may have swallowed others, naming the line."""
+    """Refuse a file in which the text of one row may have swallowed others, and name the line."""
     _, end = _first_line(path)
     with _opened(path) as file:
         _Scan(path, file, separator.encode(), cells, end).run()
 
 
 def line_end(path: str) -> str:
-    """Return what ends the lines of a file, as its first line tells: \\r, or \\n and \\r\\n as they come."""
+    """Return the line end of a file, from its first line: \\r alone, or \\n and \\r\\n mixed."""
     return r"\r" if _first_line(path)[1] == b"\r" else r"\r\n"
 
 
 class _Scan:
-    """A file going by. Of the stretch `text`, what stands before `at` has been seen and was in order."""
+    """A scan of a file. In the current chunk `text`, everything before `at` has been checked."""
 
     def __init__(self, path: str, file: Any, separator: bytes, cells: int, end: bytes):
         self.path, self.file, self.separator, self.cells = path, file, separator, cells
         self.text, self.at, self.read, self.ended = b"\n", 1, 0, False  # a cell begins after a line break
         self.decoder = codecs.getincrementaldecoder("utf-8")()
-        self.stray = False  # whether a quote stands in the midst of a cell
-        self.doubtful: tuple[int, int] | None = None  # from where to where a cell goes that may be several
-        self.spanned = -1  # where the last line ends into which a cell comes from another
+        self.stray = False  # whether a quote stands inside an unquoted cell
+        self.doubtful: tuple[int, int] | None = None  # begin and end of a cell that may be several rows
+        self.spanned = -1  # the end of the last line that a cell reaches from an earlier line
         cut = re.escape(separator)
         some = rb'"[^"\r\n]*+"'
         quoted = rb"(?:(?<=[\r\n])|(?<=" + cut + rb"))" + some + rb"(?:" + some + rb"|" + cut + some + rb")*+"
         blanks = b"" if separator == b" " else b" *+"
         closed = rb"(?=[\r\n]|" + cut + rb")"
         self.harmless = re.compile(rb'(?:[^"]*+' + quoted + closed + rb')*+[^"]*+')
-        self.foreign = re.compile(rb"\n" if end == b"\r" else rb"\r(?!\n)")  # what ends no line here
+        self.foreign = re.compile(rb"\n" if end == b"\r" else rb"\r(?!\n)")  # a line break of another kind
         self.closed = re.compile(blanks + rb"(?:[\r\n]|" + cut + rb"|\Z)")
 
     def run(self) -> None:
@@ -118,21 +120,21 @@ class _Scan:
                 self.quote()
                 self.skip()
         if self.stray and self.doubtful:
-            raise self.swallowing(*self.doubtful, "and quotes stand in the midst of other cells")
+            raise self.swallowing(*self.doubtful, "and quotes stand inside other cells")
 
     def skip(self) -> None:
         before, found = self.at, self.harmless.match(self.text, self.at)
         self.at = found.end() if found else before
         if wrong := self.foreign.search(self.text, before, self.at):
             self.at = wrong.start()
-            sign = r"\n" if wrong[0] == b"\n" else r"\r"
+            char = r"\n" if wrong[0] == b"\n" else r"\r"
             raise self.refusal(
-                f"line {self.line(self.place)} has a lone {sign} outside of quotes, and lines end otherwise here, "
-                "so that it cannot be told whether a row ends there. Take it away, or quote the cell."
+                f"line {self.line(self.place)} has a lone {char} outside of quotes, but lines end otherwise.",
+                "It is not clear whether a row ends there. Remove it, or quote the cell.",
             )
 
     def more(self) -> bool:
-        """Read on, and let go of the lines that are done with but for the last."""
+        """Read the next chunk, and drop the lines that are checked, except the last."""
         kept = self.begin(self.above(self.at)) - 1
         chunk = self.file.read(_CHUNK)
         while chunk.endswith(b"\r") and (byte := self.file.read(1)):  # \r\n stays together
@@ -149,7 +151,7 @@ class _Scan:
         return bool(chunk)
 
     def quote(self) -> None:
-        """Go past one quote: it opens a cell, after one blank at most, or is a character."""
+        """Pass one quote: it opens a cell, after at most one blank, or it is a character of a cell."""
         start = self.at - (self.separator != b" " and self.text[self.at - 1 : self.at] == b" ")
         if self.text[start - 1 : start] in (b"\r", b"\n") or self.text.endswith(self.separator, 0, start):
             self.cell()
@@ -158,7 +160,7 @@ class _Scan:
             self.stray, self.at = True, self.at + 1
 
     def keep_apart(self) -> None:
-        """Refuse a quote in the midst of a first cell, if the reader may have quotes of the row before in mind."""
+        """Refuse a quote inside a first cell, if DuckDB's reader may mix it with quotes of the row before."""
         if self.separator in self.text[self.begin(self.at) : self.at]:
             return
         end = self.above(self.at)
@@ -166,24 +168,24 @@ class _Scan:
         spanned = self.spanned == self.place - self.at + end
         if spanned or (b'"' in above and above.count(self.separator) >= self.cells):
             raise self.refusal(
-                f"line {self.line(self.place)} begins with a cell that has a quote in its midst, and the row "
-                "before has a quoted cell and line breaks, or cells that the header does not have. The two are "
-                'not kept apart when they are read. Quote the first cell: "5"" pipe".'
+                f"line {self.line(self.place)} begins with a cell that has a quote inside, after a row with a "
+                "quoted cell and line breaks or too many cells.",
+                'The two rows are not separated when they are read. Quote the first cell: "5"" pipe".',
             )
 
     def begin(self, at: int) -> int:
-        """Return where the line begins in which a place is."""
+        """Return where the line of a position begins."""
         return max(self.text.rfind(b"\n", 0, at), self.text.rfind(b"\r", 0, at), 0) + 1
 
     def above(self, at: int) -> int:
-        """Return where the last line before ends that is not empty."""
+        """Return the end of the last line before it that is not empty."""
         end = self.begin(at) - 1
         while end > 1 and self.text[end - 1 : end] in (b"\r", b"\n"):
             end -= 1
         return max(end, 1)
 
     def cell(self) -> None:
-        """Go past a quoted cell that is not plainly in order."""
+        """Pass a quoted cell, and check that it swallows no rows."""
         while True:
             rest = _REST.match(self.text, self.at + 1)
             over = rest and _BREAK.search(self.text, rest.end())
@@ -206,7 +208,7 @@ class _Scan:
         span = (place, place + rest.end() - self.at)
         if rows >= LINES and 2 * rows > len(lines):
             raise self.swallowing(*span, f"{rows} lines of it have as many cells as the header")
-        start = self.text[self.at : rest.end()].rstrip(b'"')[-len(self.separator) :]  # of a cell, perhaps
+        start = self.text[self.at : rest.end()].rstrip(b'"')[-len(self.separator) :]  # perhaps the start of a cell
         opens = start == self.separator or start[-1:] in (b"\r", b"\n")
         if lines and (rows or opens) and self.doubtful is None:
             self.doubtful = span
@@ -214,11 +216,11 @@ class _Scan:
 
     @property
     def place(self) -> int:
-        """How many bytes of the file are before `at`."""
+        """The number of bytes of the file before `at`."""
         return self.read - len(self.text) + self.at
 
     def line(self, place: int) -> int:
-        """Return the number of the line in which a byte is: counted only now that it matters."""
+        """Return the line number of a byte. Lines are counted here only, for the message."""
         number, last = 1, b""
         with _opened(self.path) as file:
             while place and (chunk := file.read(min(_CHUNK, place))):
@@ -227,30 +229,31 @@ class _Scan:
         return number
 
     def unclosed(self, how: str) -> SealingFailed:
-        return self.refusal(f"a quote opens at line {self.line(self.place)} and {how}, {_MEND}")
+        return self.refusal(f"a quote opens at line {self.line(self.place)} and {how}.", _MEND)
 
     def swallowing(self, opens: int, closes: int, why: str) -> SealingFailed:
         return self.refusal(
-            f"a quote opens at line {self.line(opens)} and closes at line {self.line(closes)}, and what is "
-            f"between looks like rows ({why}). If it is rows, take both quotes away. If it is one text, seal "
-            f"what another reader makes of the file: Vault.seal(pandas.read_csv({self.path!r}, dtype=str), …)."
+            f"a quote opens at line {self.line(opens)} and closes at line {self.line(closes)}, and the text "
+            f"between looks like rows ({why}).",
+            "If it is rows, remove both quotes. If it is one text, read the file with another reader (such as "
+            "pandas.read_csv with dtype=str), write it to a Parquet file, and seal that.",
         )
 
-    def refusal(self, what: str) -> SealingFailed:
-        return SealingFailed(f"{Path(self.path).name}: {what}")
+    def refusal(self, problem: str, fix: str) -> SealingFailed:
+        return SealingFailed(f"{Path(self.path).name}: {problem}", fix=fix)
 
 
 def _not_utf8(path: str, line: int, start: bytes) -> SealingFailed:
     name = re.sub(r"\.(gz|zst)$", "", Path(path).name, flags=re.IGNORECASE)
     written = "utf-16" if b"\0" in start else "latin1"
     return SealingFailed(
-        f"{Path(path).name} is not UTF-8: see line {line}. Convert it from what it is, for example with "
-        f"iconv -f {written} -t utf-8 {name} > utf8-{name}"
+        f"{Path(path).name} is not UTF-8: see line {line}.",
+        fix=f"Convert it from its encoding, for example with: iconv -f {written} -t utf-8 {name} > utf8-{name}",
     )
 
 
 def _first_line(path: str) -> tuple[bytes, bytes]:
-    """The first line of a file, and what ends it."""
+    """Return the first line of a file, and its line end."""
     line = b""
     with _opened(path) as file:
         while True:

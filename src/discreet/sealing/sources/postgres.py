@@ -1,15 +1,16 @@
-"""Tables and views of a PostgreSQL database, as their catalogue declares them.
+"""Read tables and views of a PostgreSQL database, as its catalogue declares them.
 
     Source("postgresql://host/shop", table="visits")
     Source("postgresql://host/shop", table='staging."Odd name"')
 
-Tables, partitioned and foreign ones, views and materialised views are read alike. What a column is, the catalogue
-says; no row is looked at. Every column is read in a form that no later step can stumble over, the same whether the
-rows are sealed where they are or streamed into a directory: the base type of a domain; the text of whatever is no
-number, date or truth value; texts without the padding of CHAR(n), citext in small letters, as it is compared;
-NUMERIC without NaN, and without trailing zeros where no scale is declared; infinite dates as very late ones.
+Tables, partitioned and foreign tables, views and materialised views are read in the same way. The catalogue
+declares the type of a column; no row is read for it. Every column is read in a form that no later step can fail
+on, the same whether the rows are sealed in the database or streamed into a directory: the base type of a domain;
+the text of a value that is not a number, date or truth value; texts without the padding of CHAR(n), citext in
+small letters, as it is compared; NUMERIC without NaN, and without trailing zeros where no scale is declared;
+infinite dates as very late ones.
 
-Rows that a policy would hide are no rows to seal without: where row-level security applies, reading fails.
+Rows that a policy hides must not be left out: where row-level security applies, reading fails.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines.postgres import SAFELY
-from discreet.errors import DatabaseUnavailable, ParameterError, SealingFailed
+from discreet.errors import DatabaseUnavailable, Fix, ParameterError, SealingFailed
 from discreet.postgres import Address, connected, execute, from_driver, identifier, run, sqlstate
-from discreet.sealing.sources import Reading, Source
+from discreet.sealing.sources.source import Reading, Source
 
 if TYPE_CHECKING:
     import pyarrow
@@ -34,7 +35,7 @@ SETTINGS = SAFELY + (
     "SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL IntervalStyle = 'postgres'; "
     "SET LOCAL extra_float_digits = 1; SET LOCAL bytea_output = 'hex'; "
 )
-"""What a transaction begins with that reads rows to seal: no preference of a role or a server changes a value."""
+"""The first statements of a transaction that reads rows: no setting of a role or a server may change a value."""
 
 _NAMED = {
     "int2": "SMALLINT",
@@ -49,17 +50,17 @@ _NAMED = {
     **dict.fromkeys(("text", "varchar", "bpchar", "name", "char", "citext"), "VARCHAR"),
 }
 _CITEXT = "citext"
-_LATE, _EARLY = "290000-01-01", "4000-01-01 BC"  # beyond all that can be declared, within what Arrow can hold
+_LATE, _EARLY = "290000-01-01", "4000-01-01 BC"  # outside all declarable bounds, inside the range of Arrow
 _BOUNDED = {"DATE": "DATE", "TIMESTAMP": "TIMESTAMP", "TIMESTAMP WITH TIME ZONE": "TIMESTAMPTZ"}
 _PART = re.compile(r'(?:"((?:[^"]|"")+)"|([^".]+))')
 
-_TOLD = {
+_REASONS = {
     "08": "the connection to the server broke.",
     "42501": "the role may not read all of it, or row-level security would hide some of its rows.",
     "42": "it cannot be read where names are looked up in pg_catalog only. If it is a view that calls functions, "
-    "qualify the names inside of them.",
+    "qualify the names inside them.",
     "53": "the server has run out of memory, space or connections.",
-    "57": "the server stopped it, because it shuts down or an administrator wished it.",
+    "57": "the server stopped it, because it shuts down or an administrator cancelled it.",
 }
 
 _PATH = "SELECT pg_catalog.array_to_json(pg_catalog.current_schemas(false))::pg_catalog.text"
@@ -88,7 +89,7 @@ _COLUMNS = """
 
 @dataclass(frozen=True)
 class Declared:
-    """A column: its type in DuckDB's words, SQL for its value, and what takes several of its texts for one."""
+    """A column: its type by DuckDB's name, SQL for its value, and the collation under which texts are equal."""
 
     kind: str
     value: str
@@ -96,64 +97,65 @@ class Declared:
 
     @property
     def loose(self) -> bool:
-        """Whether that is a collation, which the value itself does not show."""
+        """Whether a collation makes different texts equal, which the value itself does not show."""
         return self.alike not in ("", _CITEXT)
 
 
 @dataclass(frozen=True)
 class Relation:
-    """A table or a view: what FROM calls it, and its columns."""
+    """A table or a view: its name after FROM, and its columns."""
 
     name: str
     columns: Mapping[str, Declared]
 
     @property
     def types(self) -> dict[str, str]:
-        """The type of every column, in DuckDB's words."""
+        """The type of every column, by DuckDB's names."""
         return {name: column.kind for name, column in self.columns.items()}
 
     @property
     def collations(self) -> dict[str, str]:
-        """What takes several texts for one, for the columns of which that is true."""
+        """The collations under which different texts are equal, by column."""
         return {name: column.alike for name, column in self.columns.items() if column.alike}
 
     def taken(self, wanted: Collection[str] | None) -> dict[str, Declared]:
-        """Return the columns that are wanted, None for all."""
+        """Return the wanted columns; None for all."""
         return {name: column for name, column in self.columns.items() if wanted is None or name in wanted}
 
 
 def relation(connection: Connection, source: Source, schema: str | None) -> Relation:
-    """Find what a source means in the database of a connection, or say what there is instead.
+    """Find the table of a source in the database of a connection, or list the tables that exist.
 
-    A name without a schema is looked for in `schema`, or where the role would look for it.
+    A name without a schema is looked up in `schema`, or on the search path of the role.
     """
     named = _parts(source)
-    folded = [(name if quoted else name.lower(), quoted) for name, quoted in named]  # as SQL has it
-    for *place, (name, _) in (named, folded):
-        path = [where for where, _ in place] or ([schema] if schema is not None else _path(connection))
+    folded = [(name if quoted else name.lower(), quoted) for name, quoted in named]  # as SQL folds names
+    for *qualifier, (name, _) in (named, folded):
+        path = [where for where, _ in qualifier] or ([schema] if schema is not None else _path(connection))
         found = execute(connection, _RELATIONS, [json.dumps(path, ensure_ascii=False)])
         chosen = next((row for where in path for row in found if row[1:3] == (where, name)), None)
         if chosen is not None:
             break
     else:
-        raise ParameterError(_absent(source, path, [row[1:3] for row in found if row[3]]))
+        raise _absent(source, path, [row[1:3] for row in found if row[3]])
     written = identifier(*chosen[1:3])
     if not chosen[3]:
         raise ParameterError(
-            f"{written} may not be read by this role. Its owner can run: GRANT SELECT ON {written} TO …"
+            f"This role does not have the right to read {written}.",
+            fix=f"Its owner can run: GRANT SELECT ON {written} TO …",
         )
     columns = {column: declared(column, *rest) for column, *rest in execute(connection, _COLUMNS, [chosen[0]])}
     return Relation(written, columns)
 
 
 def read(relation: Relation, wanted: Collection[str] | None, name: str) -> str:
-    """Return what FROM calls a relation with its columns in the form that steps expect."""
+    """Return a relation as FROM names it, with its columns in the form that later steps expect."""
     texts = [f"{column.value} AS {identifier(own)}" for own, column in relation.taken(wanted).items()]
     return f"(SELECT {', '.join(texts) or 'NULL'} FROM {relation.name}) AS {name}"
 
 
 def streamed(engine: DuckDBPyConnection, source: Source, wanted: Collection[str] | None, name: str) -> Reading:
-    """Open a source for DuckDB: its rows flow through Arrow when they are read, and are never held at once."""
+    """Open a source for DuckDB. Its rows are streamed through Arrow when they are read, never held all at once."""
     address = Address.of(str(source.data))
     try:
         with connected(address, f"SET TRANSACTION READ ONLY; {SETTINGS}") as connection:
@@ -161,7 +163,7 @@ def streamed(engine: DuckDBPyConnection, source: Source, wanted: Collection[str]
     except Exception as error:
         if not from_driver(error):
             raise
-        raise DatabaseUnavailable(f"{source.words} cannot be looked up: {told(error)}") from None
+        raise DatabaseUnavailable(f"{source.display_name} cannot be looked up: {reason(error)}") from None
     kept = found.taken(wanted)
     if not kept:
         return Reading("", found.types)
@@ -172,31 +174,34 @@ def streamed(engine: DuckDBPyConnection, source: Source, wanted: Collection[str]
     return Reading(rows, found.types, collations=found.collations)
 
 
-def told(error: BaseException) -> str:
-    """Say what may be said of a failure: not the server's own words, which may quote a row."""
+def reason(error: BaseException) -> str:
+    """Describe a failure without the message of the server, which may quote a row."""
     state = sqlstate(error)
-    whole = next((text for start, text in _TOLD.items() if state.startswith(start)), None)
+    known = next((text for start, text in _REASONS.items() if state.startswith(start)), None)
     return (
-        whole
-        or f"PostgreSQL reports error {state or 'without a code'}. What it says may quote a row; see its log."
+        known or f"PostgreSQL reports error {state or 'without a code'}. Its message may quote a row; see its log."
     )
 
 
 def _parts(source: Source) -> list[tuple[str, bool]]:
-    """The schema, if it is named, and the name; and whether they stand in quotes."""
+    """Return the schema, if it is given, and the name; each with whether it is quoted."""
     if source.table is None:
-        raise ParameterError('say which table of the database is meant: Source("postgresql://…", table="visits").')
+        raise ParameterError("Name a table of the database.", fix=Fix("table", "visits", call="Source"))
     if not re.fullmatch(rf"{_PART.pattern}(\.{_PART.pattern})?", source.table):
         raise ParameterError(
-            f"table={source.table!r} is no name of a table. Write visits, shop.visits, or with quotes where a "
-            'name has capitals, dots or blanks: shop."The Visits".'
+            "This is not the name of a table.",
+            found=repr(source.table),
+            fix=[
+                Fix("table", "shop.visits", call="Source"),
+                'Names with capitals, dots or blanks are quoted: shop."The Visits".',
+            ],
         )
     found = _PART.findall(source.table)
     return [(quoted.replace('""', '"') or plain, bool(quoted)) for quoted, plain in found]
 
 
 def _path(connection: Connection) -> list[str]:
-    """Where the role of a connection looks for tables."""
+    """Return the search path of the role of a connection."""
     run(connection, "SET LOCAL search_path TO DEFAULT")
     ((schemas,),) = execute(connection, _PATH)
     run(connection, SETTINGS)
@@ -204,17 +209,17 @@ def _path(connection: Connection) -> list[str]:
     return path
 
 
-def _absent(source: Source, path: list[str], readable: list[tuple[str, str]]) -> str:
+def _absent(source: Source, path: list[str], readable: list[tuple[str, str]]) -> ParameterError:
     where = " or ".join(map(identifier, path)) or "any schema"
     names = [name if re.fullmatch(r"[a-z_][a-z0-9_]*", name) else identifier(name) for _, name in readable]
     there = f"It has {', '.join(names[:20])}{' …' if len(names) > 20 else ''}." if names else "It has none."
-    return f"there is no table or view {source.table} in {where}. {there}"
+    return ParameterError(f"There is no table or view {source.table} in {where}.", fix=there)
 
 
 def declared(column: str, typname: str, modifier: int, written: str, alike: str = "") -> Declared:
-    """Return what a column is, from the name of its type, its modifier, and both as SQL writes them.
+    """Return how a column is read, from the name of its type, its modifier, and both as SQL writes them.
 
-    Texts are compared by their characters, whatever collation they have, unless it takes several for one.
+    Texts are compared by their characters, whatever their collation, unless it makes different texts equal.
 
     >>> declared("who", "citext", -1, "citext")
     Declared(kind='VARCHAR', value='LOWER(CAST("who" AS TEXT)) COLLATE "C"', alike='citext')
@@ -238,7 +243,7 @@ def declared(column: str, typname: str, modifier: int, written: str, alike: str 
 
 
 def _decimal(modifier: int) -> str:
-    """The type of a NUMERIC: what it declares, if DuckDB can hold that."""
+    """Return the type of a NUMERIC: the declared precision and scale, if DuckDB can hold them."""
     precision, scale = (modifier - 4) >> 16, ((modifier - 4) & 0x7FF ^ 0x400) - 0x400
     return f"DECIMAL({precision},{scale})" if modifier >= 4 and 0 <= scale <= precision <= 38 else "NUMERIC"
 
@@ -248,19 +253,24 @@ def _scaled(columns: Mapping[str, Declared]) -> list[str]:
 
 
 def check_streamable(columns: Mapping[str, Declared], source: Source) -> None:
-    """Refuse what would mean something else outside of its database."""
+    """Refuse columns that would have another meaning outside of their database."""
     names = [name.casefold() for name in columns]
-    if len(set(names)) < len(names):  # DuckDB takes them for one
+    if len(set(names)) < len(names):  # DuckDB ignores capitals in names
         raise ParameterError(
-            f"{source.words} has columns whose names differ in capitals only: {', '.join(map(repr, columns))}. "
-            "Give them other names in a view."
+            f"{source.display_name} has columns whose names differ in capitals only.",
+            found=", ".join(map(repr, columns)),
+            fix="Give them other names in a view.",
         )
     for name, column in columns.items():
         if column.loose:
             raise ParameterError(
-                f"column {name!r} of {source.words} has a collation that takes different texts for one, which "
-                'holds in the database only. Seal into it, to="postgresql://…#people", or read a view in which '
-                f'the column is {identifier(name)} COLLATE "C".'
+                f"Column {name!r} of {source.display_name} has a collation under which different texts are equal, "
+                "in the database only.",
+                found=column.alike,
+                fix=[
+                    Fix("to", "postgresql://host/database#people", note="seals into that database"),
+                    f'Or read a view in which the column is {identifier(name)} COLLATE "C".',
+                ],
             )
 
 
@@ -279,7 +289,7 @@ def _reader(address: Address, relation: Relation, columns: Mapping[str, Declared
         "TIMESTAMP WITH TIME ZONE": pyarrow.timestamp("us", "UTC"),
     }
     schema = pyarrow.schema([(name, kinds.get(column.kind, pyarrow.string())) for name, column in columns.items()])
-    texts = [  # decimals travel as digits
+    texts = [  # decimals are sent as digits
         f"{column.value if column.kind in kinds else f'CAST({column.value} AS TEXT)'} AS {identifier(name)}"
         for name, column in columns.items()
     ]
@@ -290,7 +300,7 @@ def _reader(address: Address, relation: Relation, columns: Mapping[str, Declared
 def _batches(
     address: Address, query: str, schema: pyarrow.Schema, source: Source
 ) -> Iterator[pyarrow.RecordBatch]:
-    """The rows, in one transaction that begins when the first are wanted."""
+    """Yield the rows, in one transaction that begins with the first batch."""
     import pyarrow
 
     failure = ""
@@ -305,6 +315,6 @@ def _batches(
     except Exception as error:
         if not from_driver(error):
             raise
-        failure = told(error)
-    if failure:  # raised here, so that nothing hangs on it that quotes a row
-        raise SealingFailed(f"{source.words} cannot be read to its end: {failure}")
+        failure = reason(error)
+    if failure:  # raised here, so that its context has no error that quotes a row
+        raise SealingFailed(f"{source.display_name} cannot be read to its end: {failure}")

@@ -1,11 +1,15 @@
-"""Where a vault is: what it is described by, who spent what, and who holds its rows.
+"""Store a vault: its metadata, its ledger, and the engine that holds its rows.
+
+    ledger_binding    the check that a vault is opened with its own ledger
+    postgres          a vault in a schema of a PostgreSQL database
+    spark             a vault whose rows stay in a Spark catalogue
 
     "people.vault"                            a directory: description.json, ledger.sqlite, and the rows in DuckDB,
-                                              or in the table of a Spark catalogue that the description names
+                                              or in the table of a Spark catalogue that the metadata name
     "postgresql://host/database#people"       a schema of a PostgreSQL database, with all three as tables
 
-Rows are used with the description that they were sealed with, and with no other: they carry its mark, and it is
-compared before anything is asked of them.
+Rows are used only with the metadata that they were sealed with. They carry the fingerprint of these metadata, and
+it is compared before a query runs on them.
 """
 
 from __future__ import annotations
@@ -14,14 +18,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from discreet.errors import ParameterError
+from discreet.engines.duckdb import DuckDB
+from discreet.errors import Code, Fix, ParameterError
 from discreet.ledger import Budget, Ledger
 from discreet.ledger.ledger import first_entry
 from discreet.ledger.store.sqlite import SQLiteStore
 from discreet.postgres import check_path, is_address
-from discreet.schema import metadata as descriptions
+from discreet.schema import metadata as metadata_file
 from discreet.schema.metadata import TableMetadata
-from discreet.vault.storage.ledger_binding import own
+from discreet.sealing import seal as sealing
+from discreet.vault.storage import postgres
+from discreet.vault.storage.ledger_binding import own_ledger
 
 if TYPE_CHECKING:
     from discreet.engines.engine import Engine
@@ -29,14 +36,15 @@ if TYPE_CHECKING:
     from discreet.sealing.backends.duckdb import Progress
 
 LEDGER = "ledger.sqlite"
+"""The file of the ledger in the directory of a vault."""
 
 
-class Place(Protocol):
-    """Somewhere that a vault can be."""
+class Storage(Protocol):
+    """The storage of a vault."""
 
     @property
-    def words(self) -> str:
-        """What to call it in messages: nothing in it is secret."""
+    def display_name(self) -> str:
+        """Its name for messages, without a password."""
         ...
 
     def metadata(self) -> TableMetadata:
@@ -44,11 +52,11 @@ class Place(Protocol):
         ...
 
     def ledger(self) -> Ledger:
-        """Open its ledger: the one that it was sealed with."""
+        """Open the ledger that the vault was sealed with."""
         ...
 
     def engine(self, metadata: TableMetadata) -> Engine:
-        """Open the rows of this description."""
+        """Open the rows of these metadata."""
         ...
 
     def reseal(
@@ -66,56 +74,61 @@ class Place(Protocol):
 
 
 class Directory:
-    """A directory of files. `memory` is what DuckDB may use to answer, `spark` the session for rows in Spark."""
+    """A directory of files.
+
+    Args:
+        path: The directory.
+        memory: The memory that DuckDB may use to answer, such as "2GB"; its own limit by default.
+        spark: The session for rows in Spark; the active one by default.
+    """
 
     def __init__(self, path: str | Path, *, memory: str | None = None, spark: Any = None):
         self.path, self._memory, self._spark = Path(path), memory, spark
 
     @property
-    def words(self) -> str:
+    def display_name(self) -> str:
         """The path."""
         return str(self.path)
 
     def metadata(self) -> TableMetadata:
         """Read description.json."""
-        return descriptions.read(self.path)
+        return metadata_file.read(self.path)
 
     def ledger(self) -> Ledger:
-        """Open ledger.sqlite, and no other ledger of that name."""
-        return own(lambda: Ledger.open(self.path / LEDGER), self.metadata(), self.words)
+        """Open ledger.sqlite, and refuse the ledger of another vault."""
+        return own_ledger(lambda: Ledger.open(self.path / LEDGER), self.metadata(), self.display_name)
 
     def engine(self, metadata: TableMetadata) -> Engine:
-        """Open the file of the rows, or their table."""
+        """Open the file of the rows, or their table in Spark."""
         if metadata.engine == "spark":
-            from discreet.vault.storage import spark
+            from discreet.vault.storage import spark  # imports sqlglot
 
             return spark.engine(metadata, self._spark)
-        from discreet.engines.duckdb import DuckDB
-
         return DuckDB(self.path / metadata.rows_file, limits=metadata.limits, memory=self._memory)
 
     def reseal(self, source: Any, **changes: Any) -> None:
-        """Seal a new version of the rows where the old one is."""
+        """Seal a new version of the rows beside the old one."""
         if self.metadata().engine == "spark":
-            from discreet.vault.storage import spark
+            from discreet.vault.storage import spark  # imports sqlglot
 
             spark.reseal(source, to=self.path, session=self._spark, **changes)
         else:
-            from discreet.sealing import seal as sealing
-
             sealing.reseal(source, to=self.path, **changes)
 
 
-def at(where: str | Path, *, memory: str | None = None, spark: Any = None) -> Place:
-    """Return the place that an address or a path means.
+def storage_at(where: str | Path, *, memory: str | None = None, spark: Any = None) -> Storage:
+    """Return the storage at an address or a path.
 
-    >>> at("people.vault").words
+    Args:
+        where: A directory, or "postgresql://host/database#schema".
+        memory: The memory that DuckDB may use to answer, such as "2GB"; its own limit by default.
+        spark: The session for rows in Spark; the active one by default.
+
+    >>> storage_at("people.vault").display_name
     'people.vault'
     """
     if isinstance(where, str) and is_address(where):
-        from discreet.vault.storage.postgres import Schema
-
-        return Schema(where)
+        return postgres.Schema(where)
     check_path(where)
     return Directory(where, memory=memory, spark=spark)
 
@@ -130,45 +143,54 @@ def seal(
     memory: str | None,
     **declared: Any,
 ) -> None:
-    """Seal a table into a new place, with its ledger."""
-    opening = first_entry(budget, strict=strict)  # at once: it refuses what is no budget
+    """Seal a table into new storage, with its ledger.
+
+    Args:
+        source: The rows.
+        to: A new directory, or the address of a schema.
+        budget: The budget of the vault.
+        strict: Whether only analysts and purposes with an account may ask.
+        rows: The new table of a Spark catalogue for rows that stay in Spark; None otherwise.
+        memory: The memory that DuckDB may use, such as "2GB"; None for its own limit.
+        declared: Columns, persons, bounds and joined tables, as of `sealing.seal`.
+    """
+    opening = first_entry(budget, strict=strict)  # made first, because it refuses a value that is not a budget
     if not budget.epsilon:
         raise ParameterError(
-            f"with a budget of {budget} nothing can ever be asked. Give the vault one that is spent over its "
-            'whole life, such as Budget(epsilon=2, delta="1e-9").'
+            "No question can ever be asked with this budget.",
+            found=budget,
+            fix=Fix(
+                "budget", Code('Budget(epsilon=2, delta="1e-9")'), note="spent over the whole life of the vault"
+            ),
         )
     if isinstance(to, str) and is_address(to):
-        from discreet.vault.storage import postgres
-
-        _refuse({"rows": rows, "memory": memory}, "a vault in PostgreSQL keeps its rows there")
+        _refuse({"rows": rows, "memory": memory}, "A vault in PostgreSQL keeps its rows there")
         postgres.seal(source, to=to, budget=budget, strict=strict, **declared)
         return
     check_path(to)
 
-    def furnish(place: Path) -> None:
-        store = SQLiteStore(place / LEDGER)
+    def furnish(folder: Path) -> None:
+        store = SQLiteStore(folder / LEDGER)
         store.create(opening)
         store.close()
 
     if rows is not None:
-        from discreet.vault.storage import spark
+        from discreet.vault.storage import spark  # imports sqlglot
 
-        _refuse({"memory": memory}, "rows that stay in Spark use its memory")
+        _refuse({"memory": memory}, "Rows that stay in Spark use the memory of Spark")
         spark.seal(source, to=to, rows=rows, ledger=opening.hash, furnish=furnish, **declared)
     else:
-        from discreet.sealing import seal as sealing
-
         sealing.seal(source, to=to, memory=memory, ledger=opening.hash, furnish=furnish, **declared)
 
 
-def marked(place: Place, metadata: TableMetadata) -> Engine:
-    """Open the rows, and see that they were sealed as the description says."""
-    engine = place.engine(metadata)
+def engine_with_fingerprint(storage: Storage, metadata: TableMetadata) -> Engine:
+    """Open the rows, and check that they were sealed with these metadata."""
+    engine = storage.engine(metadata)
     if engine.mark() != metadata.fingerprint:
         engine.close()
         raise ParameterError(
-            f"the description of {place.words} is not the one that its rows were sealed with, so no bound can be "
-            "relied on. Restore the description from a copy, or seal again."
+            f"The metadata of {storage.display_name} are not those that its rows were sealed with.",
+            fix="No bound can be relied on. Restore the metadata from a backup, or seal again.",
         )
     return engine
 
@@ -176,4 +198,4 @@ def marked(place: Place, metadata: TableMetadata) -> Engine:
 def _refuse(given: Mapping[str, Any], why: str) -> None:
     for name, value in given.items():
         if value is not None:
-            raise ParameterError(f"{name}={value!r} has no meaning here: {why}. Leave it out.")
+            raise ParameterError(f"{why}: {name} has no meaning here.", found=value, fix=Fix(name, None))

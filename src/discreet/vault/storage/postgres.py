@@ -1,14 +1,14 @@
-"""A vault in a PostgreSQL database: a schema with the sealed rows, their description, and the ledger.
+"""Store a vault in a PostgreSQL database: a schema with the sealed rows, their metadata, and the ledger.
 
     people.rows            the sealed rows, private; rows_2, rows_3 … for later versions
-    people.description     the description of every version, as JSON; the newest counts
+    people.description     the metadata of every version, as JSON; the newest counts
     people.entries         the ledger
 
 Claims. Rows never leave the database: sealing is SQL that runs in it (`discreet.sealing.backends.postgres`). It is
-one transaction with the making of the description and the ledger, so that there is a whole vault or nothing,
-whatever fails. All sources are read in the state of one moment (REPEATABLE READ). A new version becomes visible,
-whole, when its transaction commits; only one is made at a time, and whoever asks meanwhile has the old one. Who
-may read the rows of one version may read those of the next.
+one transaction with the making of the metadata and the ledger, so that there is a whole vault or nothing, whatever
+fails. All sources are read in the state of one moment (REPEATABLE READ). A new version becomes visible as a whole
+when its transaction commits. Only one is made at a time, and a question that is asked meanwhile reads the old one.
+A role that may read the rows of one version may read those of the next.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines.postgres import Postgres
-from discreet.errors import DatabaseUnavailable, ParameterError
+from discreet.errors import Code, DatabaseUnavailable, Fix, ParameterError
 from discreet.ledger import Budget, Ledger
 from discreet.ledger.ledger import first_entry
 from discreet.ledger.store.postgres import PostgresStore
@@ -29,7 +29,7 @@ from discreet.sealing import joins
 from discreet.sealing.backends.postgres import LOOKING, Database, make_private, pass_on
 from discreet.sealing.seal import fill, now, renewed
 from discreet.sealing.sources import Source, postgres
-from discreet.vault.storage.ledger_binding import own
+from discreet.vault.storage.ledger_binding import own_ledger
 
 if TYPE_CHECKING:
     from adbc_driver_manager.dbapi import Connection
@@ -38,14 +38,16 @@ if TYPE_CHECKING:
     from discreet.sealing.backends.duckdb import Progress
 
 _SEALING = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; " + postgres.SETTINGS
-_OLDEST = 140_000  # the version whose EXTRACT is exact
+_OLDEST = 140_000  # the first version with an exact EXTRACT
 
-_DESCRIPTION = 'CREATE TABLE {table} (version BIGINT PRIMARY KEY, body TEXT COLLATE "C" NOT NULL)'
+_METADATA = 'CREATE TABLE {table} (version BIGINT PRIMARY KEY, body TEXT COLLATE "C" NOT NULL)'
 _SERVER = """
     SELECT pg_catalog.current_setting('server_version_num')::integer,
         pg_catalog.current_setting('server_encoding'),
         pg_catalog.pg_try_advisory_xact_lock(pg_catalog.hashtextextended(?, 0))
 """
+_RESTORE = "Restore them from a backup."
+_DIRECTORY = Fix("to", "people.vault", note="seals into a directory")
 
 
 class Schema:
@@ -54,24 +56,24 @@ class Schema:
     def __init__(self, where: str):
         self._address = Address.of(where)
         self._where = where
-        self._description = identifier(self._address.schema, "description")
+        self._metadata = identifier(self._address.schema, "description")
 
     @property
-    def words(self) -> str:
+    def display_name(self) -> str:
         """The address, without a password."""
         return self._address.words
 
     def metadata(self) -> TableMetadata:
-        """Return the newest description."""
-        with _in_words(self._address), connected(self._address, LOOKING) as connection:
+        """Return the newest metadata."""
+        with _translated(self._address), connected(self._address, LOOKING) as connection:
             return _newest(connection, self._address)
 
     def ledger(self) -> Ledger:
-        """Open the ledger of the schema, and no other one that is there."""
-        return own(lambda: Ledger.open(self._where), self.metadata(), self.words)
+        """Open the ledger of the schema, and refuse the ledger of another vault."""
+        return own_ledger(lambda: Ledger.open(self._where), self.metadata(), self.display_name)
 
     def engine(self, metadata: TableMetadata) -> Postgres:
-        """Open the rows of this description."""
+        """Open the rows of these metadata."""
         return Postgres(self._address, _table(metadata), limits=metadata.limits, mark=metadata.fingerprint)
 
     def reseal(
@@ -85,8 +87,8 @@ class Schema:
         progress: Progress | None = None,
     ) -> None:
         """Seal a new version of the rows, under the same ledger. The tables of older versions stay."""
-        lock = f"LOCK TABLE {self._description} IN SHARE ROW EXCLUSIVE MODE NOWAIT"  # before the snapshot is taken
-        with _in_words(self._address), connected(self._address, _SEALING + lock) as connection:
+        lock = f"LOCK TABLE {self._metadata} IN SHARE ROW EXCLUSIVE MODE NOWAIT"  # before the snapshot is taken
+        with _translated(self._address), connected(self._address, _SEALING + lock) as connection:
             old = _newest(connection, self._address)
             metadata = renewed(old, source, columns, rows_per_person, tables, lookups)
             _sealed(connection, self._address, metadata, source, tables, lookups, progress)
@@ -107,7 +109,21 @@ def seal(
     lookups: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> TableMetadata:
-    """Seal tables of a database into a schema of the same database, with a ledger."""
+    """Seal tables of a database into a schema of the same database, with a ledger.
+
+    Args:
+        source: The rows: a table or view of that database.
+        to: The address of the schema to make.
+        budget: The budget of the vault.
+        strict: Whether only analysts and purposes with an account may ask; no by default.
+        name: The name of the table in SQL; the name of the schema by default.
+        person: The column that identifies a person; None if every row is a person.
+        columns: The columns to keep, with their types and bounds.
+        rows_per_person: How many rows of one person count in full; 1 by default.
+        tables: Further tables of the same persons; none by default.
+        lookups: Public tables by the column that they are joined by; none by default.
+        progress: Called with a stage and the part of it that is done.
+    """
     address, opening = Address.of(to), first_entry(budget, strict=strict)
     metadata = TableMetadata(
         name=name if name is not None else address.schema,
@@ -116,17 +132,17 @@ def seal(
         rows_per_person=rows_per_person,
         engine="postgres",
         sealed_at=now(),
-        sources=(Source.of(source).words,),
-        joins=joins.words(tables, lookups, person),
+        sources=(Source.of(source).display_name,),
+        joins=joins.describe(tables, lookups, person),
         ledger=opening.hash,
     )
-    with _in_words(address), connected(address, _SEALING) as connection:
+    with _translated(address), connected(address, _SEALING) as connection:
         _check_free(connection, address)
         schema = identifier(address.schema)
         if execute(connection, "SELECT pg_catalog.to_regnamespace(?) IS NULL", [schema])[0][0]:
             run(connection, f"CREATE SCHEMA {schema}")
         table = identifier(address.schema, "description")
-        run(connection, _DESCRIPTION.format(table=table))
+        run(connection, _METADATA.format(table=table))
         make_private(connection, table)
         _sealed(connection, address, metadata, source, tables, lookups, progress)
         PostgresStore(address, within=connection).create(opening)
@@ -142,10 +158,12 @@ def _sealed(
     lookups: Mapping[str, Any] | None,
     progress: Progress | None,
 ) -> None:
-    """Write the rows of a description, and the description."""
+    """Write the rows of these metadata, and the metadata."""
     table = identifier(address.schema, _table(metadata))
     if execute(connection, "SELECT pg_catalog.to_regclass(?) IS NOT NULL", [table])[0][0]:
-        raise ParameterError(f"there is a table {table} already, and no vault has it. Drop or rename it.")
+        raise ParameterError(
+            f"The table {table} exists already, and does not belong to a vault.", fix="Drop or rename it."
+        )
     fill(Database(connection, address, _table(metadata)), metadata, source, tables, lookups, progress)
     body = json.dumps(metadata.as_json(), ensure_ascii=False)
     text = f"INSERT INTO {identifier(address.schema, 'description')} VALUES (?, ?)"
@@ -160,40 +178,49 @@ def _newest(connection: Connection, address: Address) -> TableMetadata:
     table = identifier(address.schema, "description")
     found = execute(connection, f"SELECT body FROM {table} ORDER BY version DESC LIMIT 1")
     if not found:
-        raise ParameterError(f"the vault at {address} has lost its description. Restore it from a backup.")
+        raise ParameterError(f"The metadata of the vault at {address} are gone.", fix=_RESTORE)
     try:
         return TableMetadata.from_json(json.loads(found[0][0]))
     except ParameterError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as wrong:
         raise ParameterError(
-            f"the description of {address} is damaged ({type(wrong).__name__}). Restore it from a backup."
+            f"The metadata of the vault at {address} are damaged ({type(wrong).__name__}).", fix=_RESTORE
         ) from None
 
 
 def _check_free(connection: Connection, address: Address) -> None:
     ((version, encoding, alone),) = execute(connection, _SERVER, [f"discreet vault {address.schema}"])
     if version < _OLDEST:
-        raise ParameterError(f"{address} is PostgreSQL {version // 10_000}, and a vault needs 14 or later.")
+        raise ParameterError(
+            f"The server of {address} is too old: a vault needs PostgreSQL 14 or later.",
+            found=f"PostgreSQL {version // 10_000}",
+            fix=_DIRECTORY,
+        )
     if encoding != "UTF8":
         raise ParameterError(
-            f"the database of {address} keeps texts in {encoding}, and a vault needs UTF8, which has every sign "
-            "there is. Make another with CREATE DATABASE … ENCODING 'UTF8', or seal into a directory."
+            f"The database of {address} must store texts in UTF8, which has every character.",
+            found=encoding,
+            fix=[_DIRECTORY, "Or make another database with CREATE DATABASE … ENCODING 'UTF8'."],
         )
     if not alone:
-        raise ParameterError(f"{address} is being sealed by another process. Wait for it to end.")
+        raise _busy(address)
     for table in ("description", "rows", "entries"):
         name = identifier(address.schema, table)
         if execute(connection, "SELECT pg_catalog.to_regclass(?) IS NOT NULL", [name])[0][0]:
             raise ParameterError(
                 f"{address} has a table {table} already, and a vault is never overwritten: its ledger knows what "
-                "has been spent. Seal to another schema, or give this vault new rows with vault.reseal(source)."
+                "has been spent.",
+                fix=[
+                    Fix("to", "postgresql://host/database#people_2", note="another schema"),
+                    Fix("source", Code("…"), call="vault.reseal", note="gives this vault new rows"),
+                ],
             )
 
 
 @contextmanager
-def _in_words(address: Address) -> Iterator[None]:
-    """Say in our words what the server said in its own."""
+def _translated(address: Address) -> Iterator[None]:
+    """Turn the errors of the server into ours."""
     try:
         yield
         return
@@ -201,20 +228,30 @@ def _in_words(address: Address) -> Iterator[None]:
         if not from_driver(error):
             raise
         failure = _failure(address, error)
-    raise failure  # here, so that nothing hangs on it that quotes a row
+    raise failure  # raised here, so that its context has no error that quotes a row
 
 
 def _failure(address: Address, error: Exception) -> Exception:
     match sqlstate(error):
         case "55P03":
-            return ParameterError(f"{address} is being sealed by another process. Wait for it to end.")
+            return _busy(address)
         case "42P01" | "3F000":
-            return ParameterError(f"there is no vault at {address}. Make one with Vault.seal(…, to=address).")
+            return ParameterError(
+                "There is no vault at this address.", found=address, fix=Fix("to", str(address), call="Vault.seal")
+            )
         case "42501":
             schema, rows = identifier(address.schema), identifier(address.schema, "rows")
             return ParameterError(
-                f"{address} is closed to this role. To open it, its owner can run: GRANT USAGE ON SCHEMA {schema} "
-                f"TO …; GRANT SELECT ON {schema}.description, {rows} TO …. To make one, a role needs CREATE and "
-                "TEMPORARY on the database, and SELECT on what is sealed."
+                f"This role does not have the right to use {address}.",
+                fix=[
+                    f"To open the vault: its owner can run GRANT USAGE ON SCHEMA {schema} TO …; "
+                    f"GRANT SELECT ON {schema}.description, {rows} TO ….",
+                    "To make a vault: the role needs CREATE and TEMPORARY on the database, and SELECT on what is "
+                    "sealed.",
+                ],
             )
-    return DatabaseUnavailable(f"{address} cannot be used: {postgres.told(error)}")
+    return DatabaseUnavailable(f"{address} cannot be used: {postgres.reason(error)}")
+
+
+def _busy(address: Address) -> ParameterError:
+    return ParameterError(f"{address} is being sealed by another process.", fix="Wait for it to end.")

@@ -1,13 +1,13 @@
-"""A vault whose rows stay in Spark: a directory with the description and the ledger, and a table of the catalogue.
+"""Store a vault whose rows stay in Spark: a directory with metadata and ledger, and a table of the catalogue.
 
-    people.vault/description.json     public; names the table
-    people.vault/ledger.sqlite        who spent what
+    people.vault/description.json     public metadata; they name the table
+    people.vault/ledger.sqlite        the ledger
     analytics.people_sealed           the sealed rows, private; people_sealed_2 … for later versions
 
 Rows never leave the cluster: sealing is SQL that runs in it (`discreet.sealing.backends.spark`). The directory
-appears last, by one rename, so there is a whole vault or none; if sealing fails, the table goes too. A new version
-is a new table, and then a new description in place of the old one. Who may read the tables is for the catalogue to
-say.
+appears last, by one rename, so there is a whole vault or none; if sealing fails, the table is dropped too. A new
+version is a new table, and then new metadata in place of the old ones. The catalogue decides who may read the
+tables.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.engines.spark import Spark, active
 from discreet.errors import ParameterError
-from discreet.schema import metadata as descriptions
+from discreet.schema import metadata as metadata_file
 from discreet.schema.metadata import TableMetadata
 from discreet.sealing import joins
 from discreet.sealing.backends.duckdb import alone, workplace
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def engine(metadata: TableMetadata, session: SparkSession | None = None) -> Spark:
-    """Open the rows of a description, in the given session or the active one."""
+    """Open the rows of these metadata, in the given session or the active one."""
     return Spark(quoted(_table(metadata)), session, limits=metadata.limits)
 
 
@@ -54,10 +54,21 @@ def seal(
     ledger: str = "",
     furnish: Callable[[Path], None] | None = None,
 ) -> TableMetadata:
-    """Seal Spark tables into a new table of the catalogue, called `rows`, and a new directory.
+    """Seal Spark tables into a new table of the catalogue, and a new directory.
 
-    `furnish` is called with the directory before it takes its place, to put the ledger there whose first entry has
-    the hash `ledger`.
+    Args:
+        source: The rows: a table of Spark.
+        to: The directory to make.
+        rows: The name of the table to make.
+        name: The name of the table in SQL; the name of the directory by default.
+        person: The column that identifies a person; None if every row is a person.
+        columns: The columns to keep, with their types and bounds.
+        rows_per_person: How many rows of one person count in full; 1 by default.
+        tables: Further tables of the same persons; none by default.
+        lookups: Public tables by the column that they are joined by; none by default.
+        progress: Called with a stage and the part of it that is done.
+        ledger: The hash of the first entry of the ledger; empty if there is none.
+        furnish: Called with the directory before it is renamed, to put the ledger there.
     """
     target, session = Path(to).absolute(), _session(source)
     metadata = TableMetadata(
@@ -68,17 +79,17 @@ def seal(
         engine="spark",
         table=quoted(full_name(session, rows)),
         sealed_at=now(),
-        sources=(Source.of(source).words,),
-        joins=joins.words(tables, lookups, person),
+        sources=(Source.of(source).display_name,),
+        joins=joins.describe(tables, lookups, person),
         ledger=ledger,
     )
     check_free(target)
     with (
-        workplace(target.parent, target.name) as place,
+        workplace(target.parent, target.name) as folder,
         _catalogue(session, metadata, target) as catalogue,
     ):
         fill(catalogue, metadata, source, tables, lookups, progress)
-        settle(place, target, metadata, furnish)
+        settle(folder, target, metadata, furnish)
     return metadata
 
 
@@ -93,20 +104,31 @@ def reseal(
     lookups: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> TableMetadata:
-    """Give a vault a new version of its rows, in a new table. That of the old version stays."""
+    """Give a vault a new version of its rows, in a new table. The table of the old version stays.
+
+    Args:
+        source: The new rows: a table of Spark.
+        to: The directory of the vault.
+        session: The Spark session; that of the source by default, or else the active one.
+        columns: The new columns; those of the vault by default.
+        rows_per_person: The new bound; that of the vault by default.
+        tables: Further tables of the same persons; none by default.
+        lookups: Public tables by the column that they are joined by; none by default.
+        progress: Called with a stage and the part of it that is done.
+    """
     vault = Path(to).absolute()
     with alone(vault):
-        old = descriptions.read(vault)
+        old = metadata_file.read(vault)
         metadata = renewed(old, source, columns, rows_per_person, tables, lookups)
         with _catalogue(_session(source, session), metadata, vault) as catalogue:
             fill(catalogue, metadata, source, tables, lookups, progress)
-            descriptions.write(metadata, vault)
+            metadata_file.write(metadata, vault)
     return metadata
 
 
 @contextmanager
 def _catalogue(session: SparkSession, metadata: TableMetadata, vault: Path) -> Iterator[Catalogue]:
-    """A workshop for the rows of a description, which are kept if the vault has that description in the end."""
+    """Give a backend for the rows of these metadata. They are kept if the vault has the metadata in the end."""
     catalogue = Catalogue(session, _table(metadata), metadata)
     catalogue.begin()
     try:
@@ -117,7 +139,7 @@ def _catalogue(session: SparkSession, metadata: TableMetadata, vault: Path) -> I
 
 def _has(vault: Path, metadata: TableMetadata) -> bool:
     try:
-        return descriptions.read(vault).as_json() == metadata.as_json()
+        return metadata_file.read(vault).as_json() == metadata.as_json()
     except ParameterError:
         return False
 
@@ -128,6 +150,6 @@ def _session(source: Any, given: SparkSession | None = None) -> SparkSession:
 
 
 def _table(metadata: TableMetadata) -> tuple[str, ...]:
-    """The parts of the name of a version's table."""
+    """Return the parts of the name of a version's table."""
     *space, table = named(metadata.table)
     return (*space, table if metadata.version == 1 else f"{table}_{metadata.version}")
