@@ -21,13 +21,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlglot import exp, parse_one
-from sqlglot.expressions import Expression
 
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Groups
+from discreet.engines.nodes import Column
 from discreet.engines.statement import Statement
 from discreet.errors import DatabaseUnavailable, ParameterError
+from tests.engines.parsed_trees import tree
 
 Row = tuple[int, int, int | None, int | None, str | None, bool]
 ROWS: list[Row] = [
@@ -57,12 +57,6 @@ def engine(tmp_path: Path) -> Iterator[DuckDB]:
     opened = DuckDB(stored(tmp_path / "rows.duckdb", ROWS), limits=LIMITS)
     yield opened
     opened.close()
-
-
-def tree(text: str) -> Expression:
-    parsed = parse_one(text, read="duckdb")
-    assert isinstance(parsed, Expression)
-    return parsed
 
 
 def found(groups: Groups) -> dict[Any, list[int]]:
@@ -160,7 +154,7 @@ def test_an_engine_goes_to_other_processes(engine: DuckDB) -> None:
 
 
 def total(engine: DuckDB) -> int:
-    return int(engine.run(engine.rows.sums(where=None, keys=[], sums=[exp.column("w")])).sums[0, 0])
+    return int(engine.run(engine.rows.sums(where=None, keys=[], sums=[Column("w")])).sums[0, 0])
 
 
 def test_a_forked_process_asks_too_and_ends_in_peace(tmp_path: Path) -> None:
@@ -168,10 +162,10 @@ def test_a_forked_process_asks_too_and_ends_in_peace(tmp_path: Path) -> None:
     path = stored(tmp_path / "rows.duckdb", ROWS)
     code = (
         "import os, sys, warnings; warnings.simplefilter('ignore')\n"
-        "from sqlglot import exp\n"
+        "from discreet.engines.nodes import Column\n"
         "from discreet.engines.duckdb import DuckDB\n"
         f"engine = DuckDB({str(path)!r})\n"
-        "asked = engine.rows.sums(where=None, keys=[], sums=[exp.column('w')])\n"
+        "asked = engine.rows.sums(where=None, keys=[], sums=[Column('w')])\n"
         "def total(): return engine.run(asked).sums[0, 0]\n"
         "total()\n"
         "child = os.fork()\n"
@@ -185,12 +179,12 @@ def test_a_forked_process_asks_too_and_ends_in_peace(tmp_path: Path) -> None:
 
 INTERRUPTED = """
 import dataclasses, os, sys, threading, time
-from sqlglot import exp
+from discreet.engines.nodes import Column
 from discreet.engines.duckdb import DuckDB
 engine = DuckDB(sys.argv[1])
 def total(table):
     rows = dataclasses.replace(engine.rows, name="sealed." + table)
-    return engine.run(rows.sums(where=None, keys=[exp.column("c0")], sums=[exp.column("w")])).sums[0, 0]
+    return engine.run(rows.sums(where=None, keys=[Column("c0")], sums=[Column("w")])).sums[0, 0]
 def others():
     return time.process_time() - time.thread_time()
 def tell():

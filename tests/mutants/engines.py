@@ -69,8 +69,8 @@ ENGINES = [
     Mutant(
         "emit: a quote ends its text",
         "engines/sql_writer.py",
-        """text.replace("'", "''")""",
-        "text",
+        """value.replace("'", "''")""",
+        "value",
         EMIT,
     ),
     Mutant(

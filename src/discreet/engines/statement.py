@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sqlglot.expressions import Expression
+from discreet.engines import sql_writer
+from discreet.engines.nodes import Expression
 
 
 @dataclass(frozen=True)
@@ -38,9 +37,9 @@ class Statement:
 class Rows:
     """A sealed table as questions see it: what FROM calls it, in which dialect, and how large its codes can be.
 
-    >>> from sqlglot import exp
+    >>> from discreet.engines.nodes import Column
     >>> rows = Rows("sealed.rows", limits={"w": 4096})
-    >>> rows.sums(where=None, keys=[exp.column("c0")], sums=[exp.column("w")]).totals
+    >>> rows.sums(where=None, keys=[Column("c0")], sums=[Column("w")]).totals
     ('COALESCE(SUM("w"), 0)',)
     """
 
@@ -60,8 +59,6 @@ class Rows:
 
         Without keys there is exactly one group, (), even if no row takes part.
         """
-        from discreet.engines import sql_writer
-
         totals = tuple(sql_writer.total(tree, self.dialect, limits=self.limits) for tree in sums)
         return Statement(f"{self.name}{self._where(where, spot)}", self._written(keys), totals)
 
@@ -81,13 +78,9 @@ class Rows:
         return Statement(each, ("n",), ("COUNT(*)",))
 
     def _written(self, keys: Sequence[Expression]) -> tuple[str, ...]:
-        from discreet.engines import sql_writer
-
         return tuple(sql_writer.sql(key, self.dialect, limits=self.limits) for key in keys)
 
     def _where(self, where: Expression | None, spot: bool = False) -> str:
-        from discreet.engines import sql_writer
-
         written = [] if where is None else [sql_writer.sql(where, self.dialect, limits=self.limits)]
         conditions = [*written, *(["spot"] if spot else [])]
         return f" WHERE {' AND '.join(conditions)}" if conditions else ""

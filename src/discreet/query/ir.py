@@ -9,28 +9,33 @@ in parentheses, so that a tree reads the same in every dialect. Nothing else is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import cast
 
-from sqlglot import exp
-from sqlglot.expressions import Expression
-
+from discreet.engines.nodes import (
+    COMPARISONS,
+    Add,
+    And,
+    Binary,
+    Case,
+    Column,
+    Compare,
+    Expression,
+    FloorDiv,
+    In,
+    Int,
+    IsNull,
+    Like,
+    Mul,
+    Not,
+    Or,
+    Sub,
+    Text,
+)
 from discreet.errors import QuestionRefused
 
 LARGEST = 2**62
 """No integer on the way to an answer is larger: sums of two still fit in int64."""
 
 _NODES = 40_000  # of one expression: more is a slip of the pen, or mischief
-_SIZE = "nodes"  # under what a tree keeps how many it has
-_LEAVES: dict[type, int] = {exp.Column: 2, exp.Literal: 1, exp.Null: 1}  # a column holds its name
-
-_COMPARISONS: dict[str, type[exp.Binary]] = {
-    "=": exp.EQ,
-    "<>": exp.NEQ,
-    "<": exp.LT,
-    "<=": exp.LTE,
-    ">": exp.GT,
-    ">=": exp.GTE,
-}
 
 
 def sealed(name: str) -> Expression:
@@ -39,14 +44,14 @@ def sealed(name: str) -> Expression:
     >>> sealed("c0").sql()
     'c0'
     """
-    return exp.Column(this=exp.Identifier(this=name, quoted=False))
+    return Column(name)
 
 
 def number(value: int) -> Expression:
     """Return a non-negative integer."""
     if not 0 <= value <= LARGEST:
         raise QuestionRefused(too_large(value))
-    return exp.Literal(this=str(value), is_string=False)
+    return Int(value)
 
 
 def too_large(value: int) -> str:
@@ -59,7 +64,7 @@ def too_large(value: int) -> str:
 
 def string(value: str) -> Expression:
     """Return a string, to compare a text column with."""
-    return exp.Literal.string(value)
+    return Text(value)
 
 
 def plus(tree: Expression, value: int) -> Expression:
@@ -70,30 +75,32 @@ def plus(tree: Expression, value: int) -> Expression:
     """
     if value == 0:
         return tree
-    return binary(exp.Add, tree, number(value)) if value > 0 else binary(exp.Sub, tree, number(-value))
+    return binary(Add, tree, number(value)) if value > 0 else binary(Sub, tree, number(-value))
 
 
 def times(tree: Expression, factor: int) -> Expression:
     """Return tree · factor for a factor that is not negative."""
-    return tree if factor == 1 else binary(exp.Mul, tree, number(factor))
+    return tree if factor == 1 else binary(Mul, tree, number(factor))
 
 
 def divided(tree: Expression, divisor: int) -> Expression:
     """Return ⌊tree / divisor⌋ for a tree without a difference, so plainly never negative, and a divisor above 0.
 
-    >>> divided(plus(sealed("c0"), 5), 10).sql("duckdb")
+    >>> divided(plus(sealed("c0"), 5), 10).sql()
     '(c0 + 5) // 10'
     """
     if divisor == 1:
         return tree
     if has_difference(tree):
         raise QuestionRefused("a difference is not divided by an engine. Divide what is subtracted first.")
-    return binary(exp.IntDiv, tree, number(divisor))
+    return binary(FloorDiv, tree, number(divisor))
 
 
 def compared(operator: str, left: Expression, right: Expression) -> Expression:
     """Return a comparison: = <> < <= > or >=."""
-    return binary(_COMPARISONS[operator], left, right)
+    if operator not in COMPARISONS:
+        raise KeyError(operator)
+    return bounded(Compare(operator, left, right))
 
 
 def always(truth: bool) -> Expression:
@@ -107,33 +114,32 @@ def both(*conditions: Expression) -> Expression:
     >>> both(always(True), is_null(sealed("c0")), always(False)).sql()
     '(1 = 1) AND ((c0 IS NULL) AND (1 = 0))'
     """
-    return _balanced(exp.And, conditions)
+    return _balanced(And, conditions)
 
 
 def either(*conditions: Expression) -> Expression:
     """Return the disjunction, as a balanced tree."""
-    return _balanced(exp.Or, conditions)
+    return _balanced(Or, conditions)
 
 
 def opposite(condition: Expression) -> Expression:
     """Return NOT condition, which is NULL where the condition is."""
-    return _counted(exp.Not(this=_wrapped(condition)))
+    return Not(condition)
 
 
 def is_null(tree: Expression) -> Expression:
     """Return whether the value is missing: true or false, never NULL."""
-    return _counted(exp.Is(this=_wrapped(tree), expression=exp.Null()))
+    return IsNull(tree)
 
 
 def among(tree: Expression, values: Iterable[Expression]) -> Expression:
     """Return tree IN (values)."""
-    return _counted(exp.In(this=_wrapped(tree), expressions=list(values)))
+    return In(tree, tuple(values))
 
 
 def like(tree: Expression, pattern: str, *, caseless: bool = False) -> Expression:
     """Return whether a text column matches a pattern."""
-    node = exp.ILike if caseless else exp.Like
-    return _counted(node(this=_wrapped(tree), expression=string(pattern)))
+    return Like(tree, pattern, caseless)
 
 
 def case(branches: Sequence[tuple[Expression, Expression]], default: Expression | None = None) -> Expression:
@@ -142,8 +148,7 @@ def case(branches: Sequence[tuple[Expression, Expression]], default: Expression 
     >>> case([(is_null(sealed("c0")), number(7))], sealed("c0")).sql()
     'CASE WHEN c0 IS NULL THEN 7 ELSE c0 END'
     """
-    ifs = [exp.If(this=_own(condition), true=_own(value)) for condition, value in branches]
-    return bounded(exp.Case(ifs=ifs, default=None if default is None else _own(default)))
+    return bounded(Case(tuple(branches), default))
 
 
 def stepped(
@@ -168,14 +173,14 @@ def stepped(
     return case([(opposite(is_null(tree)), halved(0, len(starts)))])
 
 
-def binary(node: type[exp.Binary] | type[exp.Connector], left: Expression, right: Expression) -> Expression:
+def binary(node: type[Binary], left: Expression, right: Expression) -> Expression:
     """Return left ∘ right with its operands in parentheses."""
-    return bounded(cast(Expression, node(this=_wrapped(left), expression=_wrapped(right))))
+    return bounded(node(left, right))
 
 
 def bounded(tree: Expression) -> Expression:
     """Return the tree, or refuse one that has grown out of hand."""
-    if nodes(_counted(tree)) > _NODES:
+    if tree.size > _NODES:
         raise QuestionRefused(
             f"written out, the question has more than {_NODES} parts. "
             "Nest fewer least, greatest and case expressions, or ask it in two questions."
@@ -183,33 +188,9 @@ def bounded(tree: Expression) -> Expression:
     return tree
 
 
-def nodes(tree: Expression) -> int:
-    """Return how many nodes a tree has.
-
-    Each of ours knows it from when it was built, or building a long one would count the same nodes over and over.
-
-    >>> nodes(sealed("c0")), nodes(plus(sealed("c0"), 1)), nodes(opposite(is_null(sealed("c0"))))
-    (2, 4, 6)
-    """
-    known: int | None = _LEAVES.get(type(tree)) or tree.meta.get(_SIZE)
-    return 1 + sum(map(nodes, tree.iter_expressions())) if known is None else known
-
-
-def depth(tree: Expression) -> int:
-    """Return how many levels a tree has, without recursion.
-
-    >>> depth(sealed("c0")), depth(plus(sealed("c0"), 1))
-    (2, 3)
-    """
-    levels, nodes = 0, [tree]
-    while nodes:
-        levels, nodes = levels + 1, [child for node in nodes for child in node.iter_expressions()]
-    return levels
-
-
 def has_difference(tree: Expression) -> bool:
     """Return whether a difference is among the parts. Without one, no value is below zero, since no column is."""
-    return tree.find(exp.Sub) is not None
+    return any(isinstance(node, Sub) for node in tree.walk())
 
 
 def columns_of(tree: Expression) -> frozenset[str]:
@@ -218,38 +199,18 @@ def columns_of(tree: Expression) -> frozenset[str]:
     >>> sorted(columns_of(plus(sealed("c1"), 2)))
     ['c1']
     """
-    return frozenset(node.name for node in tree.find_all(exp.Column))
+    return frozenset(node.name for node in tree.walk() if isinstance(node, Column))
 
 
 def conjuncts(condition: Expression) -> list[Expression]:
     """Return the conditions that all have to hold."""
-    bare: Expression = condition
-    while isinstance(bare, exp.Paren):
-        bare = bare.this
-    if isinstance(bare, exp.And):
-        return [*conjuncts(bare.this), *conjuncts(bare.expression)]
-    return [bare]
+    if isinstance(condition, And):
+        return [*conjuncts(condition.left), *conjuncts(condition.right)]
+    return [condition]
 
 
-def _balanced(node: type[exp.Connector], conditions: Sequence[Expression]) -> Expression:
+def _balanced(node: type[And] | type[Or], conditions: Sequence[Expression]) -> Expression:
     if len(conditions) == 1:
         return conditions[0]
     middle = len(conditions) // 2
     return binary(node, _balanced(node, conditions[:middle]), _balanced(node, conditions[middle:]))
-
-
-def _counted(tree: Expression) -> Expression:
-    tree.meta[_SIZE] = 1 + sum(map(nodes, tree.iter_expressions()))
-    return tree
-
-
-def _own(tree: Expression) -> Expression:
-    """The tree itself, or a copy if it is part of another already: a node of sqlglot has one parent."""
-    if tree.parent is None:
-        return tree
-    return sealed(tree.name) if isinstance(tree, exp.Column) else tree.copy()
-
-
-def _wrapped(tree: Expression) -> Expression:
-    operand = _own(tree)
-    return exp.Paren(this=operand) if isinstance(operand, exp.Binary | exp.Unary | exp.In) else operand

@@ -3,8 +3,8 @@
 A question is made of integer expressions over the sealed columns and of public numbers. Every `Term` states a
 theorem: whatever the rows hold, its code is NULL or an integer from `low` to `high`, and it stands for the value
 offset + scale·code. Noise is scaled by these bounds, so they are derived (discreet.query.bounds.arithmetic), never
-read off the data. Expressions are trees of sqlglot built by `discreet.query.ir` from a short list of nodes; no
-node of the analyst's own tree is among them.
+read off the data. Expressions are trees of our own nodes (`discreet.engines.nodes`), built by
+`discreet.query.ir`; no node of the analyst's parsed SQL is among them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.query.answer.postprocess import After
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expression
-
+    from discreet.engines.nodes import Expression
     from discreet.schema import Column
 
 

@@ -52,10 +52,10 @@ def shape(question: Question) -> tuple[Any, ...]:
     """A question in plain text, but for names and what is done with its answer."""
     return (
         question.text,
-        question.where.sql("duckdb") if question.where is not None else None,
-        [(key.code.sql("duckdb"), key.values, key.missing) for key in question.keys],
+        question.where.sql() if question.where is not None else None,
+        [(key.code.sql(), key.values, key.missing) for key in question.keys],
         [
-            (a.kind, a.probability, a.term and (a.term.code.sql("duckdb"), a.term.low, a.term.high, a.term.offset))
+            (a.kind, a.probability, a.term and (a.term.code.sql(), a.term.low, a.term.high, a.term.offset))
             for a in question.aggregates
         ],
     )
@@ -122,7 +122,7 @@ def test_counts_and_means_by_group() -> None:
 def test_conditions_are_put_on_the_axis_of_codes(condition: str, tree: str | None) -> None:
     where = ask(f"select count(*) from people where {condition}").where
     assert where is not None
-    assert tree is None or where.sql("duckdb") == tree
+    assert tree is None or where.sql() == tree
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from sqlglot import exp
-from sqlglot.expressions import Expression
-
+from discreet.engines.nodes import Add, Expression, Int, Mul, Sub
 from discreet.errors import QuestionRefused
 from discreet.query import ir
 from discreet.query.question import Term
@@ -62,7 +60,7 @@ def add(a: Term, b: Term) -> Term:
     step = gcd(a.scale, b.scale)
     p, q = int(a.scale / step), int(b.scale / step)
     low, high = p * a.low + q * b.low, within(p * a.high) + within(q * b.high)
-    code = ir.binary(exp.Add, ir.times(a.code, p), ir.times(b.code, q))
+    code = ir.binary(Add, ir.times(a.code, p), ir.times(b.code, q))
     return term(code, low, high, step, a.offset + b.offset, nullable=a.nullable or b.nullable)
 
 
@@ -76,7 +74,7 @@ def negative(a: Term) -> Term:
     if is_constant(a):
         return constant(-a.offset)
     ends = a.low + a.high
-    code = _mirrored(a) or ir.binary(exp.Sub, ir.number(ends), a.code)
+    code = _mirrored(a) or ir.binary(Sub, ir.number(ends), a.code)
     return plain(a, code=code, offset=-a.offset - a.scale * ends)
 
 
@@ -101,7 +99,7 @@ def multiply(a: Term, b: Term) -> Term:
     low, high = min(corners), max(corners)
     if one == other and low_a < 0 < high_a:
         low = 0  # a square
-    code = ir.binary(exp.Mul, one, other)
+    code = ir.binary(Mul, one, other)
     return term(code, low, high, step_a * step_b, Fraction(0), nullable=a.nullable or b.nullable)
 
 
@@ -110,7 +108,7 @@ def scaled(a: Term, factor: Fraction) -> Term:
     if factor < 0:
         return negative(scaled(a, -factor))
     if factor == 0:
-        code = ir.binary(exp.Mul, a.code, ir.number(0)) if a.nullable else ir.number(0)
+        code = ir.binary(Mul, a.code, ir.number(0)) if a.nullable else ir.number(0)
         return Term(code, 0, 0, nullable=a.nullable)
     return plain(a, scale=a.scale * factor, offset=a.offset * factor)
 
@@ -132,7 +130,7 @@ def floor(a: Term) -> Term:
 
     >>> age = Term(ir.sealed("c0"), 0, 110)
     >>> decade = floor(divide(age, constant(Fraction(10))))
-    >>> decade.code.sql("duckdb"), decade.high
+    >>> decade.code.sql(), decade.high
     ('c0 // 10', 11)
     """
     if _mirrored(a) is not None:  # written as a difference, which is not divided
@@ -273,7 +271,6 @@ def _integer(a: Term) -> tuple[Expression, int, int, Fraction]:
 
 def _mirrored(a: Term) -> Expression | None:
     """The tree t if the code is written as (low + high) − t."""
-    if isinstance(a.code, exp.Sub) and a.code.this.name == str(a.low + a.high):
-        tree: Expression = a.code.expression
-        return tree.this if isinstance(tree, exp.Paren) else tree
+    if isinstance(a.code, Sub) and a.code.left == Int(a.low + a.high):
+        return a.code.right
     return None

@@ -22,9 +22,7 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
-from sqlglot import exp
-from sqlglot.expressions import Expression
-
+from discreet.engines.nodes import Add, Expression, Sub
 from discreet.errors import QuestionRefused
 from discreet.query import ir
 from discreet.query.bounds import arithmetic
@@ -210,11 +208,11 @@ def _beyond() -> QuestionRefused:
 
 
 def _sum(left: Expression, right: Expression) -> Expression:
-    return ir.binary(exp.Add, left, right)
+    return ir.binary(Add, left, right)
 
 
 def _less(left: Expression, right: Expression) -> Expression:
-    return ir.binary(exp.Sub, left, right)
+    return ir.binary(Sub, left, right)
 
 
 def microseconds(when: date) -> int:

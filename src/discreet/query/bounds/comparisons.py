@@ -18,8 +18,7 @@ from fractions import Fraction
 from typing import Any
 from unicodedata import normalize
 
-from sqlglot.expressions import Expression
-
+from discreet.engines.nodes import Expression
 from discreet.errors import QuestionRefused
 from discreet.query import ir
 from discreet.query.bounds import arithmetic, calendar, conditionals

@@ -13,8 +13,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from sqlglot.expressions import Expression
-
+from discreet.engines.nodes import Expression
 from discreet.errors import QuestionRefused
 from discreet.query import ir
 from discreet.query.bounds.arithmetic import (

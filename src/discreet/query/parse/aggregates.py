@@ -13,8 +13,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
-from sqlglot.expressions import Expression
 
+from discreet.engines.nodes import Expression
 from discreet.errors import QuestionRefused
 from discreet.query.bounds import arithmetic, conditionals
 from discreet.query.bounds.comparisons import Constant
@@ -29,7 +29,7 @@ EXTREME = Fraction(1, 1000)
 """min is the quantile of this probability, max the one at 1 minus it."""
 
 
-def is_aggregate(node: Expression) -> bool:
+def is_aggregate(node: exp.Expression) -> bool:
     """Return whether a node of the select list is meant as an aggregate."""
     inner = bare(node)
     if isinstance(inner, exp.Filter):
@@ -38,7 +38,7 @@ def is_aggregate(node: Expression) -> bool:
     return type(inner) in _READERS or named or isinstance(inner, exp.AggFunc | exp.WithinGroup | exp.Window)
 
 
-def aggregate(node: Expression, scope: Scope, name: str) -> Aggregate:
+def aggregate(node: exp.Expression, scope: Scope, name: str) -> Aggregate:
     """Return what an aggregate of the select list asks for."""
     inner, kept = bare(node), None
     if isinstance(inner, exp.Filter):
@@ -63,7 +63,7 @@ def _filtered(read: Aggregate, kept: Expression) -> Aggregate:
     return Aggregate(kind, conditionals.where(kept, counted), read.probability, read.name, read.note)
 
 
-def _count(node: Expression, scope: Scope, name: str) -> Aggregate:
+def _count(node: exp.Expression, scope: Scope, name: str) -> Aggregate:
     only(node, "this")
     if node.this is None or isinstance(node.this, exp.Star):
         if node.this is not None:
@@ -77,7 +77,7 @@ def _count(node: Expression, scope: Scope, name: str) -> Aggregate:
     return Aggregate("count_of", functions.as_term(counted), None, name)
 
 
-def _persons(node: Expression, scope: Scope, name: str) -> Aggregate:
+def _persons(node: exp.Expression, scope: Scope, name: str) -> Aggregate:
     only(node, "expressions")
     person = scope.metadata.person
     if len(node.expressions) == 1 and scope.is_person(bare(node.expressions[0])):
@@ -114,22 +114,22 @@ def _nobody(scope: Scope) -> str:
     return f"rows without a {scope.metadata.person} count as one person"
 
 
-def _count_if(node: Expression, scope: Scope, name: str) -> Aggregate:
+def _count_if(node: exp.Expression, scope: Scope, name: str) -> Aggregate:
     only(node, "this")
     return Aggregate(
         "count_of", conditionals.where(condition(node.this, scope), arithmetic.constant(Fraction(1))), None, name
     )
 
 
-def _moment(kind: str, note: str = "") -> Callable[[Expression, Scope, str], Aggregate]:
-    def read(node: Expression, scope: Scope, name: str) -> Aggregate:
+def _moment(kind: str, note: str = "") -> Callable[[exp.Expression, Scope, str], Aggregate]:
+    def read(node: exp.Expression, scope: Scope, name: str) -> Aggregate:
         only(node, "this")
         return Aggregate(kind, _summed(node, scope), None, name, note)
 
     return read
 
 
-def _summed(node: Expression, scope: Scope) -> Term:
+def _summed(node: exp.Expression, scope: Scope) -> Term:
     """A number, or a truth value as 0 and 1."""
     if isinstance(node.this, exp.Distinct):
         raise QuestionRefused(f"{node.sql('duckdb')} looks at single values. Leave distinct out.")
@@ -144,8 +144,8 @@ def _summed(node: Expression, scope: Scope) -> Term:
     return summed
 
 
-def _quantile(*names: str) -> Callable[[Expression, Scope, str], Aggregate]:
-    def read(node: Expression, scope: Scope, name: str) -> Aggregate:
+def _quantile(*names: str) -> Callable[[exp.Expression, Scope, str], Aggregate]:
+    def read(node: exp.Expression, scope: Scope, name: str) -> Aggregate:
         only(node, *names)
         asked = node.args.get(names[1]) if len(names) > 1 else exp.Literal.number("0.5")
         if asked is None:
@@ -155,7 +155,7 @@ def _quantile(*names: str) -> Callable[[Expression, Scope, str], Aggregate]:
     return read
 
 
-def _within_group(node: Expression, scope: Scope, name: str) -> Aggregate:
+def _within_group(node: exp.Expression, scope: Scope, name: str) -> Aggregate:
     """percentile_cont(0.9) within group (order by x)."""
     only(node, "this", "expression")
     inner, order = node.this, node.expression
@@ -171,8 +171,8 @@ def _within_group(node: Expression, scope: Scope, name: str) -> Aggregate:
     return Aggregate("quantile", read.term, 1 - read.probability, name, read.note)
 
 
-def _extreme(word: str, probability: Fraction) -> Callable[[Expression, Scope, str], Aggregate]:
-    def read(node: Expression, scope: Scope, name: str) -> Aggregate:
+def _extreme(word: str, probability: Fraction) -> Callable[[exp.Expression, Scope, str], Aggregate]:
+    def read(node: exp.Expression, scope: Scope, name: str) -> Aggregate:
         only(node, "this")
         shown = f"{float(probability):g}"
         note = f"{word} is answered as the {shown} quantile: the extreme value itself belongs to one person."
@@ -181,7 +181,7 @@ def _extreme(word: str, probability: Fraction) -> Callable[[Expression, Scope, s
     return read
 
 
-def _ranked(node: Expression, asked: Expression, scope: Scope, name: str) -> Aggregate:
+def _ranked(node: exp.Expression, asked: exp.Expression, scope: Scope, name: str) -> Aggregate:
     probability = value(asked, scope) if not isinstance(asked, exp.Array | exp.Tuple) else None
     exact = probability.value if isinstance(probability, Constant) else None
     if not isinstance(exact, Fraction) or not 0 <= exact <= 1:
@@ -196,7 +196,7 @@ def _ranked(node: Expression, asked: Expression, scope: Scope, name: str) -> Agg
     return Aggregate("quantile", _rankable(node, scope), exact, name)
 
 
-def _rankable(node: Expression, scope: Scope) -> Term:
+def _rankable(node: exp.Expression, scope: Scope) -> Term:
     ranked = term(node, scope)
     if ranked.kind not in ("number", "date", "datetime"):
         raise QuestionRefused(
@@ -208,7 +208,7 @@ def _rankable(node: Expression, scope: Scope) -> Term:
 _SAMPLE = "the variance of these rows, divided by n, not n − 1."
 _SAMPLE_ROOT = "the standard deviation of these rows, its square divided by n, not n − 1."
 
-_READERS: dict[type, Callable[[Expression, Scope, str], Aggregate]] = {
+_READERS: dict[type, Callable[[exp.Expression, Scope, str], Aggregate]] = {
     exp.Count: _count,
     exp.CountIf: _count_if,
     exp.Sum: _moment("sum"),

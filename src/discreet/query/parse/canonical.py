@@ -15,7 +15,6 @@ from decimal import Decimal
 from functools import lru_cache
 
 from sqlglot import exp
-from sqlglot.expressions import Expression
 
 from discreet.query.parse.expressions import bare, chain
 from discreet.query.parse.scope import Scope
@@ -25,7 +24,7 @@ _TIGHT = (exp.Binary, exp.Not, exp.Neg, exp.Between, exp.In)
 _SIMPLE: dict[type, str] = {exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg"}
 
 
-def spelled(node: Expression, scope: Scope) -> str:
+def spelled(node: exp.Expression, scope: Scope) -> str:
     """Return the one spelling of an expression that has been understood."""
     return _written(_normal(node, scope), last=True)
 
@@ -59,7 +58,7 @@ def _words() -> frozenset[str]:
     )
 
 
-def _written(node: Expression, *, last: bool = False) -> str:
+def _written(node: exp.Expression, *, last: bool = False) -> str:
     """The text of a normal form. Where it is the last use of it, it need not be spared the writer's changes."""
     if isinstance(node, exp.Column):  # this and the next need no writer, which takes its time
         return _named(node.name)
@@ -68,7 +67,7 @@ def _written(node: Expression, *, last: bool = False) -> str:
     return node.sql("duckdb", copy=not last, normalize_functions="lower", comments=False)
 
 
-def _only(call: Expression) -> str:
+def _only(call: exp.Expression) -> str:
     """The column, or the star, that a function is called with; empty if there is more to it."""
     if any(argument for name, argument in call.args.items() if name not in ("this", "big_int")):
         return ""
@@ -82,7 +81,7 @@ def _named(name: str) -> str:
     return identifier(name).sql("duckdb")
 
 
-def _normal(node: Expression, scope: Scope) -> Expression:
+def _normal(node: exp.Expression, scope: Scope) -> exp.Expression:
     node = bare(node)
     if isinstance(node, exp.And | exp.Or):
         return _sorted(node, scope)
@@ -105,7 +104,7 @@ def _numeral(text: str) -> str:
     return f"{whole}.{places}" if places else whole
 
 
-def _called(node: exp.WithinGroup) -> Expression:
+def _called(node: exp.WithinGroup) -> exp.Expression:
     """percentile_cont(0.9) within group (order by x) as a call with two arguments."""
     ordered, probability = node.expression.expressions[0], node.this.this
     if ordered.args.get("desc"):
@@ -113,16 +112,16 @@ def _called(node: exp.WithinGroup) -> Expression:
     return exp.PercentileCont(this=ordered.this.copy(), expression=probability.copy())
 
 
-def _argument(part: object, parent: Expression, scope: Scope) -> object:
+def _argument(part: object, parent: exp.Expression, scope: Scope) -> object:
     if isinstance(part, list):
         return [_argument(item, parent, scope) for item in part]
-    if not isinstance(part, Expression):
+    if not isinstance(part, exp.Expression):
         return part
     normal = _normal(part, scope)
     return exp.Paren(this=normal) if isinstance(parent, _TIGHT) and isinstance(normal, _COMPOUND) else normal
 
 
-def _sorted(node: Expression, scope: Scope) -> Expression:
+def _sorted(node: exp.Expression, scope: Scope) -> exp.Expression:
     """A chain of AND or OR, sorted by spelling, each operand once."""
     parts = {_written(part): part for part in (_normal(operand, scope) for operand in chain(node))}
     operands = [parts[text] for text in sorted(parts)]
@@ -132,5 +131,5 @@ def _sorted(node: Expression, scope: Scope) -> Expression:
     return joined if len(operands) > 1 else operands[0]
 
 
-def _closed(operand: Expression) -> Expression:
+def _closed(operand: exp.Expression) -> exp.Expression:
     return exp.Paren(this=operand) if isinstance(operand, exp.Connector) else operand

@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import Any
 
 from sqlglot import exp
-from sqlglot.expressions import Expression
 
+from discreet.engines.nodes import Expression
 from discreet.errors import ParameterError, QuestionRefused
 from discreet.query import ir
 from discreet.query.bounds import arithmetic, calendar, comparisons, conditionals, reachable_values
@@ -32,14 +32,14 @@ _REMARKS = {"typed", "safe", "big_int", "ignore_nulls"}
 _DIGITS = 340
 
 
-def only(node: Expression, *known: str) -> None:
+def only(node: exp.Expression, *known: str) -> None:
     """Refuse a node that carries anything besides the arguments known."""
     for name, argument in node.args.items():
         if argument and name not in known and name not in _REMARKS:
             raise not_understood(node)
 
 
-def bare(node: Expression) -> Expression:
+def bare(node: exp.Expression) -> exp.Expression:
     """Return a node without the parentheses around it."""
     while isinstance(node, exp.Paren):
         only(node, "this")
@@ -47,7 +47,7 @@ def bare(node: Expression) -> Expression:
     return node
 
 
-def value(node: Expression, scope: Scope) -> Operand:
+def value(node: exp.Expression, scope: Scope) -> Operand:
     """Return what an expression is on each row: a term, or a constant."""
     read = _value(bare(node), scope)
     exact = (read.scale, read.offset) if isinstance(read, Term) else (read.value,)
@@ -60,7 +60,7 @@ def value(node: Expression, scope: Scope) -> Operand:
     return read
 
 
-def _value(node: Expression, scope: Scope) -> Operand:
+def _value(node: exp.Expression, scope: Scope) -> Operand:
     if type(node) in functions.VALUES:
         return _applied(node, scope, *functions.VALUES[type(node)])  # type: ignore[no-any-return]
     if type(node) in _VALUES:
@@ -72,12 +72,12 @@ def _value(node: Expression, scope: Scope) -> Operand:
     raise not_understood(node)
 
 
-def term(node: Expression, scope: Scope) -> Term:
+def term(node: exp.Expression, scope: Scope) -> Term:
     """Return an expression as a term, a constant included."""
     return functions.as_term(value(node, scope))
 
 
-def condition(node: Expression, scope: Scope) -> Expression:
+def condition(node: exp.Expression, scope: Scope) -> Expression:
     """Return what an expression says of each row: true, false or NULL."""
     node = bare(node)
     if type(node) in functions.CONDITIONS:
@@ -91,7 +91,9 @@ def condition(node: Expression, scope: Scope) -> Expression:
     return comparisons.truth(value(node, scope))
 
 
-def _applied(node: Expression, scope: Scope, names: tuple[str, ...], apply: Callable[..., Any], *more: str) -> Any:
+def _applied(
+    node: exp.Expression, scope: Scope, names: tuple[str, ...], apply: Callable[..., Any], *more: str
+) -> Any:
     only(node, *(name.rstrip("?*") for name in names), *more)
     operands: list[Any] = []
     for name in names:
@@ -105,14 +107,14 @@ def _applied(node: Expression, scope: Scope, names: tuple[str, ...], apply: Call
     return apply(*operands)
 
 
-def _column(node: Expression, scope: Scope) -> Operand:
+def _column(node: exp.Expression, scope: Scope) -> Operand:
     if not isinstance(node, exp.Column):
         raise not_understood(node)
     only(node, "this", "table", "db", "catalog")
     return scope.term(node)
 
 
-def _literal(node: Expression, scope: Scope) -> Operand:
+def _literal(node: exp.Expression, scope: Scope) -> Operand:
     if node.is_string:
         return Constant(str(node.this))
     try:
@@ -121,7 +123,7 @@ def _literal(node: Expression, scope: Scope) -> Operand:
         raise QuestionRefused(str(wrong)) from None
 
 
-def _case(node: Expression, scope: Scope) -> Operand:
+def _case(node: exp.Expression, scope: Scope) -> Operand:
     only(node, "this", "ifs", "default")
     branches = []
     for branch in node.args["ifs"]:
@@ -134,12 +136,14 @@ def _case(node: Expression, scope: Scope) -> Operand:
     return _chosen(branches, node.args.get("default"), scope)
 
 
-def _if(node: Expression, scope: Scope) -> Operand:
+def _if(node: exp.Expression, scope: Scope) -> Operand:
     only(node, "this", "true", "false")
     return _chosen([(condition(node.this, scope), node.args["true"])], node.args.get("false"), scope)
 
 
-def _chosen(branches: list[tuple[Expression, Expression]], default: Expression | None, scope: Scope) -> Operand:
+def _chosen(
+    branches: list[tuple[Expression, exp.Expression]], default: exp.Expression | None, scope: Scope
+) -> Operand:
     """Outcomes of one kind. Where one is NULL, the later branches have to stand back on its rows."""
     if default is not None:
         branches = [*branches, (ir.always(True), default)]
@@ -182,22 +186,22 @@ def _unless(empty: list[Expression], met: Expression) -> Expression:
     return ir.both(ir.compared("=", free, ir.number(1)), met)
 
 
-def _truncated(node: Expression, scope: Scope) -> Operand:
+def _truncated(node: exp.Expression, scope: Scope) -> Operand:
     only(node, "this", "unit")
     return calendar.truncated(node.args["unit"].name.lower(), functions.moment(value(node.this, scope)))
 
 
-def _extracted(node: Expression, scope: Scope) -> Operand:
+def _extracted(node: exp.Expression, scope: Scope) -> Operand:
     only(node, "this", "expression")
     return _part(node.name, node.expression, scope)
 
 
-def _part(name: str, node: Expression, scope: Scope) -> Operand:
+def _part(name: str, node: exp.Expression, scope: Scope) -> Operand:
     known = {"dayofweek": "dow", "dayofyear": "doy", "dayofmonth": "day"}
     return calendar.extracted(known.get(name.lower(), name.lower()), functions.moment(value(node, scope)))
 
 
-def _function(node: Expression, scope: Scope) -> Operand:
+def _function(node: exp.Expression, scope: Scope) -> Operand:
     """A function that the parser has no node for."""
     arguments = node.expressions
     if _is_over_bound(node):
@@ -207,7 +211,7 @@ def _function(node: Expression, scope: Scope) -> Operand:
     raise not_understood(node)
 
 
-def _is_over_bound(node: Expression) -> bool:
+def _is_over_bound(node: exp.Expression) -> bool:
     if not isinstance(node, exp.Anonymous) or str(node.this).lower() != "over_bound":
         return False
     if node.expressions:
@@ -215,7 +219,7 @@ def _is_over_bound(node: Expression) -> bool:
     return True
 
 
-def _cast(node: Expression, scope: Scope) -> Operand:
+def _cast(node: exp.Expression, scope: Scope) -> Operand:
     """Only casts that change no value: texts to dates, times to their day, truth values to 0 and 1."""
     only(node, "this", "to")
     only(node.args["to"], "this")
@@ -247,7 +251,7 @@ def _typed(text: str, to: str) -> date | datetime:
     return read if isinstance(read, datetime) else datetime(read.year, read.month, read.day)
 
 
-def _is(node: Expression, scope: Scope) -> Expression:
+def _is(node: exp.Expression, scope: Scope) -> Expression:
     only(node, "this", "expression")
     if isinstance(node.expression, exp.Null):
         return ir.is_null(term(node.this, scope).code)
@@ -258,24 +262,24 @@ def _is(node: Expression, scope: Scope) -> Expression:
     return ir.both(ir.opposite(ir.is_null(code)), wanted)
 
 
-def _not(node: Expression, scope: Scope) -> Expression:
+def _not(node: exp.Expression, scope: Scope) -> Expression:
     only(node, "this")
     return ir.opposite(condition(node.this, scope))
 
 
-def _connected(join: Callable[..., Expression]) -> Callable[[Expression, Scope], Expression]:
+def _connected(join: Callable[..., Expression]) -> Callable[[exp.Expression, Scope], Expression]:
     """Operands in one order, each once: the same question has the same tree."""
 
-    def read(node: Expression, scope: Scope) -> Expression:
+    def read(node: exp.Expression, scope: Scope) -> Expression:
         operands = {said.sql(): said for said in (condition(part, scope) for part in chain(node))}
         return join(*(operands[text] for text in sorted(operands)))
 
     return read
 
 
-def chain(node: Expression) -> list[Expression]:
+def chain(node: exp.Expression) -> list[exp.Expression]:
     """Return the operands of a AND b AND c, or of a OR b OR c, without recursion: such chains may be long."""
-    operands: list[Expression] = []
+    operands: list[exp.Expression] = []
     stack = [node]
     while stack:
         part = bare(stack.pop())
@@ -287,7 +291,7 @@ def chain(node: Expression) -> list[Expression]:
     return operands
 
 
-_VALUES: dict[type, Callable[[Expression, Scope], Operand]] = {
+_VALUES: dict[type, Callable[[exp.Expression, Scope], Operand]] = {
     exp.Column: _column,
     exp.Literal: _literal,
     exp.Boolean: lambda node, scope: Constant(bool(node.this)),
@@ -301,7 +305,7 @@ _VALUES: dict[type, Callable[[Expression, Scope], Operand]] = {
     exp.Anonymous: _function,
 }
 
-_CONDITIONS: dict[type, Callable[[Expression, Scope], Expression]] = {
+_CONDITIONS: dict[type, Callable[[exp.Expression, Scope], Expression]] = {
     exp.Is: _is,
     exp.Not: _not,
     exp.And: _connected(ir.both),

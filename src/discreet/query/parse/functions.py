@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import Any
 
 from sqlglot import exp
-from sqlglot.expressions import Expression
 
+from discreet.engines.nodes import Expression
 from discreet.errors import QuestionRefused
 from discreet.query import ir
 from discreet.query.bounds import arithmetic, calendar, comparisons, conditionals

@@ -12,8 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from sqlglot.expressions import Expression
-
+from discreet.engines.nodes import Expression
 from discreet.errors import QuestionRefused
 from discreet.query import ir
 from discreet.query.bounds import calendar

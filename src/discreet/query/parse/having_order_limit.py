@@ -15,7 +15,6 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from sqlglot import exp
-from sqlglot.expressions import Expression
 
 from discreet.errors import QuestionRefused
 from discreet.query.answer.postprocess import After, Node, Ordering, Output, Step, Value
@@ -59,7 +58,7 @@ class Outputs:
     kinds: Mapping[str, str]
     counted: frozenset[str] = field(default=frozenset())
 
-    def after(self, select: Expression, scope: Scope) -> After:
+    def after(self, select: exp.Expression, scope: Scope) -> After:
         """Return what a select does with its answer."""
         having, order = select.args.get("having"), select.args.get("order")
         limit, offset = select.args.get("limit"), select.args.get("offset")
@@ -72,7 +71,7 @@ class Outputs:
             0 if offset is None else _count(offset, "offset", scope),
         )
 
-    def read(self, node: Expression, scope: Scope) -> Typed:
+    def read(self, node: exp.Expression, scope: Scope) -> Typed:
         """Return an expression over the columns of the answer."""
         node = bare(node)
         named = self._named(node, scope)
@@ -83,24 +82,24 @@ class Outputs:
                 return reader(self, node, scope)
         return _constant(node, scope)
 
-    def operands(self, node: Expression, scope: Scope, *names: str) -> list[Typed]:
+    def operands(self, node: exp.Expression, scope: Scope, *names: str) -> list[Typed]:
         """Return the arguments of a node that has these and no other."""
         only(node, *names)
         parts = [node.args[name] for name in names]
         return [self.read(part, scope) for many in parts for part in (many if isinstance(many, list) else [many])]
 
-    def connected(self, node: Expression, scope: Scope) -> Typed:
+    def connected(self, node: exp.Expression, scope: Scope) -> Typed:
         """Return a AND b AND …, or the same with OR."""
         name = "and" if isinstance(node, exp.And) else "or"
         parts = [self._condition(part, scope, name) for part in expressions.chain(node)]
         return Typed(Step(name, tuple(parts)), "boolean")
 
-    def opposite(self, node: Expression, scope: Scope) -> Typed:
+    def opposite(self, node: exp.Expression, scope: Scope) -> Typed:
         """Return NOT a."""
         only(node, "this")
         return Typed(Step("not", (self._condition(node.this, scope, "not"),)), "boolean")
 
-    def stated(self, node: Expression, scope: Scope) -> Typed:
+    def stated(self, node: exp.Expression, scope: Scope) -> Typed:
         """Return a IS NULL, a IS TRUE or a IS FALSE."""
         only(node, "this", "expression")
         if isinstance(node.expression, exp.Null):
@@ -136,7 +135,7 @@ class Outputs:
             return node if kind == "datetime" else Step("days", (node,))
         return Step("instant", (node,))
 
-    def _condition(self, node: Expression, scope: Scope, word: str) -> Node:
+    def _condition(self, node: exp.Expression, scope: Scope, word: str) -> Node:
         read = self.read(node, scope)
         if read.kind not in ("boolean", "null"):
             raise QuestionRefused(
@@ -145,7 +144,7 @@ class Outputs:
             )
         return read.node
 
-    def _named(self, node: Expression, scope: Scope) -> Output | None:
+    def _named(self, node: exp.Expression, scope: Scope) -> Output | None:
         if isinstance(node, exp.Column) and not node.table:
             exact = [name for name in self.names if name == node.name]
             fitting = exact or [name for name in self.names if name.casefold() == node.name.casefold()]
@@ -171,7 +170,7 @@ class Outputs:
             )
         return None
 
-    def _ordering(self, item: Expression, scope: Scope) -> Ordering:
+    def _ordering(self, item: exp.Expression, scope: Scope) -> Ordering:
         only(item, "this", "desc", "nulls_first")
         node, flags = bare(item.this), (bool(item.args.get("desc")), bool(item.args.get("nulls_first")))
         if isinstance(node, exp.Literal) and not node.is_string:
@@ -180,7 +179,7 @@ class Outputs:
         return Ordering(self.read(node, scope).node, *flags)
 
 
-def position(node: Expression, count: int, clause: str) -> int:
+def position(node: exp.Expression, count: int, clause: str) -> int:
     """Return the place in the select list that a number names, from 0."""
     text = str(node.this)
     if not text.isdecimal() or not 1 <= int(text[:9]) <= count:
@@ -188,23 +187,23 @@ def position(node: Expression, count: int, clause: str) -> int:
     return int(text) - 1
 
 
-def _comparison(name: str) -> Callable[[Outputs, Expression, Scope], Typed]:
-    def read(outputs: Outputs, node: Expression, scope: Scope) -> Typed:
+def _comparison(name: str) -> Callable[[Outputs, exp.Expression, Scope], Typed]:
+    def read(outputs: Outputs, node: exp.Expression, scope: Scope) -> Typed:
         left, right = outputs.operands(node, scope, "this", "expression")
         return Typed(outputs.compared(name, left, right), "boolean")
 
     return read
 
 
-def _arithmetic(name: str) -> Callable[[Outputs, Expression, Scope], Typed]:
-    def read(outputs: Outputs, node: Expression, scope: Scope) -> Typed:
+def _arithmetic(name: str) -> Callable[[Outputs, exp.Expression, Scope], Typed]:
+    def read(outputs: Outputs, node: exp.Expression, scope: Scope) -> Typed:
         operands = outputs.operands(node, scope, "this", "expression")
         return _computed(name, *operands)
 
     return read
 
 
-def _negative(outputs: Outputs, node: Expression, scope: Scope) -> Typed:
+def _negative(outputs: Outputs, node: exp.Expression, scope: Scope) -> Typed:
     (operand,) = outputs.operands(node, scope, "this")
     if isinstance(operand.node, Value) and operand.kind == "number":
         return Typed(Value(-operand.node.value), "number")
@@ -221,19 +220,19 @@ def _computed(name: str, *operands: Typed) -> Typed:
     return Typed(Step(name, tuple(operand.node for operand in operands)), "number")
 
 
-def _between(outputs: Outputs, node: Expression, scope: Scope) -> Typed:
+def _between(outputs: Outputs, node: exp.Expression, scope: Scope) -> Typed:
     inner, low, high = outputs.operands(node, scope, "this", "low", "high")
     ends = outputs.compared(">=", inner, low), outputs.compared("<=", inner, high)
     return Typed(Step("and", ends), "boolean")
 
 
-def _among(outputs: Outputs, node: Expression, scope: Scope) -> Typed:
+def _among(outputs: Outputs, node: exp.Expression, scope: Scope) -> Typed:
     if not node.expressions:
         raise not_understood(node)
     return Typed(outputs.compared("in", *outputs.operands(node, scope, "this", "expressions")), "boolean")
 
 
-def _constant(node: Expression, scope: Scope) -> Typed:
+def _constant(node: exp.Expression, scope: Scope) -> Typed:
     if node.find(exp.Column, exp.AggFunc) is not None:
         raise not_understood(node)
     read = expressions.value(node, scope)
@@ -262,7 +261,7 @@ def _noun(kind: str) -> str:
     return _NOUNS.get(kind, f"a {kind}")
 
 
-def _count(node: Expression, word: str, scope: Scope) -> int:
+def _count(node: exp.Expression, word: str, scope: Scope) -> int:
     only(node, "expression")
     read = expressions.value(node.expression, scope)
     exact = read.value if isinstance(read, Constant) else None
@@ -271,7 +270,7 @@ def _count(node: Expression, word: str, scope: Scope) -> int:
     return int(exact)
 
 
-_READERS: Sequence[tuple[type | tuple[type, ...], Callable[[Outputs, Expression, Scope], Typed]]] = (
+_READERS: Sequence[tuple[type | tuple[type, ...], Callable[[Outputs, exp.Expression, Scope], Typed]]] = (
     ((exp.And, exp.Or), Outputs.connected),
     (exp.Not, Outputs.opposite),
     (exp.Is, Outputs.stated),

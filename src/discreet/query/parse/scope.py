@@ -16,8 +16,7 @@ from discreet.query.question import Term
 from discreet.schema.metadata import UNIT
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expression
-
+    from discreet.engines.nodes import Expression
     from discreet.schema import Column
     from discreet.schema.metadata import TableMetadata
 

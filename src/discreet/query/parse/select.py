@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
-from sqlglot.expressions import Expression
 
+from discreet.engines.nodes import Expression
 from discreet.errors import QuestionRefused
 from discreet.query import ir
 from discreet.query.parse import canonical, group_by, statement, unsupported
@@ -62,7 +62,7 @@ def parse(text: str, metadata: TableMetadata) -> Question:
 class _Item:
     """One item of the select list: as it was written, what it means, its spelling, and the name it was given."""
 
-    node: Expression
+    node: exp.Expression
     read: Term | Aggregate
     text: str
     alias: str | None
@@ -73,7 +73,7 @@ class _Item:
         return self.alias or (_unquoted(self.text) if plain else self.text)
 
 
-def _question(select: Expression, scope: Scope) -> Question:
+def _question(select: exp.Expression, scope: Scope) -> Question:
     items = [_item(node, scope) for node in select.expressions]
     where = _where(select, scope)
     groups = _groups(select, items, scope)
@@ -107,11 +107,11 @@ def _question(select: Expression, scope: Scope) -> Question:
 def _check_trees(where: Expression | None, keys: Iterable[Key], aggregates: Iterable[Aggregate]) -> None:
     """Refuse, before anything is paid for, what would be too deep to be written for an engine."""
     codes = [*(key.code for key in keys), *(part.term.code for part in aggregates if part.term is not None)]
-    if any(ir.depth(tree) > DEEPEST_TREE for tree in [*codes, *([where] if where is not None else [])]):
+    if any(tree.depth > DEEPEST_TREE for tree in [*codes, *([where] if where is not None else [])]):
         raise QuestionRefused(statement.TOO_DEEP)
 
 
-def _where(select: Expression, scope: Scope) -> Expression | None:
+def _where(select: exp.Expression, scope: Scope) -> Expression | None:
     clause = select.args.get("where")
     if clause is None:
         return None
@@ -119,14 +119,14 @@ def _where(select: Expression, scope: Scope) -> Expression | None:
     return None if read == ir.always(True) else read
 
 
-def _item(node: Expression, scope: Scope) -> _Item:
+def _item(node: exp.Expression, scope: Scope) -> _Item:
     if isinstance(node, exp.Alias):
         only(node, "this", "alias")
         return _item_of(node.this, scope, str(node.alias))
     return _item_of(node, scope, None)
 
 
-def _item_of(node: Expression, scope: Scope, alias: str | None) -> _Item:
+def _item_of(node: exp.Expression, scope: Scope, alias: str | None) -> _Item:
     inner = bare(node)
     starred = isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star)
     if starred or isinstance(inner, exp.Star | exp.Columns):
@@ -138,13 +138,13 @@ def _item_of(node: Expression, scope: Scope, alias: str | None) -> _Item:
     return _Item(inner, read, canonical.spelled(inner, scope), alias)
 
 
-def _refuse_mixed(node: Expression) -> None:
+def _refuse_mixed(node: exp.Expression) -> None:
     inside: Any = node.find(exp.AggFunc)
     if inside is not None:
         raise unsupported.not_understood(inside)
 
 
-def _groups(select: Expression, items: Sequence[_Item], scope: Scope) -> list[_Item]:
+def _groups(select: exp.Expression, items: Sequence[_Item], scope: Scope) -> list[_Item]:
     clause = select.args.get("group")
     if clause is None:
         return []
@@ -158,7 +158,7 @@ def _groups(select: Expression, items: Sequence[_Item], scope: Scope) -> list[_I
     return list({group.text: group for group in groups}.values())
 
 
-def _group(node: Expression, items: Sequence[_Item], scope: Scope) -> _Item:
+def _group(node: exp.Expression, items: Sequence[_Item], scope: Scope) -> _Item:
     """A key by position, by column, by alias, or written out."""
     inner = bare(node)
     if isinstance(inner, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple):
@@ -172,7 +172,7 @@ def _group(node: Expression, items: Sequence[_Item], scope: Scope) -> _Item:
     return found
 
 
-def _by_alias(node: Expression, items: Sequence[_Item], scope: Scope) -> _Item | None:
+def _by_alias(node: exp.Expression, items: Sequence[_Item], scope: Scope) -> _Item | None:
     if not isinstance(node, exp.Column) or node.table:
         return None
     names = {name.casefold() for name in scope.metadata.columns}

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
-from sqlglot.expressions import Expression
 
 from discreet.errors import QuestionRefused
 from discreet.query.parse import unsupported
@@ -25,7 +24,7 @@ DEEPEST = 60
 """Levels of nesting."""
 
 
-def statement(text: str) -> Expression:
+def statement(text: str) -> exp.Expression:
     """Return the one select that a text is, of bounded size."""
     if not text.strip():
         raise QuestionRefused("a question is SQL text, such as select count(*) from people.")
@@ -42,7 +41,7 @@ def statement(text: str) -> Expression:
     statements = [part for part in statements if not isinstance(part, exp.Semicolon)]
     if len(statements) != 1:
         raise QuestionRefused(f"one question at a time: there are {len(statements)} statements here.")
-    select: Expression = statements[0]
+    select: exp.Expression = statements[0]
     if not isinstance(select, exp.Select):
         if isinstance(select, exp.Query):
             raise unsupported.not_understood(select)
@@ -94,7 +93,7 @@ def _hint(text: str) -> str:
     return ""
 
 
-def _check_depth(select: Expression) -> None:
+def _check_depth(select: exp.Expression) -> None:
     """Refuse deep nesting before anything recurses; a chain of AND or OR is one level."""
     stack: list[tuple[Any, int]] = [(select, 0)]
     while stack:
@@ -106,7 +105,7 @@ def _check_depth(select: Expression) -> None:
             stack.append((child, depth if chained else depth + 1))
 
 
-def scope(select: Expression, metadata: TableMetadata) -> Scope:
+def scope(select: exp.Expression, metadata: TableMetadata) -> Scope:
     """Return the names that a select may use: it reads the described table and no other."""
     source = select.args.get("from_")
     if source is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from sqlglot import exp
-from sqlglot.expressions import Expression
 
 from discreet.errors import QuestionRefused
 from discreet.query.parse.scope import did_you_mean
@@ -58,7 +57,7 @@ _REASONS: tuple[tuple[tuple[type, ...], str], ...] = (
 )
 
 
-def not_understood(node: Expression) -> QuestionRefused:
+def not_understood(node: exp.Expression) -> QuestionRefused:
     """Return the refusal of a node: the reason where there is a particular one, or a hint at the name."""
     for kinds, reason in _REASONS:
         if isinstance(node, kinds):

@@ -40,7 +40,7 @@ from discreet.rational import Rational, rational
 from discreet.schema.metadata import UNIT
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expression
+    from discreet.engines.nodes import Expression
 
 Text: TypeAlias = tuple[str | None, ...]
 """One combination of texts."""
