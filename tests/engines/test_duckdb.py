@@ -307,7 +307,7 @@ def failure(engine: DuckDB, statement: Statement) -> DatabaseUnavailable:
 def test_rows_that_cannot_be_opened_are_told_in_words(tmp_path: Path) -> None:
     path = stored(tmp_path / "rows.duckdb", ROWS)
     for memory in ("lots", "", "3 apples"):
-        with pytest.raises(ParameterError, match=rf'memory=\'{memory}\'.*memory="2GB"'):
+        with pytest.raises(ParameterError, match=rf'found: memory=\'{memory}\'.*memory="2GB"'):
             DuckDB(path, memory=memory).mark()
     with pytest.raises(DatabaseUnavailable, match=r"cannot open .*memory is too small"):
         DuckDB(path, memory="1KB").mark()

@@ -64,7 +64,7 @@ def test_the_mark_is_the_comment_of_the_table(engine: Postgres, address: Address
     with connected(address) as connection:
         run(connection, f"COMMENT ON TABLE {identifier(address.schema, 'rows')} IS NULL")
     assert engine.mark() == ""
-    with pytest.raises(DatabaseUnavailable, match="are not there any more"):
+    with pytest.raises(DatabaseUnavailable, match="no longer exist"):
         Postgres(address, "absent").mark()
 
 
@@ -147,7 +147,7 @@ def test_rows_that_took_the_place_of_others_are_not_asked(address: Address) -> N
     with connected(address) as connection:
         run(connection, f"COMMENT ON TABLE {identifier(address.schema, 'rows')} IS 'of another sealing'")
     for asking in (lambda: engine.rows, lambda: engine.run(statement)):
-        with pytest.raises(ParameterError, match=r"not those that this question was planned for.*Ask again"):
+        with pytest.raises(ParameterError, match=r"were sealed again after the question was planned.*Ask again"):
             asking()
 
 
@@ -296,11 +296,11 @@ def test_what_a_failing_server_says_of_a_row_is_not_repeated(engine: Postgres) -
 def test_rows_that_are_gone_or_forbidden_are_told_in_words(
     engine: Postgres, address: Address, postgres: Server
 ) -> None:
-    with pytest.raises(DatabaseUnavailable, match="are not there any more"):
+    with pytest.raises(DatabaseUnavailable, match="no longer exist"):
         total(Postgres(address, "absent"))
     postgres.run("CREATE ROLE nosy LOGIN")
     nosy = Address.of(postgres.address(address.schema, user="nosy"))
-    with pytest.raises(DatabaseUnavailable, match="may not be read by whoever runs this"):
+    with pytest.raises(DatabaseUnavailable, match="may not read the rows"):
         total(Postgres(nosy))
 
 

@@ -95,7 +95,7 @@ def test_what_is_no_condition_is_refused(wrong: Any) -> None:
 
 
 def test_asking_for_nothing_is_refused() -> None:
-    with pytest.raises(ParameterError, match="something to ask for"):
+    with pytest.raises(ParameterError, match="at least one aggregate"):
         select()
 
 

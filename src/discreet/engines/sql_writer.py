@@ -1,16 +1,16 @@
-"""Trees to SQL text, for every dialect (`discreet.engines.dialects`) in one place.
+"""Write expressions as SQL, for every dialect (`discreet.engines.dialects`).
 
-An expression over sealed columns is an integer, a truth value or a text, made of the few nodes below; any other
-node is refused, so that nothing an engine runs has a meaning we did not give it. Names are quoted, operands stand
-in parentheses.
+An expression over sealed columns is an integer, a truth value or a string, made of the nodes in `_WRITERS`; any
+other node is refused, so nothing that an engine runs has a meaning that we did not give it. Names are quoted,
+operands stand in parentheses.
 
-Claim. No sealed row makes the text overflow. Columns hold codes from 0 to a limit known from their type; interval
-arithmetic bounds every intermediate value of a sum or product; and the whole of it is carried out in the narrowest
-integer type that holds them all (where engines differ in how they widen, they do not differ in what they are told
-to). An expression that might not fit 126 bits is refused before it is run.
+Claim. No sealed row makes the SQL overflow. Columns hold codes from 0 to a limit known from their type; interval
+arithmetic bounds every intermediate value of a sum or product; and the whole expression is computed in the
+narrowest integer type that holds them all. Engines widen types differently, so the casts are written out. An
+expression that might not fit 126 bits is refused before it is run.
 
-Reading a source into codes needs a few more words (casts that give NULL instead of failing, a dictionary, days and
-microseconds); they are functions of ours, `function("DICTIONARY", …)`, with a spelling for each dialect.
+Reading a source into codes needs a few more functions (casts that give NULL instead of failing, a dictionary, days
+and microseconds). They are functions of our own, `function("DICTIONARY", …)`; each dialect writes them in its way.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from discreet.engines.nodes import Column, Expression, Int, Text
 from discreet.errors import ParameterError, QuestionRefused
 
 WIDEST = 2**126
-_UNKNOWN = 2**62  # a column of which nothing is said: BIGINT, and codes stay below 2**62
+_UNKNOWN = 2**62  # the limit of a column that has none given: a BIGINT, and codes stay below 2**62
 
 
 def function(name: str, *arguments: Expression) -> Expression:
-    """Return a call of one of our own functions, which every dialect spells in its way.
+    """Return a call of one of our own functions, which every dialect writes in its way.
 
     >>> sql(function("DAYS_SINCE", Column("day"), typed("DATE", "2024-01-01")), "spark", limits=None)
     "DATEDIFF(`day`, DATE '2024-01-01')"
@@ -53,19 +53,23 @@ def typed(kind: str, text: str) -> Expression:
 
 
 def cast(tree: Expression, kind: str, *, gently: bool = False, of: str = "") -> Expression:
-    """Return the tree as a type, one of our names; `gently` gives NULL where the value has no such form.
+    """Return the tree, cast to a type.
 
-    `of` is the family of the tree's own type, for dialects that have a word of their own for each.
+    Args:
+        tree: The value to cast.
+        kind: Our name of the type, a key of `Dialect.types`.
+        gently: Whether a value that has no such form becomes NULL; by default the cast may fail.
+        of: The family of the tree's own type, for dialects that write the cast of each family differently.
     """
     named = Text(kind)
     return function("TRY", tree, named, Text(of)) if gently else function("CAST", tree, named)
 
 
 def sql(tree: Expression, dialect: str = "duckdb", *, limits: Mapping[str, int] | None = {}) -> str:
-    """Return the text of an expression.
+    """Return the SQL of an expression.
 
-    `limits` says of sealed columns how large their codes can be; with None the columns are those of a source, of
-    any type, and arithmetic is left as it stands.
+    `limits` gives the largest code of each sealed column. With None the columns are those of a source, of any
+    type, and arithmetic is written without casts.
 
     >>> tree = nodes.Mul(Column("w"), Column("c0"))
     >>> sql(tree, limits={"w": 4096, "c0": 110})
@@ -77,7 +81,7 @@ def sql(tree: Expression, dialect: str = "duckdb", *, limits: Mapping[str, int] 
 
 
 def total(tree: Expression, dialect: str = "duckdb", *, limits: Mapping[str, int] = {}) -> str:
-    """Return the text of the exact sum of an expression over rows, 0 if there are none.
+    """Return the SQL of the exact sum of an expression over rows, 0 if there are none.
 
     >>> total(Column("w"), limits={"w": 4096})
     'COALESCE(SUM("w"), 0)'
@@ -85,7 +89,7 @@ def total(tree: Expression, dialect: str = "duckdb", *, limits: Mapping[str, int
     furthest, words = max(map(abs, reach(tree, limits))), DIALECTS[dialect]
     if furthest > WIDEST >> 40:  # so that 2**40 rows still add up
         raise QuestionRefused(
-            "a sum of this expression may leave 126 bits. Coarsen its columns before it is asked."
+            "A sum of this expression may exceed 126 bits.", fix="Round its columns, or multiply fewer of them."
         )
     template = next((text for limit, text in words.narrow_totals if furthest < limit), words.total)
     return f"COALESCE({template.format(sql(tree, dialect, limits=limits))}, 0)"
@@ -102,7 +106,7 @@ def identifier(name: str, dialect: str = "duckdb") -> str:
 
 
 def reach(tree: Expression, limits: Mapping[str, int]) -> tuple[int, int]:
-    """Return bounds of an integer expression over sealed columns, whatever the rows hold.
+    """Return bounds of an integer expression over sealed columns, which hold for any rows.
 
     >>> reach(nodes.Sub(Column("c0"), Int(50)), {"c0": 110})
     (-50, 60)
@@ -112,7 +116,7 @@ def reach(tree: Expression, limits: Mapping[str, int]) -> tuple[int, int]:
 
 
 def _span(tree: Expression, limits: Mapping[str, int]) -> tuple[int, int, int]:
-    """The bounds, and the largest absolute value on the way: of branches, operands and the result."""
+    """Return the bounds, and the largest absolute value of all branches, operands and the result."""
     match tree:
         case Column(name):
             high = limits.get(name, _UNKNOWN)
@@ -147,13 +151,13 @@ def _combined(tree: nodes.Arithmetic, left: tuple[int, int], right: tuple[int, i
             return min(corners), max(corners)
         case _:
             if right[0] != right[1] or right[0] <= 0:
-                raise ParameterError("an engine divides by positive constants only.")
-            # Rounded down or towards zero: engines differ, and these bounds hold for both.
+                raise ParameterError("An engine divides by positive constants only.")
+            # Engines round down or towards zero, and these bounds hold for both.
             return left[0] // right[0], -(-left[1] // right[0]) if left[1] < 0 else left[1] // right[0]
 
 
 def _made_of_literals(tree: Expression) -> bool:
-    """Whether no column gives the value its type, whatever columns decide which one it is."""
+    """Return whether no column gives the value its type; conditions inside may still read columns."""
     match tree:
         case nodes.Neg(operand):
             return _made_of_literals(operand)
@@ -165,25 +169,27 @@ def _made_of_literals(tree: Expression) -> bool:
 
 
 def _constant(tree: Expression) -> bool:
-    """Whether the value is known without a row."""
+    """Return whether the value is known without a row."""
     return not any(isinstance(node, Column | nodes.Null | nodes.Case) for node in tree.walk())
 
 
 def _check_text(text: str) -> None:
-    """Refuse what an engine might cut off, or not take for text at all."""
-    if "\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text):
+    """Refuse a string that an engine might cut off or reject."""
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise ParameterError(
-            f"{text!r} is no text that every engine can be told: it holds a NUL, or half a sign. Leave that out."
+            "A string contains a NUL, or half of a UTF-16 surrogate pair, which not every engine accepts.",
+            found=repr(text),
+            fix="Leave this character out.",
         )
 
 
 def _refused(tree: Expression, wanted: str) -> ParameterError:
-    return ParameterError(f"no engine is asked for {type(tree).__name__} where {wanted} is wanted.")
+    return ParameterError(f"No engine evaluates {type(tree).__name__} where {wanted} is wanted.")
 
 
 @dataclass(frozen=True)
 class _Writer:
-    """One rendering: a dialect, and what is known of the columns."""
+    """Writes expressions in one dialect, with the limits of the columns."""
 
     dialect: Dialect
     limits: Mapping[str, int] | None
@@ -198,7 +204,7 @@ class _Writer:
         return ", ".join(map(self.of, trees))
 
     def number(self, tree: Expression, kind: str | None) -> str:
-        """An operand of arithmetic, carried out in the type `kind`; None leaves types to the engine."""
+        """Write an operand of arithmetic, computed in the type `kind`; None leaves types to the engine."""
         if isinstance(tree, nodes.Neg):
             return f"(-{self.number(tree.operand, kind)})"
         if isinstance(tree, nodes.Arithmetic):
@@ -213,7 +219,7 @@ class _Writer:
         left, right = self.number(tree.left, kind), self.number(tree.right, kind)
         if self.limits is not None and _constant(tree):
             return f"({reach(tree, self.limits)[0]})"
-        if kind is not None and _made_of_literals(tree):  # to which engines give types of their own
+        if kind is not None and _made_of_literals(tree):  # engines give literals types of their own
             left, right = (f"CAST({side} AS {self.dialect.types[kind]})" for side in (left, right))
         if isinstance(tree, nodes.FloorDiv):
             template = self.dialect.wide_division if kind == "WIDE" else self.dialect.division
@@ -226,7 +232,7 @@ class _Writer:
         *_, size = _span(tree, self.limits)
         if size >= WIDEST:
             raise QuestionRefused(
-                "an expression may leave 126 bits. Coarsen its columns, or multiply fewer of them."
+                "An expression may exceed 126 bits.", fix="Round its columns, or multiply fewer of them."
             )
         return "INTEGER" if size < 2**31 else "BIGINT" if size < 2**63 else "WIDE"
 
@@ -263,12 +269,12 @@ class _Writer:
 
     def like(self, tree: nodes.Like) -> str:
         text, pattern = self.of(tree.operand), tree.pattern
-        if tree.caseless:  # what has a case, and which, is not for engines to say
+        if tree.caseless:  # engines disagree about upper and lower case, so it is folded here
             pattern = case_folding.folded(pattern)
             if capitals := case_folding.capitals(pattern.replace("%", "").replace("_", "")):
-                signs = (self.literal("".join(s)) for s in (capitals, capitals.values()))
-                text = f"TRANSLATE({text}, {', '.join(signs)})"
-        if self.dialect.like_escapes:  # a backslash of ours is a backslash
+                sides = (self.literal("".join(side)) for side in (capitals, capitals.values()))
+                text = f"TRANSLATE({text}, {', '.join(sides)})"
+        if self.dialect.like_escapes:  # a backslash in our patterns is an ordinary character
             pattern = pattern.replace("\\", "\\\\")
         return f"({text} LIKE {self.literal(pattern)})"
 
@@ -285,7 +291,7 @@ class _Writer:
             name = f"TRY {of} {kind}" if f"TRY {of} {kind}" in words else name
             written[1] = self.dialect.types[kind]
         if name not in words:
-            raise ParameterError(f"{self.dialect.name} has no word for {name}.")
+            raise ParameterError(f"The dialect {self.dialect.name} does not have the function {name}.")
         numbered = json.dumps({text: i for i, text in enumerate(texts[1:])}, ensure_ascii=False)
         return words[name].format(*written[:2], rest=", ".join(written[1:]), numbered=self.literal(numbered))
 

@@ -1,48 +1,53 @@
-"""A question as the ledger knows it: parsed, with its price, about the rows of one sealing.
+"""Write the text by which the ledger finds a recorded answer: the question, its cost, and the sealed rows.
 
-The ledger answers a text that it has seen before from its record. So two questions must have the same text exactly
-if the same answer serves both: names of outputs, order and limits are left out of it, and the price, the
-confidence and the rows are part of it. Rows are known by the mark of their sealing: a vault that was put back from
-a copy, and sealed anew, gives one version number to two tables, and its ledger may remember answers about both.
+The ledger returns a recorded answer for a text that it has seen before. So two questions have the same text if and
+only if one answer serves both: names of outputs, order and limits are not part of it; the cost, the confidence and
+the rows are. Rows are identified by the fingerprint of their sealing, because the version number is not enough: a
+vault that was restored from a copy and sealed again gives one version number to two tables, and its ledger may
+hold answers about both.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from discreet.errors import ParameterError, QuestionRefused
+from discreet.errors import Fix, ParameterError, QuestionRefused
 from discreet.mechanisms import tails
-from discreet.query.plan import relative_accuracy as widths
+from discreet.query import ir
+from discreet.query.bounds import reachable_values
+from discreet.query.builder import Ask
+from discreet.query.plan import relative_accuracy
 from discreet.query.question import Question
 from discreet.rational import Rational, positive, rational
 from discreet.schema import describe
 from discreet.schema.metadata import TableMetadata
 
-_DIGITS = 16  # of a mark: two sealings of one vault agree in 64 bits of a digest once in 10¹⁹
+_DIGITS = 16  # of a fingerprint: two sealings agree in 64 bits with a probability of 10⁻¹⁹
 
 
 def parsed(question: Any, metadata: TableMetadata) -> Question:
-    """Return what SQL, or a question made with `dp.select`, asks."""
-    from discreet.query.builder import Ask
+    """Return the question that SQL text, or one built with `dp.select`, asks."""
     from discreet.query.parse.select import parse
 
     text = question.sql(metadata.name) if isinstance(question, Ask) else question
     if not isinstance(text, str):
         raise ParameterError(
-            f'A question is SQL text or made with dp.select("count(*)"), not {type(question).__name__}.'
+            "A question is SQL text, or made with dp.select.",
+            found=type(question).__name__,
+            fix=Fix("question", "select count(*) from people"),
         )
     asked = parse(text, metadata)
     names = [*(key.name for key in asked.keys), *(aggregate.name for aggregate in asked.aggregates)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise QuestionRefused(f"{', '.join(twice)} is the name of two columns. Rename one: … as another.")
+        raise QuestionRefused(
+            f"{', '.join(twice)} is the name of two columns.", fix=f"Rename one: {twice[0]} as another."
+        )
     _refuse_impossible(asked, metadata)
     return asked
 
 
 def _refuse_impossible(asked: Question, metadata: TableMetadata) -> None:
-    """Refuse what nobody can meet by the declared bounds: these are public, and noise around 0 is not worth it."""
-    from discreet.query import ir
-    from discreet.query.bounds import reachable_values
+    """Refuse a condition that no row within the declared bounds can meet: its count is known to be 0."""
     from discreet.query.parse.scope import column_term
 
     read = set() if asked.where is None else ir.columns_of(asked.where)
@@ -53,13 +58,13 @@ def _refuse_impossible(asked: Question, metadata: TableMetadata) -> None:
         left = reachable_values.narrowed(sealed, column_term(sealed, column), asked.where)
         if left.low > left.high:
             raise QuestionRefused(
-                f"no row can meet the condition: {name} holds {describe.domain(column)}. So its count is 0, by "
-                "what is declared and public. Ask within these bounds."
+                f"No row can meet the condition: {name} holds {describe.domain(column)}.",
+                fix="Its count is 0, which is public. Ask within these bounds.",
             )
 
 
 def text(metadata: TableMetadata, price: str) -> str:
-    """Return what the ledger knows a question by: it is another one when the rows are."""
+    """Return the key of a question in the ledger. It includes the rows, so other rows have another key."""
     mark = metadata.fingerprint[:_DIGITS]
     return f"{metadata.name} version {metadata.version} ({mark}): {price}"
 
@@ -71,10 +76,11 @@ def price(
     confidence: Rational,
     delta: Rational | None,
 ) -> str:
-    """Return a question with what was to be paid for it: asked for more, it is another one."""
+    """Return a question with its cost: a larger epsilon is a new question."""
     names = [aggregate.name for aggregate in asked.aggregates]
-    paid = (
-        f"within {widths.written(within, names)}" if epsilon is None else f"epsilon {positive(epsilon, 'epsilon')}"
-    )
+    if epsilon is None:
+        cost = f"within {relative_accuracy.written(within, names)}"
+    else:
+        cost = f"epsilon {positive(epsilon, 'epsilon')}"
     extra = "" if delta is None else f", delta {rational(delta, 'delta', floats='exact')}"
-    return f"{asked.text} [{paid}, confidence {1 - tails.alpha(confidence)}{extra}]"
+    return f"{asked.text} [{cost}, confidence {1 - tails.alpha(confidence)}{extra}]"

@@ -1,9 +1,9 @@
-"""The nodes an engine has to know, and their constructors.
+"""Build expressions over the sealed columns.
 
 An expression is made of sealed columns, non-negative integers, + − ·, floor division by a positive constant,
-comparisons, AND, OR, NOT, IS NULL, IN, CASE, and on text columns comparison with a string, LIKE and ILIKE. What is
-divided holds no difference, so an engine need not know our bounds to see that it is not negative. Operands stand
-in parentheses, so that a tree reads the same in every dialect. Nothing else is ever built.
+comparisons, AND, OR, NOT, IS NULL, IN, CASE, and on text columns comparison with a string, LIKE and ILIKE. These
+constructors build nothing else. A dividend contains no difference, so it cannot be negative, and no engine needs
+our bounds to know that. Their size is limited, so that no question exhausts an engine's parser.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from discreet.engines.nodes import (
 from discreet.errors import QuestionRefused
 
 LARGEST = 2**62
-"""No integer on the way to an answer is larger: sums of two still fit in int64."""
+"""The largest integer inside an expression: the sum of two of them still fits in int64."""
 
-_NODES = 40_000  # of one expression: more is a slip of the pen, or mischief
+_NODES = 40_000  # the limit of one expression: a larger one is a mistake or an attack
 
 
 def sealed(name: str) -> Expression:
@@ -50,25 +50,25 @@ def sealed(name: str) -> Expression:
 def number(value: int) -> Expression:
     """Return a non-negative integer."""
     if not 0 <= value <= LARGEST:
-        raise QuestionRefused(too_large(value))
+        raise too_large(value)
     return Int(value)
 
 
-def too_large(value: int) -> str:
-    """Say that a question leaves the integers that every engine adds exactly."""
-    return (
-        f"the question leads to an integer near 2^{abs(value).bit_length()}, and exact sums hold numbers up to "
-        "2^62 only. Multiply fewer columns, or round first: floor(income / 1000) * floor(income / 1000)."
+def too_large(value: int) -> QuestionRefused:
+    """Return the refusal of a question that leaves the integers that every engine adds exactly."""
+    return QuestionRefused(
+        f"The question leads to an integer near 2^{abs(value).bit_length()}; exact sums hold integers up to 2^62.",
+        fix="Multiply fewer columns, or round first: floor(income / 1000) * floor(income / 1000).",
     )
 
 
 def string(value: str) -> Expression:
-    """Return a string, to compare a text column with."""
+    """Return a string that a text column is compared with."""
     return Text(value)
 
 
 def plus(tree: Expression, value: int) -> Expression:
-    """Return tree + value, written as a difference if the value is negative.
+    """Return tree + value; for a negative value, the difference tree − |value|.
 
     >>> plus(sealed("c0"), -3).sql()
     'c0 - 3'
@@ -79,12 +79,12 @@ def plus(tree: Expression, value: int) -> Expression:
 
 
 def times(tree: Expression, factor: int) -> Expression:
-    """Return tree · factor for a factor that is not negative."""
+    """Return tree · factor for a non-negative factor."""
     return tree if factor == 1 else binary(Mul, tree, number(factor))
 
 
 def divided(tree: Expression, divisor: int) -> Expression:
-    """Return ⌊tree / divisor⌋ for a tree without a difference, so plainly never negative, and a divisor above 0.
+    """Return ⌊tree / divisor⌋ for a positive divisor and a tree without a difference, which is never negative.
 
     >>> divided(plus(sealed("c0"), 5), 10).sql()
     '(c0 + 5) // 10'
@@ -92,7 +92,9 @@ def divided(tree: Expression, divisor: int) -> Expression:
     if divisor == 1:
         return tree
     if has_difference(tree):
-        raise QuestionRefused("a difference is not divided by an engine. Divide what is subtracted first.")
+        raise QuestionRefused(
+            "An engine does not divide a difference.", fix="Divide the operands first, and subtract then."
+        )
     return binary(FloorDiv, tree, number(divisor))
 
 
@@ -104,12 +106,12 @@ def compared(operator: str, left: Expression, right: Expression) -> Expression:
 
 
 def always(truth: bool) -> Expression:
-    """Return what is true, or false, on every row."""
+    """Return a condition that is true, or false, on every row."""
     return compared("=", number(1), number(1 if truth else 0))
 
 
 def both(*conditions: Expression) -> Expression:
-    """Return the conjunction, as a balanced tree however many there are.
+    """Return the conjunction of all conditions, as a balanced tree.
 
     >>> both(always(True), is_null(sealed("c0")), always(False)).sql()
     '(1 = 1) AND ((c0 IS NULL) AND (1 = 0))'
@@ -118,7 +120,7 @@ def both(*conditions: Expression) -> Expression:
 
 
 def either(*conditions: Expression) -> Expression:
-    """Return the disjunction, as a balanced tree."""
+    """Return the disjunction of all conditions, as a balanced tree."""
     return _balanced(Or, conditions)
 
 
@@ -138,7 +140,7 @@ def among(tree: Expression, values: Iterable[Expression]) -> Expression:
 
 
 def like(tree: Expression, pattern: str, *, caseless: bool = False) -> Expression:
-    """Return whether a text column matches a pattern."""
+    """Return whether a text column matches a pattern of LIKE, or of ILIKE if it is caseless."""
     return Like(tree, pattern, caseless)
 
 
@@ -154,9 +156,10 @@ def case(branches: Sequence[tuple[Expression, Expression]], default: Expression 
 def stepped(
     tree: Expression, starts: Sequence[int], values: Sequence[int], slopes: Sequence[int] | None = None
 ) -> Expression:
-    """Return the step function that takes value i from start i on, by halving: log₂(steps) comparisons for a row.
+    """Return the step function that takes value i from start i on.
 
-    With slope 1 a step rises along with the tree. NULL stays NULL.
+    A binary search over the starts needs log₂(steps) comparisons for a row. A step with slope 1 rises along with
+    the tree. NULL stays NULL.
 
     >>> stepped(sealed("c0"), [0, 31, 59], [0, 1, 2]).sql()
     'CASE WHEN NOT (c0 IS NULL) THEN CASE WHEN c0 < 31 THEN 0 ELSE CASE WHEN c0 < 59 THEN 1 ELSE 2 END END END'
@@ -174,22 +177,22 @@ def stepped(
 
 
 def binary(node: type[Binary], left: Expression, right: Expression) -> Expression:
-    """Return left ∘ right with its operands in parentheses."""
+    """Return left ∘ right for a binary operator."""
     return bounded(node(left, right))
 
 
 def bounded(tree: Expression) -> Expression:
-    """Return the tree, or refuse one that has grown out of hand."""
+    """Return the tree, or refuse it if it has too many nodes."""
     if tree.size > _NODES:
         raise QuestionRefused(
-            f"written out, the question has more than {_NODES} parts. "
-            "Nest fewer least, greatest and case expressions, or ask it in two questions."
+            f"The question has more than {_NODES} parts when its expressions are written out.",
+            fix="Nest fewer least, greatest and case expressions, or ask two questions.",
         )
     return tree
 
 
 def has_difference(tree: Expression) -> bool:
-    """Return whether a difference is among the parts. Without one, no value is below zero, since no column is."""
+    """Return whether the tree contains a difference. Without one its value is never negative, as no column is."""
     return any(isinstance(node, Sub) for node in tree.walk())
 
 
@@ -203,7 +206,7 @@ def columns_of(tree: Expression) -> frozenset[str]:
 
 
 def conjuncts(condition: Expression) -> list[Expression]:
-    """Return the conditions that all have to hold."""
+    """Return the conditions of a conjunction, all of which have to hold."""
     if isinstance(condition, And):
         return [*conjuncts(condition.left), *conjuncts(condition.right)]
     return [condition]

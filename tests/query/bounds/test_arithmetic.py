@@ -203,7 +203,7 @@ def test_a_difference_is_never_divided_by_an_engine() -> None:
     few = arithmetic.floor(arithmetic.divide(apart, arithmetic.constant(Fraction(10))))
     assert [few.least, few.most] == [-10, 11]
     assert "//" not in few.code.sql()
-    with pytest.raises(QuestionRefused, match="rounding a difference is answered for up to 256 outcomes"):
+    with pytest.raises(QuestionRefused, match="Rounding a difference is answered for up to 256 outcomes"):
         arithmetic.floor(arithmetic.divide(arithmetic.subtract(AGE, INCOME), arithmetic.constant(Fraction("0.3"))))
 
 

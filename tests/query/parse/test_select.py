@@ -465,9 +465,9 @@ def test_numbers_that_no_answer_could_hold_are_refused(number: str) -> None:
 @pytest.mark.parametrize("sign", ["\0", "\ud800"])
 @pytest.mark.parametrize("place", ["where note = '{}'", "where city = '{}'", 'group by city order by "{}"'])
 def test_what_no_text_can_hold_is_refused(sign: str, place: str) -> None:
-    with pytest.raises(QuestionRefused, match="a NUL, or half a sign"):
+    with pytest.raises(QuestionRefused, match="a NUL, or half of a UTF-16 surrogate pair"):
         ask(f"select count(*) from people {place.format(sign)}")
-    with pytest.raises(QuestionRefused, match="a NUL, or half a sign"):
+    with pytest.raises(QuestionRefused, match="a NUL, or half of a UTF-16 surrogate pair"):
         ask(f'select count(*) as "{sign}" from people')
 
 
@@ -498,7 +498,7 @@ def test_no_pattern_takes_longer_than_both_texts_are_long() -> None:
 )
 def test_lists_of_strings_are_not_mixed_with_lists_of_numbers_or_dates(expression: str) -> None:
     mixed = TableMetadata("mixed", {**PEOPLE.columns, "ward": Category([1, 2])}, person=None)
-    with pytest.raises(QuestionRefused, match=r"a category of strings stands beside one of (numbers|dates)"):
+    with pytest.raises(QuestionRefused, match=r"A category of strings stands beside one of (numbers|dates)"):
         parse(f"select {expression} k, count(*) from mixed group by k", mixed)
 
 
@@ -522,7 +522,7 @@ def test_a_day_is_compared_with_a_time(condition: str, truth: bool) -> None:
 def test_a_count_of_persons_says_whom_it_takes_for_one() -> None:
     (persons,) = ask("select count(distinct user_id) from people where age > 3").aggregates
     assert persons.note == (
-        "rows without a user_id count as one person; whoever has more than 8 rows may count for less than one."
+        "rows without a user_id count as one person; a person with more than 8 rows may count for less than one."
     )
 
 
@@ -539,9 +539,9 @@ def test_whether_a_row_is_of_somebody_with_too_many_can_be_asked() -> None:
 
 def test_nobody_is_over_the_bound_where_every_row_is_a_person() -> None:
     rows = TableMetadata("readings", {"level": Integer(0, 9)}, person=None)
-    with pytest.raises(QuestionRefused, match="every row is a person here and counts in full"):
+    with pytest.raises(QuestionRefused, match="Every row is a person here and counts in full"):
         parse("select count(*) from readings where over_bound()", rows)
-    with pytest.raises(QuestionRefused, match=r"over_bound\(\) takes nothing"):
+    with pytest.raises(QuestionRefused, match=r"over_bound\(\) takes no argument"):
         ask("select count(*) from people where over_bound(8)")
 
 
@@ -637,7 +637,7 @@ EVERYTHING = [
     "call", ["count(*)", "count({})", "sum({})", "avg({})", "count({}, city)", "sum(distinct {})", "sum({} + 1)"]
 )
 @pytest.mark.parametrize("name", ["age", '"Größe"', '"select"', '"a""b"'])
-def test_what_is_spelled_without_the_writer_is_spelled_as_the_writer_would(call: str, name: str) -> None:
+def test_text_written_without_the_writer_is_what_the_writer_would_write(call: str, name: str) -> None:
     node: Any = sqlglot.parse_one(call.format(name), read="duckdb")
     assert canonical._written(node) == node.sql("duckdb", normalize_functions="lower")
 
@@ -751,7 +751,7 @@ def test_the_groups_of_an_answer_are_the_groups_of_the_rows(key: str, condition:
     try:
         question = parse(f"select {key} k, count(*) from world where {condition} group by k", WORLD)
     except QuestionRefused as refusal:
-        if "no row can have" not in str(refusal):
+        if "No row can have" not in str(refusal):
             raise
         return
     (found,) = question.keys

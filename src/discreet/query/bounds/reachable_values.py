@@ -1,4 +1,4 @@
-"""Which codes an expression can take, by trying every value of the columns it reads.
+"""Find the codes that an expression can take, by trying every value of the columns that it reads.
 
 Only the declared domains are looked at, never a row. So `where city in ('Oslo', 'Bergen') group by city` has two
 groups, and `case when age < 18 then 0 else 18 end` has two values and not nineteen.
@@ -20,7 +20,7 @@ from discreet.query import ir
 from discreet.query.question import Term
 
 MOST = 10**6
-"""Combinations that are tried; beyond them nothing is narrowed."""
+"""The largest number of combinations that are tried; with more, nothing is narrowed."""
 
 Cells = tuple[NDArray[Any], NDArray[np.bool_]]
 """A value for every combination, and whether it is missing."""
@@ -81,7 +81,7 @@ def narrowed(name: str, term: Term, where: Expression | None) -> Term:
 
 
 def _ends(part: Expression, name: str) -> tuple[int, int] | None:
-    """What a comparison of a column with a number, or IN, leaves of it; None for any other condition."""
+    """Return the bounds that a comparison with a number, or IN, leaves a column; None for any other condition."""
     match part:
         case nodes.In(Column(column), values) if column == name:
             listed = [value.value for value in values if isinstance(value, Int)]
@@ -102,7 +102,7 @@ _NARROWING: dict[str, Callable[[int], tuple[int, int]]] = {
 
 
 def evaluated(tree: Expression, cells: Mapping[str, Cells]) -> Cells:
-    """Return what a tree comes to on every combination, in SQL's three-valued logic."""
+    """Return the value of a tree on every combination, in SQL's three-valued logic."""
     match tree:
         case Column(name):
             return cells[name]
@@ -157,7 +157,7 @@ def _size(term: Term) -> int:
 
 
 def _grid(columns: Mapping[str, Term]) -> dict[str, Cells]:
-    """Every combination of codes; one more code past the last stands for NULL."""
+    """Return every combination of codes; one more code after the last stands for NULL."""
     axes = [np.arange(term.low, term.low + _size(term)) for term in columns.values()]
     mesh = np.meshgrid(*axes, indexing="ij")
     return {

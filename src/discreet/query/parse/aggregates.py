@@ -1,9 +1,8 @@
-"""The aggregates of a question: what is counted, summed or ranked, and how the answer differs from the letter.
+"""Read the aggregates of a question, and note where the answer differs from what was written.
 
-Where a private answer cannot be the literal one, the note says so: min and max of a sample belong to one person,
-so they are answered as the 0.001 and 0.999 quantiles; variances are those of the rows at hand, divided by n and
-not n − 1; rows without an id are counted as one person. `filter (where …)` is answered by taking a value for
-missing on all other rows.
+Some aggregates are answered by another number, and a note says so: min and max belong to one person, so they are
+answered as the 0.001 and 0.999 quantiles; variances are divided by n and not by n − 1; rows without an id are
+counted as one person. `filter (where …)` is answered by taking the value as missing on all other rows.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ EXTREME = Fraction(1, 1000)
 
 
 def is_aggregate(node: exp.Expression) -> bool:
-    """Return whether a node of the select list is meant as an aggregate."""
+    """Return whether a node of the select list is an aggregate."""
     inner = bare(node)
     if isinstance(inner, exp.Filter):
         inner = bare(inner.this)
@@ -39,7 +38,7 @@ def is_aggregate(node: exp.Expression) -> bool:
 
 
 def aggregate(node: exp.Expression, scope: Scope, name: str) -> Aggregate:
-    """Return what an aggregate of the select list asks for."""
+    """Return the aggregate that a node of the select list asks for."""
     inner, kept = bare(node), None
     if isinstance(inner, exp.Filter):
         only(inner, "this", "expression")
@@ -56,7 +55,7 @@ def aggregate(node: exp.Expression, scope: Scope, name: str) -> Aggregate:
 def _filtered(read: Aggregate, kept: Expression) -> Aggregate:
     if read.kind == "persons":
         raise QuestionRefused(
-            "persons are counted with where, not with filter: select count(distinct …) … where …"
+            "Persons are counted with where, not with filter.", fix="Move the condition of filter to where."
         )
     kind = "count_of" if read.kind == "count" else read.kind
     counted = arithmetic.constant(Fraction(1)) if read.term is None else read.term
@@ -84,17 +83,17 @@ def _persons(node: exp.Expression, scope: Scope, name: str) -> Aggregate:
         return Aggregate("persons", None, None, name, _counted_once(scope))
     if person is None:
         raise QuestionRefused(
-            "every row is a person here, and only persons are counted as distinct. Use count(*)."
+            "Every row is a person here, and only persons are counted as distinct.", fix="Use count(*)."
         )
     raise QuestionRefused(
-        f"only persons are counted as distinct: count(distinct {person}). "
-        "For another column, group by it and count the groups that have rows."
+        "Only persons are counted as distinct.",
+        fix=f"Write count(distinct {person}), or group by the column and count the groups that have rows.",
     )
 
 
 def _counted_once(scope: Scope) -> str:
     rows = scope.metadata.rows_per_person
-    return f"{_nobody(scope)}; whoever has more than {rows:,} rows may count for less than one."
+    return f"{_without_person(scope)}; a person with more than {rows:,} rows may count for less than one."
 
 
 def over_bound(read: Aggregate, scope: Scope) -> Aggregate:
@@ -105,12 +104,12 @@ def over_bound(read: Aggregate, scope: Scope) -> Aggregate:
     than one while n is small, and as more than a half in any case. If n > U·K, w is 0.
     """
     rows = scope.metadata.rows_per_person
-    part = f"; one with n rows counts as 1 − ({UNIT} mod n)/{UNIT}" if rows == 1 else ""
-    nothing = f"someone with more than {UNIT * rows:,} rows weighs nothing, and is not counted"
-    return replace(read, note=f"{_nobody(scope)}; {nothing}{part}.")
+    part = f"; a person with n rows counts as 1 − ({UNIT} mod n)/{UNIT}" if rows == 1 else ""
+    nothing = f"a person with more than {UNIT * rows:,} rows weighs nothing, and is not counted"
+    return replace(read, note=f"{_without_person(scope)}; {nothing}{part}.")
 
 
-def _nobody(scope: Scope) -> str:
+def _without_person(scope: Scope) -> str:
     return f"rows without a {scope.metadata.person} count as one person"
 
 
@@ -130,16 +129,16 @@ def _moment(kind: str, note: str = "") -> Callable[[exp.Expression, Scope, str],
 
 
 def _summed(node: exp.Expression, scope: Scope) -> Term:
-    """A number, or a truth value as 0 and 1."""
+    """Return the argument of a sum or a mean: a number, or a truth value as 0 and 1."""
     if isinstance(node.this, exp.Distinct):
-        raise QuestionRefused(f"{node.sql('duckdb')} looks at single values. Leave distinct out.")
+        raise QuestionRefused(f"{node.sql('duckdb')} looks at single values.", fix="Leave distinct out.")
     summed = term(node.this, scope)
     if summed.kind == "boolean":
         return arithmetic.plain(summed)
     if summed.kind != "number":
         raise QuestionRefused(
-            f"{node.sql('duckdb')} needs a number, and this is a {summed.kind}. "
-            "Count rows, or take the median of a date."
+            f"{node.sql('duckdb')} needs a number, and this is a {summed.kind}.",
+            fix="Count rows, or take the median of a date.",
         )
     return summed
 
@@ -149,18 +148,21 @@ def _quantile(*names: str) -> Callable[[exp.Expression, Scope, str], Aggregate]:
         only(node, *names)
         asked = node.args.get(names[1]) if len(names) > 1 else exp.Literal.number("0.5")
         if asked is None:
-            raise QuestionRefused("a quantile needs its probability: quantile(income, 0.9).")
+            raise QuestionRefused("A quantile needs its probability.", fix="Write quantile(income, 0.9).")
         return _ranked(node.this, asked, scope, name)
 
     return read
 
 
 def _within_group(node: exp.Expression, scope: Scope, name: str) -> Aggregate:
-    """percentile_cont(0.9) within group (order by x)."""
+    """Read percentile_cont(0.9) within group (order by x)."""
     only(node, "this", "expression")
     inner, order = node.this, node.expression
     if not isinstance(inner, exp.PercentileCont | exp.PercentileDisc) or len(order.expressions) != 1:
-        raise QuestionRefused("within group is for percentile_cont(0.9) within group (order by income).")
+        raise QuestionRefused(
+            "WITHIN GROUP is for percentile_cont and percentile_disc, and takes one column.",
+            fix="Write percentile_cont(0.9) within group (order by income).",
+        )
     only(inner, "this")
     only(order, "expressions")
     ordered = order.expressions[0]
@@ -186,8 +188,9 @@ def _ranked(node: exp.Expression, asked: exp.Expression, scope: Scope, name: str
     exact = probability.value if isinstance(probability, Constant) else None
     if not isinstance(exact, Fraction) or not 0 <= exact <= 1:
         raise QuestionRefused(
-            f"the probability of a quantile is one number from 0 to 1, not {asked.sql('duckdb')}. "
-            "Write one quantile for each."
+            "The probability of a quantile is one number from 0 to 1.",
+            found=asked.sql("duckdb"),
+            fix="Write one quantile for each.",
         )
     if exact in (0, 1):
         return _extreme(*(("the least", EXTREME) if exact == 0 else ("the largest", 1 - EXTREME)))(
@@ -200,7 +203,7 @@ def _rankable(node: exp.Expression, scope: Scope) -> Term:
     ranked = term(node, scope)
     if ranked.kind not in ("number", "date", "datetime"):
         raise QuestionRefused(
-            f"{node.sql('duckdb')} is a {ranked.kind}, which has no quantiles. Count it by group instead."
+            f"{node.sql('duckdb')} is a {ranked.kind}, which has no quantiles.", fix="Count it by group instead."
         )
     return ranked
 

@@ -1,7 +1,8 @@
-"""An analyst's expression, read node by node against the allow-list of discreet.query.parse.functions.
+"""Read an analyst's expression, node by node, against the allow-list of discreet.query.parse.functions.
 
-Every argument that a node carries has to be one that its reader knows, so what a parser may add tomorrow is
-refused today. What is read becomes a term or a condition of our own; the analyst's tree goes no further.
+Each reader knows the arguments that its node may carry, and refuses any other. So an argument that a later version
+of the parser adds is refused too. The result is a term or a condition of our own; the analyst's tree goes no
+further.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from discreet.query.parse.unsupported import not_understood
 from discreet.query.question import Term
 from discreet.rational import rational
 
-# Arguments by which the parser remembers a dialect; they change no meaning here.
+# The parser remembers the dialect by these arguments; they change no meaning here.
 _REMARKS = {"typed", "safe", "big_int", "ignore_nulls"}
 
-# Bits of the numbers of a question. In the end answers are floats: with codes below 2⁶², squares and sums of what
-# is within these stay far from where floats end, at either end.
+# The most bits of a number in a question. Answers become floats: with codes below 2⁶² and numbers of at most this
+# length, squares and sums neither overflow nor underflow.
 _DIGITS = 340
 
 
@@ -48,14 +49,14 @@ def bare(node: exp.Expression) -> exp.Expression:
 
 
 def value(node: exp.Expression, scope: Scope) -> Operand:
-    """Return what an expression is on each row: a term, or a constant."""
+    """Return the value of an expression on each row: a term, or a constant."""
     read = _value(bare(node), scope)
     exact = (read.scale, read.offset) if isinstance(read, Term) else (read.value,)
     for number in exact:
         if isinstance(number, Fraction) and max(map(int.bit_length, number.as_integer_ratio())) > _DIGITS:
             raise QuestionRefused(
-                f"{node.sql('duckdb')[:40]} leads to a number of more digits than are computed with, which is "
-                "about 100. Write fewer digits, or round first."
+                f"{node.sql('duckdb')[:40]} leads to a number of more digits than are computed with, about 100.",
+                fix="Write fewer digits, or round first.",
             )
     return read
 
@@ -78,7 +79,7 @@ def term(node: exp.Expression, scope: Scope) -> Term:
 
 
 def condition(node: exp.Expression, scope: Scope) -> Expression:
-    """Return what an expression says of each row: true, false or NULL."""
+    """Return an expression as a condition: true, false or NULL on each row."""
     node = bare(node)
     if type(node) in functions.CONDITIONS:
         negated = node.args.get("negate")  # as the parser writes NOT LIKE
@@ -119,8 +120,12 @@ def _literal(node: exp.Expression, scope: Scope) -> Operand:
         return Constant(str(node.this))
     try:
         return Constant(rational(str(node.this), "a number"))
-    except ParameterError as wrong:
-        raise QuestionRefused(str(wrong)) from None
+    except ParameterError:
+        raise QuestionRefused(
+            "This number has more digits than a number here may have.",
+            found=f"{str(node.this)[:20]}",
+            fix="Write fewer digits.",
+        ) from None
 
 
 def _case(node: exp.Expression, scope: Scope) -> Operand:
@@ -144,7 +149,7 @@ def _if(node: exp.Expression, scope: Scope) -> Operand:
 def _chosen(
     branches: list[tuple[Expression, exp.Expression]], default: exp.Expression | None, scope: Scope
 ) -> Operand:
-    """Outcomes of one kind. Where one is NULL, the later branches have to stand back on its rows."""
+    """Return the outcomes of a case, all of one kind. Rows of a NULL outcome are excluded from later branches."""
     if default is not None:
         branches = [*branches, (ir.always(True), default)]
     read = [(met, None if isinstance(bare(part), exp.Null) else term(part, scope)) for met, part in branches]
@@ -159,15 +164,20 @@ def _chosen(
         if known:
             break
     if not kept:
-        raise QuestionRefused("a case needs an outcome that is not null: case when age >= 65 then 1 else 0 end.")
+        raise QuestionRefused(
+            "A case needs an outcome that is not null.", fix="Write case when age >= 65 then 1 else 0 end."
+        )
     if len({outcome.kind for _, outcome in kept}) > 1 or kept[0][1].kind == "text":
-        raise QuestionRefused("the outcomes of a case are all numbers, or all categories, dates or truth values.")
+        raise QuestionRefused(
+            "The outcomes of a case are all numbers, or all categories, dates or truth values.",
+            fix="Use outcomes of one kind: case when age >= 65 then 1 else 0 end.",
+        )
     last = kept.pop()[1] if settled(kept[-1][0]) else None
     return conditionals.choose(kept, last) if kept or last is None else functions.folded(last)
 
 
 def settled(said: Expression) -> bool | None:
-    """Return what a condition is on every row if it reads no column; None if it does, or if it is NULL.
+    """Return the truth of a condition that reads no column; None if it reads one, or if it is NULL.
 
     >>> settled(ir.always(False)), settled(ir.is_null(ir.sealed("c0")))
     (False, None)
@@ -179,7 +189,7 @@ def settled(said: Expression) -> bool | None:
 
 
 def _unless(empty: list[Expression], met: Expression) -> Expression:
-    """The condition, on rows where none of the empty branches holds."""
+    """Restrict a condition to the rows where none of the empty branches holds."""
     if not empty:
         return met
     free = ir.case([(ir.either(*empty), ir.number(0))], ir.number(1))
@@ -202,7 +212,7 @@ def _part(name: str, node: exp.Expression, scope: Scope) -> Operand:
 
 
 def _function(node: exp.Expression, scope: Scope) -> Operand:
-    """A function that the parser has no node for."""
+    """Read a function for which the parser has no node."""
     arguments = node.expressions
     if _is_over_bound(node):
         return comparisons.as_term(scope.over_bound())
@@ -215,12 +225,12 @@ def _is_over_bound(node: exp.Expression) -> bool:
     if not isinstance(node, exp.Anonymous) or str(node.this).lower() != "over_bound":
         return False
     if node.expressions:
-        raise QuestionRefused("over_bound() takes nothing: it says of each row whether its person has too many.")
+        raise QuestionRefused("over_bound() takes no argument.", fix="Write over_bound().")
     return True
 
 
 def _cast(node: exp.Expression, scope: Scope) -> Operand:
-    """Only casts that change no value: texts to dates, times to their day, truth values to 0 and 1."""
+    """Read a cast that changes no value: strings to dates, times to their day, truth values to 0 and 1."""
     only(node, "this", "to")
     only(node.args["to"], "this")
     to, inner = str(node.args["to"].this.value), value(node.this, scope)
@@ -235,8 +245,8 @@ def _cast(node: exp.Expression, scope: Scope) -> Operand:
     if read.kind == "number" and (to in ("DOUBLE", "FLOAT") or (to in _INTEGERS and whole)):
         return functions.folded(read)
     raise QuestionRefused(
-        f"{node.sql('duckdb')} may change values in ways that engines disagree about. "
-        "Use floor(…) or round(…) for numbers, and date '2024-01-31' for dates."
+        f"{node.sql('duckdb')} may change values in ways in which engines disagree.",
+        fix="Use floor(…) or round(…) for numbers, and date '2024-01-31' for dates.",
     )
 
 
@@ -268,7 +278,7 @@ def _not(node: exp.Expression, scope: Scope) -> Expression:
 
 
 def _connected(join: Callable[..., Expression]) -> Callable[[exp.Expression, Scope], Expression]:
-    """Operands in one order, each once: the same question has the same tree."""
+    """Join the operands in sorted order, each once, so that equal questions have equal trees."""
 
     def read(node: exp.Expression, scope: Scope) -> Expression:
         operands = {said.sql(): said for said in (condition(part, scope) for part in chain(node))}

@@ -1,9 +1,9 @@
-"""Having, order by, limit and offset, read against the columns of the answer.
+"""Read having, order by, limit and offset against the columns of the answer.
 
-They may name what is selected, by alias, by position or by writing it again, and nothing else: an aggregate that
-is not selected would have to be bought. Every column of an answer is a number, a text, a truth value, a date or a
-time before anyone has seen it, so what compares one with another is refused here, and not after it was paid for.
-Dates and times are compared in microseconds since 1970, as released medians of dates are numbers already.
+They name selected columns only, by alias, by position or by writing them again: another aggregate would have its
+own cost. The kind of every column of an answer is known before it is released (number, string, truth value, date,
+time), so a comparison of different kinds is refused here, before anything is charged. Dates and times are compared
+in microseconds since 1970, because released medians of dates are numbers already.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from discreet.query.bounds import calendar, comparisons
 from discreet.query.bounds.comparisons import Constant
 from discreet.query.parse import expressions
 from discreet.query.parse.aggregates import is_aggregate
-from discreet.query.parse.canonical import spelled
+from discreet.query.parse.canonical import expression_text
 from discreet.query.parse.expressions import bare, only
 from discreet.query.parse.scope import Scope, did_you_mean
 from discreet.query.parse.unsupported import not_understood
@@ -39,7 +39,7 @@ _WRITTEN = {
 
 
 class Typed(NamedTuple):
-    """An expression over the columns of an answer, and what it is: a number, a text, a boolean, a date …"""
+    """An expression over the columns of an answer, and its kind: number, text, boolean, date …"""
 
     node: Node
     kind: str
@@ -47,19 +47,19 @@ class Typed(NamedTuple):
 
 @dataclass(frozen=True)
 class Outputs:
-    """The columns of an answer: their names in order, how each is spelled when written out, and their kinds.
+    """The columns of an answer: their names in order, the name for each canonical text, and their kinds.
 
-    `counted` are those of the kind date or datetime that come as days or microseconds since 1970, which the
-    quantiles of dates do.
+    `counted` are the date and datetime columns that are released as days or microseconds since 1970, as the
+    quantiles of dates are.
     """
 
     names: Sequence[str]
-    spellings: Mapping[str, str]
+    texts: Mapping[str, str]
     kinds: Mapping[str, str]
     counted: frozenset[str] = field(default=frozenset())
 
     def after(self, select: exp.Expression, scope: Scope) -> After:
-        """Return what a select does with its answer."""
+        """Return the post-processing that a select asks for."""
         having, order = select.args.get("having"), select.args.get("order")
         limit, offset = select.args.get("limit"), select.args.get("offset")
         if order is not None:
@@ -83,7 +83,7 @@ class Outputs:
         return _constant(node, scope)
 
     def operands(self, node: exp.Expression, scope: Scope, *names: str) -> list[Typed]:
-        """Return the arguments of a node that has these and no other."""
+        """Return the arguments of a node that has these and no others."""
         only(node, *names)
         parts = [node.args[name] for name in names]
         return [self.read(part, scope) for many in parts for part in (many if isinstance(many, list) else [many])]
@@ -111,10 +111,10 @@ class Outputs:
         return Typed(Step("and", (known, inner if node.expression.this else Step("not", (inner,)))), "boolean")
 
     def compared(self, name: str, *operands: Typed) -> Node:
-        """Return a comparison of things of one kind, or refuse it."""
+        """Return a comparison of operands of one kind, or refuse it."""
         kinds = {operand.kind for operand in operands}
         if "null" in kinds:
-            raise QuestionRefused("a comparison with null is never true. Write is null, or is not null.")
+            raise QuestionRefused("A comparison with null is never true.", fix="Write is null, or is not null.")
         if kinds & _MOMENTS:
             return Step(name, tuple(self._instant(name, operand, kinds) for operand in operands))
         if kinds == {"boolean", "number"}:  # as in where, 0 and 1 are truth values
@@ -125,7 +125,7 @@ class Outputs:
         return Step(name, tuple(operand.node for operand in operands))
 
     def _instant(self, name: str, operand: Typed, kinds: set[str]) -> Node:
-        """A date or a time in microseconds since 1970. A string beside one is one."""
+        """Return a date or a time in microseconds since 1970. A string beside a date is a date."""
         node, kind = operand
         if isinstance(node, Value) and kind in ("text", *_MOMENTS):
             return Value(calendar.microseconds(comparisons.moment(node.value)))
@@ -139,8 +139,8 @@ class Outputs:
         read = self.read(node, scope)
         if read.kind not in ("boolean", "null"):
             raise QuestionRefused(
-                f"{word} takes a condition, and {node.sql('duckdb')[:80]} is {_noun(read.kind)}. "
-                f"Compare it with something: {_WRITTEN[read.kind]}."
+                f"{word.upper()} takes a condition, and {node.sql('duckdb')[:80]} is {_noun(read.kind)}.",
+                fix=f"Compare it with something: {_WRITTEN[read.kind]}.",
             )
         return read.node
 
@@ -153,20 +153,20 @@ class Outputs:
         if isinstance(node, exp.Literal | exp.Boolean | exp.Null):
             return None
         try:
-            text = spelled(node, scope)
+            text = expression_text(node, scope)
         except QuestionRefused:
             text = ""
-        if text in self.spellings:
-            return Output(self.spellings[text])
+        if text in self.texts:
+            return Output(self.texts[text])
         if is_aggregate(node):
             raise QuestionRefused(
-                f"{text or node.sql('duckdb')} is not selected, and it has a price of its own. "
-                "Add it to the select list."
+                f"{text or node.sql('duckdb')} is not selected, and it has a cost of its own.",
+                fix="Add it to the select list.",
             )
         if isinstance(node, exp.Column):
             raise QuestionRefused(
-                f"{node.name} is not a column of the answer. {did_you_mean(node.name, self.names)} "
-                "Conditions on rows belong to where."
+                f"{node.name} is not a column of the answer.",
+                fix=[did_you_mean(node.name, self.names), "Conditions on rows belong to where."],
             )
         return None
 
@@ -183,7 +183,10 @@ def position(node: exp.Expression, count: int, clause: str) -> int:
     """Return the place in the select list that a number names, from 0."""
     text = str(node.this)
     if not text.isdecimal() or not 1 <= int(text[:9]) <= count:
-        raise QuestionRefused(f"{clause} {text} names no column: the select list has {count}.")
+        raise QuestionRefused(
+            f"{clause.upper()} {text} does not name a column: the select list has {count}.",
+            fix=f"Write a number from 1 to {count}.",
+        )
     return int(text) - 1
 
 
@@ -214,8 +217,8 @@ def _computed(name: str, *operands: Typed) -> Typed:
     for operand in operands:
         if operand.kind not in ("number", "null"):
             raise QuestionRefused(
-                f"after the answer {name} is for numbers, and here it meets {_noun(operand.kind)}. Compute with "
-                "counts, sums and means: sum(income) / count(*)."
+                f"In having and order by, {name} is for numbers, and here it meets {_noun(operand.kind)}.",
+                fix="Compute with counts, sums and means: sum(income) / count(*).",
             )
     return Typed(Step(name, tuple(operand.node for operand in operands)), "number")
 
@@ -254,7 +257,9 @@ def _truth(operand: Typed) -> Typed:
 def _unlike(name: str, kinds: set[str]) -> QuestionRefused:
     nouns = " beside ".join(_noun(kind) for kind in sorted(kinds))
     ways = "; ".join(_WRITTEN[kind] for kind in sorted(kinds))
-    return QuestionRefused(f"{name} compares like with like, and here it meets {nouns}. Write {ways}.")
+    return QuestionRefused(
+        f"{name.upper()} compares values of one kind, and here it meets {nouns}.", fix=f"Write {ways}."
+    )
 
 
 def _noun(kind: str) -> str:
@@ -266,7 +271,11 @@ def _count(node: exp.Expression, word: str, scope: Scope) -> int:
     read = expressions.value(node.expression, scope)
     exact = read.value if isinstance(read, Constant) else None
     if not isinstance(exact, Fraction) or exact.denominator != 1 or exact < 0:
-        raise QuestionRefused(f"{word} takes a whole number, not {node.expression.sql('duckdb')}.")
+        raise QuestionRefused(
+            f"{word.upper()} takes a whole number.",
+            found=node.expression.sql("duckdb"),
+            fix=f"Write {word} 10.",
+        )
     return int(exact)
 
 
