@@ -1,4 +1,4 @@
-"""Build expressions from SQL text, for tests that read better so."""
+"""Build expressions from SQL text, to keep tests short."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Foreign(Expression):
 
 
 def tree(text: str) -> Expression:
-    """Parse an expression; what has no node of ours becomes a foreign one."""
+    """Parse an expression; a node of sqlglot that we do not have becomes a foreign one."""
     return _converted(parse_one(text, read="duckdb"))
 
 

@@ -1,4 +1,4 @@
-"""Sealed rows added up by Python itself: a witness that no engine's arithmetic, logic or text can mislead."""
+"""Add up sealed rows in Python: a reference that does not depend on any engine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True)
 class PythonRows:
-    """What `Rows` writes as a statement, as the totals themselves."""
+    """Compute the totals of the statements that `Rows` writes."""
 
     rows: Sequence[Row]
 
@@ -70,7 +70,7 @@ class PythonRows:
 
 
 def value(tree: Expression, row: Row) -> Any:
-    """The value of an expression on a row, in SQL's three-valued logic; None is NULL."""
+    """Return the value of an expression on a row, in SQL's three-valued logic; None is NULL."""
     match tree:
         case nodes.Column(name):
             return row[name]
@@ -114,6 +114,6 @@ def _strict(function: Callable[..., Any], *values: Any) -> Any:
 
 
 def _folded(text: str) -> str:
-    """Without capitals, sign by sign: where one would become several it stays as it is."""
+    """Fold the case of each character; one that would become several stays as it is."""
     smaller = ((sign, sign.casefold(), sign.lower()) for sign in text)
     return "".join(next((small for small in found if len(small) == 1), sign) for sign, *found in smaller)

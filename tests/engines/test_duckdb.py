@@ -1,4 +1,4 @@
-"""The embedded engine: exact integers out, nothing else in."""
+"""The embedded engine returns exact integers and reads nothing but its file."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ def test_memory_and_threads_are_settings(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_what_duckdb_says_of_a_row_is_not_repeated(engine: DuckDB, elsewhere: bool) -> None:
-    """The same words for every failure, in the thread that hears of interrupts and in another."""
+    """Every failure has the same message, in the main thread and in another."""
     name = "(SELECT 'Ada Lovelace' AS name)"
     failing = [
         Statement(name, (), ("SUM(CAST(name AS INTEGER))",)),
@@ -275,19 +275,19 @@ def test_what_duckdb_says_of_a_row_is_not_repeated(engine: DuckDB, elsewhere: bo
         Statement(name, ("error(name)",), ("SUM(1)",)),
     ]
     with ThreadPoolExecutor(1) as pool:
-        told = [
+        failures = [
             pool.submit(failure, engine, statement).result() if elsewhere else failure(engine, statement)
             for statement in failing
         ]
-    assert len({str(each) for each in told}) == 1
-    for each in told:
+    assert len({str(each) for each in failures}) == 1
+    for each in failures:
         assert "Lovelace" not in "".join(traceback.format_exception(each))
         assert (each.__cause__, each.__context__) == (None, None)
     assert found(engine.run(engine.rows.sums(where=None, keys=[], sums=[tree("w")]))) == {(): [14288]}
 
 
 def test_a_shape_that_does_not_fit_into_memory_is_not_told(engine: DuckDB) -> None:
-    """Numpy says how many groups there were."""
+    """The error of numpy would show the number of groups."""
 
     def fetch(found: duckdb.DuckDBPyConnection) -> None:
         np.empty(found.fetchall()[0][0], np.int64)
@@ -298,7 +298,7 @@ def test_a_shape_that_does_not_fit_into_memory_is_not_told(engine: DuckDB) -> No
 
 
 def failure(engine: DuckDB, statement: Statement) -> DatabaseUnavailable:
-    """What a statement that fails is told as."""
+    """Return the error of a statement that fails."""
     with pytest.raises(DatabaseUnavailable) as caught:
         engine.run(statement)
     return caught.value
@@ -308,12 +308,12 @@ def test_rows_that_cannot_be_opened_are_told_in_words(tmp_path: Path) -> None:
     path = stored(tmp_path / "rows.duckdb", ROWS)
     for memory in ("lots", "", "3 apples"):
         with pytest.raises(ParameterError, match=rf'found: memory=\'{memory}\'.*memory="2GB"'):
-            DuckDB(path, memory=memory).mark()
+            DuckDB(path, memory=memory).fingerprint()
     with pytest.raises(DatabaseUnavailable, match=r"cannot open .*memory is too small"):
-        DuckDB(path, memory="1KB").mark()
+        DuckDB(path, memory="1KB").fingerprint()
     path.write_bytes(path.read_bytes()[:5000])
     with pytest.raises(DatabaseUnavailable, match=r"cannot open .*damaged.*restore") as caught:
-        DuckDB(path).mark()
+        DuckDB(path).fingerprint()
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
 
 

@@ -105,7 +105,7 @@ TEXTS = [
         "null",
     ),
 ]
-"""Texts that engines like to read in their own ways. NUL is not among them: PostgreSQL has no such character."""
+"""Strings that engines read differently. NUL is not among them: PostgreSQL has no such character."""
 
 Row = dict[str, Any]
 Load = Callable[[Sequence[Row]], Engine]
@@ -235,7 +235,7 @@ def planned(text: str, budget: Budget) -> Plan:
 
 
 def asked(text: str, rows: Any, budget: Budget) -> list[Any]:
-    """Everything that a question has an engine do."""
+    """Return all statements that a question needs."""
     prepared = prepare(planned(text, budget), rows)
     found = [prepared.texts, prepared.sums, prepared.persons, *prepared.rankings]
     return [statement for statement in found if statement is not None]

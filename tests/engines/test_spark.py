@@ -1,4 +1,4 @@
-"""Rows in Spark: the same integers as elsewhere, whatever the session was told; changes, failures, interrupts."""
+"""Rows in Spark: the same integers with any settings of the session; changes, failures, interrupts."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def empty(load: Load) -> Engine:
 
 @dataclass
 class Gathered:
-    """What questions want of the rows, by group: stands where `Rows` does."""
+    """Collects the statements of questions, by group, in place of `Rows`."""
 
     sums_by_keys: dict[tuple[Expression, ...], list[Expression]] = field(default_factory=dict)
     persons_by_keys: dict[tuple[Expression, ...], Expression | None] = field(default_factory=dict)
@@ -120,7 +120,7 @@ def check(engine: Engine, requests: Iterator[tuple[str, dict[str, Any]]], rows: 
 
 
 def test_every_question_has_the_integers_that_it_has_elsewhere(engine: Engine) -> None:
-    """All sums, by every other key, and persons by four: the slow test has the rest."""
+    """All sums by every other key, and persons by every fourth: the slow test has the rest."""
     questions = gathered([*QUESTIONS, *OF_TEXTS])
     questions.sums_by_keys = dict(list(questions.sums_by_keys.items())[::2])
     questions.persons_by_keys = dict(list(questions.persons_by_keys.items())[:4])
@@ -189,7 +189,7 @@ def test_keys_beyond_64_bits_lose_no_digit(engine: Engine) -> None:
 
 @pytest.mark.parametrize("limit", [2**23 - 1, 2**23, 2**43 - 1, 2**43, 2**62])
 def test_sums_are_exact_on_both_sides_of_every_limit(spark: SparkSession, limit: int) -> None:
-    """Of small numbers sums are BIGINTs, of larger ones two of them, of the largest decimals."""
+    """Sums of small numbers are BIGINTs, of larger ones two BIGINTs, of the largest ones decimals."""
     values = [limit, -limit, limit, limit - 1, 1 - limit, limit, 1048576, 1048575, -1048577]
     with table(spark, f"SELECT * FROM VALUES {', '.join(f'({value}L)' for value in values)} AS t(c0)") as name:
         engine = Spark(name, spark, limits={"c0": limit})
@@ -198,7 +198,7 @@ def test_sums_are_exact_on_both_sides_of_every_limit(spark: SparkSession, limit:
         }
 
 
-# What the user's session was told
+# Settings of the user's session
 
 
 @contextmanager
@@ -264,14 +264,14 @@ def test_rows_that_came_since_sealing_are_never_counted(spark: SparkSession) -> 
         marks = f"'{MARK}' = 'as it was', '{FILES}' = '{files(spark.table(name))}'"
         spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({marks})")
         engine = Spark(name, spark)
-        assert engine.mark() == "as it was"
+        assert engine.fingerprint() == "as it was"
         count = engine.rows.sums(where=None, keys=[], sums=[Column("w")])
         spark.sql(f"INSERT INTO {name} VALUES (4096, 1)")
         assert totals(engine.run(count)) == {(): [10 * 4096]}  # of the files that it saw when it was opened
         with pytest.raises(ParameterError, match="changed since it was sealed"):
-            Spark(name, spark).mark()
+            Spark(name, spark).fingerprint()
         with pytest.raises(ParameterError, match="changed since it was sealed"):
-            engine.mark()  # which looks again
+            engine.fingerprint()  # which looks again
         with pytest.raises(ParameterError, match=r"changed since it was sealed.*reseal"):
             _ = engine.rows
         with pytest.raises(ParameterError, match="changed since it was sealed"):
@@ -286,7 +286,12 @@ def test_a_cached_table_is_not_asked_for_nobody_knows_its_files(spark: SparkSess
         spark.sql(f"INSERT INTO {name} VALUES (4096, 1)")
         spark.sql(f"CACHE TABLE {name}")
         try:
-            for asking in (engine.mark, lambda: engine.rows, lambda: engine.run(count), Spark(name, spark).mark):
+            for asking in (
+                engine.fingerprint,
+                lambda: engine.rows,
+                lambda: engine.run(count),
+                Spark(name, spark).fingerprint,
+            ):
                 with pytest.raises(ParameterError, match=rf"changed since it was sealed.*UNCACHE TABLE {name}"):
                     asking()
         finally:
@@ -304,12 +309,12 @@ def test_a_client_without_java_hears_of_failures_all_the_same(monkeypatch: pytes
 
 
 def test_a_question_that_needs_no_file_is_answered(engine: Engine) -> None:
-    nobody = engine.rows.sums(where=Boolean(False), keys=[], sums=[Column("w")])
-    assert totals(engine.run(nobody)) == {(): [0]}
+    empty = engine.rows.sums(where=Boolean(False), keys=[], sums=[Column("w")])
+    assert totals(engine.run(empty)) == {(): [0]}
 
 
 def test_rows_without_a_mark_say_nothing(engine: Engine) -> None:
-    assert engine.mark() == ""
+    assert engine.fingerprint() == ""
 
 
 def test_a_failure_quotes_no_row_nowhere(engine: Engine, spark: SparkSession) -> None:
@@ -339,20 +344,21 @@ def test_sums_that_would_wrap_fail_and_give_no_number(engine: Engine) -> None:
         engine.run(wrapping)
 
 
-def test_a_table_that_is_gone_is_told_in_words(spark: SparkSession) -> None:
+def test_a_missing_table_raises_a_message_of_our_own(spark: SparkSession) -> None:
     with pytest.raises(
         DatabaseUnavailable, match=r"could not look up the table default\.nowhere: it is not there"
     ):
         Spark("default.nowhere", spark)
 
 
-def test_without_a_session_the_code_to_make_one_is_told() -> None:
+def test_without_a_session_the_message_shows_the_code_that_makes_one() -> None:
     code = "from discreet.engines.spark import Spark; Spark('people')"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr
-    assert "there is no Spark session in this process. Make one first: spark = SparkSession.builder" in said
+    assert "There is no Spark session in this process." in said
+    assert "Try: Vault(spark=SparkSession.builder.getOrCreate())." in said
 
 
-def test_a_forked_process_is_told_so_before_it_pays(engine: Engine) -> None:
+def test_a_forked_process_is_refused_before_a_charge(engine: Engine) -> None:
     reading, writing = os.pipe()
     child = os.fork()
     if not child:  # whatever happens, nothing of pytest's may run on here

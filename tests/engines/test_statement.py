@@ -1,4 +1,4 @@
-"""Statements are written, or refused, before anything is asked."""
+"""Statements are written, or refused, before an engine runs."""
 
 from __future__ import annotations
 

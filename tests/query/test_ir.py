@@ -1,4 +1,4 @@
-"""Trees know their size, share nothing that they should not, and stop growing in time."""
+"""Trees know their size and depth, are equal by structure, and are limited in size."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_tree_grows_to_forty_thousand_nodes_and_no_further() -> None:
 @pytest.mark.parametrize("name", ["c0", "c1"])
 @pytest.mark.parametrize("beside", [None, ir.compared("<", ir.sealed("c2"), ir.number(3))])
 def test_a_column_by_itself_takes_all_of_its_codes(name: str, beside: Expression | None) -> None:
-    """What is known without trying is what trying finds: adding 0 hides that it is a column."""
+    """The shortcut for a plain column finds what trying all codes finds: adding 0 avoids the shortcut."""
     code = ir.sealed(name)
     found = attained(code, beside, COLUMNS)
     assert found == attained(Add(code, ir.number(0)), beside, COLUMNS)

@@ -221,10 +221,7 @@ def test_without_a_session_a_vault_says_how_to_make_one(
     in_spark.seal(visits, to=tmp_path / "v", rows="no_session", **DECLARED)
     code = "import sys; from discreet.vault import storage; p = storage.at(sys.argv[1]); p.engine(p.metadata())"
     run = subprocess.run([sys.executable, "-c", code, tmp_path / "v"], capture_output=True, text=True)
-    assert (
-        'Make one first: spark = SparkSession.builder.getOrCreate(), or give it: Vault("people.vault"'
-        in run.stderr
-    )
+    assert "Try: Vault(spark=SparkSession.builder.getOrCreate())." in run.stderr
     spark.sql("DROP TABLE no_session")
 
 
@@ -420,7 +417,7 @@ def test_an_empty_table_is_sealed_and_additions_to_it_are_noticed(spark: SparkSe
     assert property_of(spark, "empty_rows", FILES)
     spark.sql("INSERT INTO empty_rows VALUES (1, 4096, 5)")
     with pytest.raises(ParameterError, match="changed since it was sealed"):
-        in_spark.engine(described, spark).mark()
+        in_spark.engine(described, spark).fingerprint()
     spark.sql("DROP TABLE empty_rows")
 
 

@@ -90,7 +90,7 @@ class DuckDB:
         size = len(columns[0]) if columns else 0
         return joined([column.tolist() for column in read], added, size)
 
-    def mark(self) -> str:
+    def fingerprint(self) -> str:
         """Return the fingerprint that the rows were given when they were sealed."""
         found = self._asked(
             "SELECT comment FROM duckdb_tables() WHERE database_name = 'sealed' AND comment IS NOT NULL",

@@ -59,7 +59,7 @@ class Engine(Protocol):
         """Return the exact totals of a statement about `rows`."""
         ...
 
-    def mark(self) -> str:
+    def fingerprint(self) -> str:
         """Return the fingerprint that the sealed rows carry; empty if they carry none."""
         ...
 

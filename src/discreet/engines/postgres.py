@@ -78,7 +78,7 @@ class Postgres:
         address: The database and its schema.
         table: The name of the table.
         limits: The largest code of each column; by default, that of a BIGINT.
-        mark: The fingerprint of the sealed rows. If it is given, rows with another fingerprint, and rows that are
+        fingerprint: That of the sealed rows. If it is given, rows with another fingerprint, and rows that are
             not protected against changes, are not queried.
     """
 
@@ -88,9 +88,9 @@ class Postgres:
         table: str = "rows",
         *,
         limits: Mapping[str, int] | None = None,
-        mark: str | None = None,
+        fingerprint: str | None = None,
     ):
-        self._address, self._table, self._mark = address, table, mark
+        self._address, self._table, self._fingerprint = address, table, fingerprint
         self._rows = Rows(identifier(str(address.schema), table), "postgres", limits or {})
 
     def __repr__(self) -> str:
@@ -99,7 +99,7 @@ class Postgres:
     @property
     def rows(self) -> Rows:
         """The rows, if they are still those that were sealed. It is read before a charge."""
-        if self._mark is not None:
+        if self._fingerprint is not None:
             self._reading(self._check)
         return self._rows
 
@@ -108,7 +108,7 @@ class Postgres:
         text = statement.select()
 
         def answered(connection: Connection) -> pyarrow.Table:
-            if self._mark is not None:
+            if self._fingerprint is not None:
                 self._check(connection)
             return _fetched(connection, text)
 
@@ -117,7 +117,7 @@ class Postgres:
         read, added = table.columns[:keys], table.columns[keys:]
         return joined([*map(_codes, read)], [*map(_integers, added)], table.num_rows)
 
-    def mark(self) -> str:
+    def fingerprint(self) -> str:
         """Return the fingerprint of the sealed rows, if they are protected against changes."""
         return self._reading(self._found)
 
@@ -142,7 +142,7 @@ class Postgres:
         return comment or ""
 
     def _check(self, connection: Connection) -> None:
-        if self._found(connection) != self._mark:
+        if self._found(connection) != self._fingerprint:
             raise ParameterError(
                 f"The rows of {self._address}, table {self._table}, were sealed again after the question was "
                 "planned.",

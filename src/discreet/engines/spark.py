@@ -105,7 +105,7 @@ class Spark:
         read, added = table.columns[:keys], table.columns[keys:]
         return joined([*map(_codes, read)], [*map(_integers, added)], table.num_rows)
 
-    def mark(self) -> str:
+    def fingerprint(self) -> str:
         """Return the fingerprint of the rows, after a refresh: changes by other sessions are noticed."""
         asked(self._session, f"REFRESH TABLE {self._table}", f"could not look up the table {self._table}")
         self._look()

@@ -1,4 +1,4 @@
-"""SQL becomes a question, or is refused with the reason and the nearest thing that works."""
+"""SQL becomes a question, or is refused with the reason and the nearest SQL that works."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def ask(text: str) -> Question:
 
 
 def shape(question: Question) -> tuple[Any, ...]:
-    """A question in plain text, but for names and what is done with its answer."""
+    """Return a question as plain values, without names and post-processing."""
     return (
         question.text,
         question.where.sql() if question.where is not None else None,
@@ -169,7 +169,7 @@ def test_the_aggregates(aggregate: str, kind: str, probability: Fraction | None)
         ("avg(age)", ""),
     ],
 )
-def test_a_note_says_where_the_answer_differs_from_the_letter(aggregate: str, words: str) -> None:
+def test_a_note_tells_where_the_answer_differs_from_what_was_written(aggregate: str, words: str) -> None:
     (found,) = ask(f"select {aggregate} from people").aggregates
     assert words in found.note
     assert bool(words) == bool(found.note)
@@ -457,7 +457,7 @@ def test_integers_beyond_the_floats_are_exact() -> None:
     "number", ["1e400", "1e-400", "1e9999", "-1e400", "1" * 200, "1e99 * 1e99", "1 / 1e60 / 1e60", "age * 1e200"]
 )
 def test_numbers_that_no_answer_could_hold_are_refused(number: str) -> None:
-    """They used to overflow a float when the question had been paid for."""
+    """They used to overflow a float after the question had been charged."""
     with pytest.raises(QuestionRefused, match="more digits than"):
         ask(f"select median(age + {number}) from people")
 
@@ -479,7 +479,7 @@ def test_a_pattern_matches_what_it_would_in_sql(pattern: str, text: str) -> None
 
 
 def test_no_pattern_takes_longer_than_both_texts_are_long() -> None:
-    """As a regular expression this one would be tried in more ways than there are seconds."""
+    """A regular expression would backtrack for a very long time on this pattern."""
     long = TableMetadata("long", {"code": Category(["a" * 2000, "b"])}, person=None)
     where = parse(f"select count(*) from long where code like '{'%a' * 1000}%b'", long).where
     assert where is not None
@@ -519,14 +519,14 @@ def test_a_day_is_compared_with_a_time(condition: str, truth: bool) -> None:
 # Persons
 
 
-def test_a_count_of_persons_says_whom_it_takes_for_one() -> None:
+def test_a_count_of_persons_notes_whom_it_counts_as_one() -> None:
     (persons,) = ask("select count(distinct user_id) from people where age > 3").aggregates
     assert persons.note == (
         "rows without a user_id count as one person; a person with more than 8 rows may count for less than one."
     )
 
 
-def test_whether_a_row_is_of_somebody_with_too_many_can_be_asked() -> None:
+def test_over_bound_selects_the_rows_of_persons_with_too_many() -> None:
     question = ask("select COUNT(DISTINCT user_id) from people where Over_Bound()")
     assert question.text == "select count(DISTINCT user_id) from people where over_bound()"
     assert question.where is not None
@@ -537,7 +537,7 @@ def test_whether_a_row_is_of_somebody_with_too_many_can_be_asked() -> None:
     assert (key.values, key.missing) == ((False,), False)
 
 
-def test_nobody_is_over_the_bound_where_every_row_is_a_person() -> None:
+def test_no_person_is_over_the_bound_where_every_row_is_a_person() -> None:
     rows = TableMetadata("readings", {"level": Integer(0, 9)}, person=None)
     with pytest.raises(QuestionRefused, match="Every row is a person here and counts in full"):
         parse("select count(*) from readings where over_bound()", rows)
@@ -718,7 +718,7 @@ def test_conditions_are_true_false_and_unknown_where_sql_says_so(text: str) -> N
 
 @lru_cache(1)
 def cells() -> dict[str, attainable.Cells]:
-    """The codes of every row."""
+    """Return the codes of every row."""
     columns = zip(*on_sealed(*(sealed(f"c{i}") for i in range(8))), strict=True)
     return {
         f"c{i}": (np.array([code or 0 for code in codes]), np.array([code is None for code in codes]))

@@ -1,4 +1,4 @@
-"""What is not answered is refused by its text alone, with the reason and the nearest thing that works."""
+"""A question is refused by its text alone, with the reason and the nearest SQL that works."""
 
 from __future__ import annotations
 

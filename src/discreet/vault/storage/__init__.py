@@ -164,7 +164,7 @@ def seal(
 def marked(place: Place, metadata: TableMetadata) -> Engine:
     """Open the rows, and see that they were sealed as the description says."""
     engine = place.engine(metadata)
-    if engine.mark() != metadata.fingerprint:
+    if engine.fingerprint() != metadata.fingerprint:
         engine.close()
         raise ParameterError(
             f"the description of {place.words} is not the one that its rows were sealed with, so no bound can be "

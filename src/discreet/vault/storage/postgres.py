@@ -72,7 +72,7 @@ class Schema:
 
     def engine(self, metadata: TableMetadata) -> Postgres:
         """Open the rows of this description."""
-        return Postgres(self._address, _table(metadata), limits=metadata.limits, mark=metadata.fingerprint)
+        return Postgres(self._address, _table(metadata), limits=metadata.limits, fingerprint=metadata.fingerprint)
 
     def reseal(
         self,
