@@ -182,7 +182,7 @@ TREES = st.recursive(LEAVES, grown, max_leaves=8)
 @given(TREES)
 def test_no_row_overflows_and_every_value_is_within_the_derived_bounds(written: Expression) -> None:
     limits = {name: limit for name, (_, limit) in COLUMNS.items()}
-    low, high = sql_writer.reach(written, limits)
+    low, high = sql_writer.value_bounds(written, limits)
     try:
         text = sql_writer.sql(written, limits=limits)
     except QuestionRefused:  # more than 126 bits on the way

@@ -86,7 +86,7 @@ def total(tree: Expression, dialect: str = "duckdb", *, limits: Mapping[str, int
     >>> total(Column("w"), limits={"w": 4096})
     'COALESCE(SUM("w"), 0)'
     """
-    furthest, words = max(map(abs, reach(tree, limits))), DIALECTS[dialect]
+    furthest, words = max(map(abs, value_bounds(tree, limits))), DIALECTS[dialect]
     if furthest > WIDEST >> 40:  # so that 2**40 rows still add up
         raise QuestionRefused(
             "A sum of this expression may exceed 126 bits.", fix="Round its columns, or multiply fewer of them."
@@ -105,10 +105,10 @@ def identifier(name: str, dialect: str = "duckdb") -> str:
     return quote + name.replace(quote, quote * 2) + quote
 
 
-def reach(tree: Expression, limits: Mapping[str, int]) -> tuple[int, int]:
+def value_bounds(tree: Expression, limits: Mapping[str, int]) -> tuple[int, int]:
     """Return bounds of an integer expression over sealed columns, which hold for any rows.
 
-    >>> reach(nodes.Sub(Column("c0"), Int(50)), {"c0": 110})
+    >>> value_bounds(nodes.Sub(Column("c0"), Int(50)), {"c0": 110})
     (-50, 60)
     """
     low, high, _ = _span(tree, limits)
@@ -218,7 +218,7 @@ class _Writer:
     def operation(self, tree: nodes.Arithmetic, kind: str | None) -> str:
         left, right = self.number(tree.left, kind), self.number(tree.right, kind)
         if self.limits is not None and _constant(tree):
-            return f"({reach(tree, self.limits)[0]})"
+            return f"({value_bounds(tree, self.limits)[0]})"
         if kind is not None and _made_of_literals(tree):  # engines give literals types of their own
             left, right = (f"CAST({side} AS {self.dialect.types[kind]})" for side in (left, right))
         if isinstance(tree, nodes.FloorDiv):

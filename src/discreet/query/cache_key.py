@@ -76,7 +76,15 @@ def price(
     confidence: Rational,
     delta: Rational | None,
 ) -> str:
-    """Return a question with its cost: a larger epsilon is a new question."""
+    """Return a question with its cost: a larger epsilon is a new question.
+
+    Args:
+        asked: The parsed question.
+        epsilon: The ε of the answer; None if `within` decides the cost.
+        within: The margins of error that were asked for.
+        confidence: The confidence of the intervals.
+        delta: The δ of the answer; None for the vault's own.
+    """
     names = [aggregate.name for aggregate in asked.aggregates]
     if epsilon is None:
         cost = f"within {relative_accuracy.written(within, names)}"

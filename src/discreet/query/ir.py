@@ -158,8 +158,13 @@ def stepped(
 ) -> Expression:
     """Return the step function that takes value i from start i on.
 
-    A binary search over the starts needs log₂(steps) comparisons for a row. A step with slope 1 rises along with
-    the tree. NULL stays NULL.
+    A binary search over the starts needs log₂(steps) comparisons for a row. NULL stays NULL.
+
+    Args:
+        tree: The argument of the function.
+        starts: The least argument of each step, ascending.
+        values: The value at the start of each step.
+        slopes: 1 for a step that rises along with the tree, 0 for a constant one; by default, all constant.
 
     >>> stepped(sealed("c0"), [0, 31, 59], [0, 1, 2]).sql()
     'CASE WHEN NOT (c0 IS NULL) THEN CASE WHEN c0 < 31 THEN 0 ELSE CASE WHEN c0 < 59 THEN 1 ELSE 2 END END END'

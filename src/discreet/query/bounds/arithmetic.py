@@ -26,6 +26,14 @@ from discreet.query.question import Term
 def term(code: Expression, low: int, high: int, scale: Fraction, offset: Fraction, **rest: Any) -> Term:
     """Return a term whose code is not negative, or refuse one whose code may exceed the exact integers.
 
+    Args:
+        code: The code; it may be negative, and is shifted then.
+        low: The least code.
+        high: The largest code.
+        scale: The value of one step of the code.
+        offset: The value of code 0.
+        rest: The other fields of the term.
+
     >>> term(ir.sealed("c0"), -3, 9, Fraction(1), Fraction(0)).code.sql()
     'c0 + 3'
     """

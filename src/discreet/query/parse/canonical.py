@@ -34,6 +34,13 @@ def question(
 ) -> str:
     """Return the canonical text of a whole question from those of its parts.
 
+    Args:
+        table: The name of the table.
+        keys: The texts of the group keys.
+        aggregates: The texts of the aggregates.
+        where: The text of the condition; None without one.
+        groups: The texts after GROUP BY; empty without groups.
+
     >>> question("people", ["city"], ["count(*)"], "age >= 65", ["city"])
     'select city, count(*) from people where age >= 65 group by city'
     """

@@ -67,9 +67,9 @@ def _value(node: exp.Expression, scope: Scope) -> Operand:
     if type(node) in _VALUES:
         return _VALUES[type(node)](node, scope)
     if type(node) in functions.CONDITIONS or type(node) in _CONDITIONS:
-        said = condition(node, scope)
-        known = settled(said)
-        return comparisons.as_term(said) if known is None else Constant(known)
+        found = condition(node, scope)
+        known = settled(found)
+        return comparisons.as_term(found) if known is None else Constant(known)
     raise not_understood(node)
 
 
@@ -83,8 +83,8 @@ def condition(node: exp.Expression, scope: Scope) -> Expression:
     node = bare(node)
     if type(node) in functions.CONDITIONS:
         negated = node.args.get("negate")  # as the parser writes NOT LIKE
-        said = _applied(node, scope, *functions.CONDITIONS[type(node)], "negate")
-        return ir.opposite(said) if negated else said
+        found = _applied(node, scope, *functions.CONDITIONS[type(node)], "negate")
+        return ir.opposite(found) if negated else found
     if type(node) in _CONDITIONS:
         return _CONDITIONS[type(node)](node, scope)
     if _is_over_bound(node):
@@ -176,15 +176,15 @@ def _chosen(
     return conditionals.choose(kept, last) if kept or last is None else functions.folded(last)
 
 
-def settled(said: Expression) -> bool | None:
+def settled(tree: Expression) -> bool | None:
     """Return the truth of a condition that reads no column; None if it reads one, or if it is NULL.
 
     >>> settled(ir.always(False)), settled(ir.is_null(ir.sealed("c0")))
     (False, None)
     """
-    if ir.columns_of(said):
+    if ir.columns_of(tree):
         return None
-    truth, unknown = reachable_values.evaluated(said, {})
+    truth, unknown = reachable_values.evaluated(tree, {})
     return None if unknown else bool(truth)
 
 
@@ -281,7 +281,7 @@ def _connected(join: Callable[..., Expression]) -> Callable[[exp.Expression, Sco
     """Join the operands in sorted order, each once, so that equal questions have equal trees."""
 
     def read(node: exp.Expression, scope: Scope) -> Expression:
-        operands = {said.sql(): said for said in (condition(part, scope) for part in chain(node))}
+        operands = {found.sql(): found for found in (condition(part, scope) for part in chain(node))}
         return join(*(operands[text] for text in sorted(operands)))
 
     return read
