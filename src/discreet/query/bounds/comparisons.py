@@ -337,4 +337,4 @@ def _quoted(value: str) -> str:
 
 
 def _listed(labels: Sequence[str]) -> str:
-    return f"It is {', '.join(map(_quoted, labels[:8]))}{' …' if len(labels) > 8 else ''}."
+    return f"The list is {', '.join(map(_quoted, labels[:8]))}{' …' if len(labels) > 8 else ''}."

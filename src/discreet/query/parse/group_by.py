@@ -38,7 +38,8 @@ def key(term: Term, where: Expression | None, scope: Scope, name: str) -> Key:
     codes, missing = found
     if not codes and not missing:
         raise QuestionRefused(
-            f"No row can have a {name} that the where clause allows.", fix="Change the condition in where."
+            f"No row can have a value of {name} that the where clause allows.",
+            fix="Change the condition in where.",
         )
     return _dense(term, codes, missing, name)
 

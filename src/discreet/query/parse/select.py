@@ -86,7 +86,7 @@ def _question(select: exp.Expression, scope: Scope) -> Question:
     group_by.check(list(keys.values()))
     for item in items:
         if isinstance(item.read, Term) and item.text not in keys:
-            raise _stray(item, bool(groups))
+            raise _stray(item, bool(groups), scope.metadata.name)
     aggregates = _aggregates(items, where, scope)
     if not aggregates:
         raise QuestionRefused(
@@ -218,12 +218,13 @@ def _aggregates(items: Sequence[_Item], where: Expression | None, scope: Scope) 
     return [over_bound(part, scope) if part.kind == "persons" else part for part in read]
 
 
-def _stray(item: _Item, grouped: bool) -> QuestionRefused:
+def _stray(item: _Item, grouped: bool, table: str) -> QuestionRefused:
     if grouped:
         return QuestionRefused(f"{item.text} is neither a group key nor an aggregate.", fix="Add it to group by.")
     return QuestionRefused(
         f"{item.text} would show single rows.",
-        fix=f"Count or average it, or group by it: select {item.text}, count(*) from people group by {item.text}.",
+        fix="Count or average it, or group by it: "
+        f"select {item.text}, count(*) from {table} group by {item.text}.",
     )
 
 

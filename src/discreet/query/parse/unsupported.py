@@ -89,7 +89,8 @@ def not_understood(node: exp.Expression) -> QuestionRefused:
     shown = node.sql("duckdb")
     return QuestionRefused(
         f"{shown[:80]}{'…' if len(shown) > 80 else ''} is not understood.",
-        fix="Write conditions of columns and constants with = <> < <= > >= between, in, like, is null, and, or.",
+        fix="Write conditions of columns and constants with = <> < <= > >= between, in, like, is null, "
+        "and, or, not.",
     )
 
 
