@@ -1,4 +1,4 @@
-"""Sealed rows added up by Python itself: a witness that no engine's arithmetic, logic or text can mislead."""
+"""Add up sealed rows in Python: a reference that does not depend on any engine."""
 
 from __future__ import annotations
 
@@ -9,29 +9,31 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlglot import exp
-from sqlglot.expressions import Expression
+from discreet.engines import nodes
+from discreet.engines.nodes import Expression
 
 Row = Mapping[str, Any]
 Totals = dict[tuple[Any, ...], list[int]]
 
-_BINARY: dict[type[Expression], Callable[[Any, Any], Any]] = {
-    exp.Add: operator.add,
-    exp.Sub: operator.sub,
-    exp.Mul: operator.mul,
-    exp.IntDiv: operator.floordiv,
-    exp.EQ: operator.eq,
-    exp.NEQ: operator.ne,
-    exp.LT: operator.lt,
-    exp.LTE: operator.le,
-    exp.GT: operator.gt,
-    exp.GTE: operator.ge,
+_ARITHMETIC: dict[type[Expression], Callable[[Any, Any], Any]] = {
+    nodes.Add: operator.add,
+    nodes.Sub: operator.sub,
+    nodes.Mul: operator.mul,
+    nodes.FloorDiv: operator.floordiv,
+}
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
 }
 
 
 @dataclass(frozen=True)
 class PythonRows:
-    """What `Rows` writes as a statement, as the totals themselves."""
+    """Compute the totals of the statements that `Rows` writes."""
 
     rows: Sequence[Row]
 
@@ -68,44 +70,43 @@ class PythonRows:
 
 
 def value(tree: Expression, row: Row) -> Any:
-    """The value of an expression on a row, in SQL's three-valued logic; None is NULL."""
+    """Return the value of an expression on a row, in SQL's three-valued logic; None is NULL."""
     match tree:
-        case exp.Paren():
-            return value(tree.this, row)
-        case exp.Column():
-            return row[tree.name]
-        case exp.Literal():
-            return str(tree.this) if tree.is_string else int(tree.this)
-        case exp.Null():
+        case nodes.Column(name):
+            return row[name]
+        case nodes.Int(constant) | nodes.Text(constant) | nodes.Boolean(constant):
+            return constant
+        case nodes.Null():
             return None
-        case exp.Boolean():
-            return bool(tree.this)
-        case exp.Neg():
-            return _strict(operator.neg, value(tree.this, row))
-        case exp.Not():
-            return _strict(operator.not_, value(tree.this, row))
-        case exp.And() | exp.Or():
-            decisive = isinstance(tree, exp.Or)
-            sides = [value(tree.this, row), value(tree.expression, row)]
+        case nodes.Neg(operand):
+            return _strict(operator.neg, value(operand, row))
+        case nodes.Not(operand):
+            return _strict(operator.not_, value(operand, row))
+        case nodes.And(left, right) | nodes.Or(left, right):
+            decisive = isinstance(tree, nodes.Or)
+            sides = [value(left, row), value(right, row)]
             return decisive if decisive in sides else None if None in sides else not decisive
-        case exp.Is():
-            return value(tree.this, row) is None
-        case exp.In():
-            listed = [value(item, row) for item in tree.expressions]
-            return _strict(lambda one: one in listed, value(tree.this, row))
-        case exp.Case():
-            for branch in tree.args["ifs"]:
-                if value(branch.this, row) is True:
-                    return value(branch.args["true"], row)
-            default = tree.args.get("default")
+        case nodes.IsNull(operand):
+            return value(operand, row) is None
+        case nodes.In(operand, values):
+            listed = [value(item, row) for item in values]
+            return _strict(lambda one: one in listed, value(operand, row))
+        case nodes.Case(branches, default):
+            for condition, outcome in branches:
+                if value(condition, row) is True:
+                    return value(outcome, row)
             return None if default is None else value(default, row)
-        case exp.Like() | exp.ILike():
-            fold = _folded if isinstance(tree, exp.ILike) else str
+        case nodes.Like(operand, pattern, caseless):
+            fold = _folded if caseless else str
             signs = {"%": ".*", "_": "."}
-            shape = "".join(signs.get(sign) or re.escape(fold(sign)) for sign in tree.expression.this)
+            shape = "".join(signs.get(sign) or re.escape(fold(sign)) for sign in pattern)
             matches = re.compile(shape, re.DOTALL).fullmatch
-            return _strict(lambda text: matches(fold(text)) is not None, value(tree.this, row))
-    return _strict(_BINARY[type(tree)], value(tree.this, row), value(tree.expression, row))
+            return _strict(lambda text: matches(fold(text)) is not None, value(operand, row))
+        case nodes.Compare(symbol, left, right):
+            return _strict(_COMPARISONS[symbol], value(left, row), value(right, row))
+        case nodes.Arithmetic(left, right):
+            return _strict(_ARITHMETIC[type(tree)], value(left, row), value(right, row))
+    raise TypeError(tree)
 
 
 def _strict(function: Callable[..., Any], *values: Any) -> Any:
@@ -113,6 +114,6 @@ def _strict(function: Callable[..., Any], *values: Any) -> Any:
 
 
 def _folded(text: str) -> str:
-    """Without capitals, sign by sign: where one would become several it stays as it is."""
+    """Fold the case of each character; one that would become several stays as it is."""
     smaller = ((sign, sign.casefold(), sign.lower()) for sign in text)
     return "".join(next((small for small in found if len(small) == 1), sign) for sign, *found in smaller)

@@ -1,4 +1,4 @@
-"""The embedded engine: exact integers out, nothing else in."""
+"""The embedded engine returns exact integers and reads nothing but its file."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlglot import exp, parse_one
-from sqlglot.expressions import Expression
 
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Groups
+from discreet.engines.nodes import Column
 from discreet.engines.statement import Statement
 from discreet.errors import DatabaseUnavailable, ParameterError
+from tests.engines.parsed_trees import tree
 
 Row = tuple[int, int, int | None, int | None, str | None, bool]
 ROWS: list[Row] = [
@@ -57,12 +57,6 @@ def engine(tmp_path: Path) -> Iterator[DuckDB]:
     opened = DuckDB(stored(tmp_path / "rows.duckdb", ROWS), limits=LIMITS)
     yield opened
     opened.close()
-
-
-def tree(text: str) -> Expression:
-    parsed = parse_one(text, read="duckdb")
-    assert isinstance(parsed, Expression)
-    return parsed
 
 
 def found(groups: Groups) -> dict[Any, list[int]]:
@@ -160,7 +154,7 @@ def test_an_engine_goes_to_other_processes(engine: DuckDB) -> None:
 
 
 def total(engine: DuckDB) -> int:
-    return int(engine.run(engine.rows.sums(where=None, keys=[], sums=[exp.column("w")])).sums[0, 0])
+    return int(engine.run(engine.rows.sums(where=None, keys=[], sums=[Column("w")])).sums[0, 0])
 
 
 def test_a_forked_process_asks_too_and_ends_in_peace(tmp_path: Path) -> None:
@@ -168,10 +162,10 @@ def test_a_forked_process_asks_too_and_ends_in_peace(tmp_path: Path) -> None:
     path = stored(tmp_path / "rows.duckdb", ROWS)
     code = (
         "import os, sys, warnings; warnings.simplefilter('ignore')\n"
-        "from sqlglot import exp\n"
+        "from discreet.engines.nodes import Column\n"
         "from discreet.engines.duckdb import DuckDB\n"
         f"engine = DuckDB({str(path)!r})\n"
-        "asked = engine.rows.sums(where=None, keys=[], sums=[exp.column('w')])\n"
+        "asked = engine.rows.sums(where=None, keys=[], sums=[Column('w')])\n"
         "def total(): return engine.run(asked).sums[0, 0]\n"
         "total()\n"
         "child = os.fork()\n"
@@ -185,12 +179,12 @@ def test_a_forked_process_asks_too_and_ends_in_peace(tmp_path: Path) -> None:
 
 INTERRUPTED = """
 import dataclasses, os, sys, threading, time
-from sqlglot import exp
+from discreet.engines.nodes import Column
 from discreet.engines.duckdb import DuckDB
 engine = DuckDB(sys.argv[1])
 def total(table):
     rows = dataclasses.replace(engine.rows, name="sealed." + table)
-    return engine.run(rows.sums(where=None, keys=[exp.column("c0")], sums=[exp.column("w")])).sums[0, 0]
+    return engine.run(rows.sums(where=None, keys=[Column("c0")], sums=[Column("w")])).sums[0, 0]
 def others():
     return time.process_time() - time.thread_time()
 def tell():
@@ -273,7 +267,7 @@ def test_memory_and_threads_are_settings(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_what_duckdb_says_of_a_row_is_not_repeated(engine: DuckDB, elsewhere: bool) -> None:
-    """The same words for every failure, in the thread that hears of interrupts and in another."""
+    """Every failure has the same message, in the main thread and in another."""
     name = "(SELECT 'Ada Lovelace' AS name)"
     failing = [
         Statement(name, (), ("SUM(CAST(name AS INTEGER))",)),
@@ -281,19 +275,19 @@ def test_what_duckdb_says_of_a_row_is_not_repeated(engine: DuckDB, elsewhere: bo
         Statement(name, ("error(name)",), ("SUM(1)",)),
     ]
     with ThreadPoolExecutor(1) as pool:
-        told = [
+        failures = [
             pool.submit(failure, engine, statement).result() if elsewhere else failure(engine, statement)
             for statement in failing
         ]
-    assert len({str(each) for each in told}) == 1
-    for each in told:
+    assert len({str(each) for each in failures}) == 1
+    for each in failures:
         assert "Lovelace" not in "".join(traceback.format_exception(each))
         assert (each.__cause__, each.__context__) == (None, None)
     assert found(engine.run(engine.rows.sums(where=None, keys=[], sums=[tree("w")]))) == {(): [14288]}
 
 
 def test_a_shape_that_does_not_fit_into_memory_is_not_told(engine: DuckDB) -> None:
-    """Numpy says how many groups there were."""
+    """The error of numpy would show the number of groups."""
 
     def fetch(found: duckdb.DuckDBPyConnection) -> None:
         np.empty(found.fetchall()[0][0], np.int64)
@@ -304,7 +298,7 @@ def test_a_shape_that_does_not_fit_into_memory_is_not_told(engine: DuckDB) -> No
 
 
 def failure(engine: DuckDB, statement: Statement) -> DatabaseUnavailable:
-    """What a statement that fails is told as."""
+    """Return the error of a statement that fails."""
     with pytest.raises(DatabaseUnavailable) as caught:
         engine.run(statement)
     return caught.value
@@ -313,13 +307,13 @@ def failure(engine: DuckDB, statement: Statement) -> DatabaseUnavailable:
 def test_rows_that_cannot_be_opened_are_told_in_words(tmp_path: Path) -> None:
     path = stored(tmp_path / "rows.duckdb", ROWS)
     for memory in ("lots", "", "3 apples"):
-        with pytest.raises(ParameterError, match=rf'memory=\'{memory}\'.*memory="2GB"'):
-            DuckDB(path, memory=memory).mark()
+        with pytest.raises(ParameterError, match=rf'found: memory=\'{memory}\'.*memory="2GB"'):
+            DuckDB(path, memory=memory).fingerprint()
     with pytest.raises(DatabaseUnavailable, match=r"cannot open .*memory is too small"):
-        DuckDB(path, memory="1KB").mark()
+        DuckDB(path, memory="1KB").fingerprint()
     path.write_bytes(path.read_bytes()[:5000])
     with pytest.raises(DatabaseUnavailable, match=r"cannot open .*damaged.*restore") as caught:
-        DuckDB(path).mark()
+        DuckDB(path).fingerprint()
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
 
 

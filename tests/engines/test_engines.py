@@ -18,10 +18,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlglot import exp
 
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Engine, Groups
+from discreet.engines.nodes import Add, Column, Int, Mul, Sub
 from discreet.engines.postgres import Postgres
 from discreet.engines.spark import Spark
 from discreet.engines.statement import Rows
@@ -105,7 +105,7 @@ TEXTS = [
         "null",
     ),
 ]
-"""Texts that engines like to read in their own ways. NUL is not among them: PostgreSQL has no such character."""
+"""Strings that engines read differently. NUL is not among them: PostgreSQL has no such character."""
 
 Row = dict[str, Any]
 Load = Callable[[Sequence[Row]], Engine]
@@ -235,7 +235,7 @@ def planned(text: str, budget: Budget) -> Plan:
 
 
 def asked(text: str, rows: Any, budget: Budget) -> list[Any]:
-    """Everything that a question has an engine do."""
+    """Return all statements that a question needs."""
     prepared = prepare(planned(text, budget), rows)
     found = [prepared.selection, prepared.sums, prepared.persons, *prepared.rankings]
     return [statement for statement in found if statement is not None]
@@ -390,9 +390,9 @@ def test_patterns_match_the_same_texts_everywhere(engine: Engine, word: str) -> 
 
 
 def test_sums_beyond_64_bits_are_exact(engine: Engine) -> None:
-    far, weight = exp.column("c1"), exp.column("w")
-    product = exp.Mul(this=exp.Paren(this=exp.Sub(this=far, expression=exp.Literal.number(7))), expression=weight)
-    asked_for: dict[str, Any] = {"where": None, "keys": [exp.column("c5")], "sums": [product, weight]}
+    far, weight = Column("c1"), Column("w")
+    product = Mul(Sub(far, Int(7)), weight)
+    asked_for: dict[str, Any] = {"where": None, "keys": [Column("c5")], "sums": [product, weight]}
     groups = engine.run(engine.rows.sums(**asked_for))
     assert totals(groups) == PythonRows(HOSTILE).sums(**asked_for)
     assert groups.sums.dtype == object
@@ -400,8 +400,8 @@ def test_sums_beyond_64_bits_are_exact(engine: Engine) -> None:
 
 
 def test_keys_are_integers_and_lose_no_digit(engine: Engine) -> None:
-    keys = [exp.Add(this=exp.column("c1"), expression=exp.column("c9")), exp.column("c8")]
-    asked_for: dict[str, Any] = {"where": None, "keys": keys, "sums": [exp.column("w")]}
+    keys = [Add(Column("c1"), Column("c9")), Column("c8")]
+    asked_for: dict[str, Any] = {"where": None, "keys": keys, "sums": [Column("w")]}
     groups = engine.run(engine.rows.sums(**asked_for))
     assert totals(groups) == PythonRows(HOSTILE).sums(**asked_for)
     assert {type(part) for part, _ in groups.keys} == {int, type(None)}

@@ -1,4 +1,4 @@
-"""Rows in PostgreSQL: read only, stopped by an interrupt, told in words that quote no row."""
+"""Rows in PostgreSQL: read only, stopped by an interrupt, with messages that quote no row."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from sqlglot import exp
 
 from discreet.engines import case_folding
 from discreet.engines.engine import Groups
+from discreet.engines.nodes import Column, Compare, Int
 from discreet.engines.postgres import Postgres, guarded
 from discreet.engines.statement import Statement
 from discreet.errors import DatabaseUnavailable, ParameterError
@@ -24,7 +24,7 @@ from tests.servers.postgres import Server
 pytestmark = pytest.mark.xdist_group("postgres")
 
 LIMITS = {"w": 4096, "c0": 127, "c1": 2**31 - 1}
-WEIGHT = {"where": None, "keys": [], "sums": [exp.column("w")]}
+WEIGHT = {"where": None, "keys": [], "sums": [Column("w")]}
 
 
 @pytest.fixture
@@ -53,19 +53,19 @@ def total(engine: Postgres) -> int:
 
 
 def test_sums_and_persons_come_back_by_group(engine: Postgres) -> None:
-    found = engine.run(engine.rows.sums(where=None, keys=[exp.column("c0")], sums=[exp.column("w")]))
+    found = engine.run(engine.rows.sums(where=None, keys=[Column("c0")], sums=[Column("w")]))
     assert dict(zip(found.keys, found.sums.tolist(), strict=True)) == {(3,): [8192], (None,): [100]}
     capped = engine.run(engine.rows.persons(where=None, keys=[], cap=4096))
     assert (capped.keys, capped.sums.tolist()) == ([()], [[8192]])
 
 
 def test_the_mark_is_the_comment_of_the_table(engine: Postgres, address: Address) -> None:
-    assert engine.mark() == "it's marked"
+    assert engine.fingerprint() == "it's marked"
     with connected(address) as connection:
         run(connection, f"COMMENT ON TABLE {identifier(address.schema, 'rows')} IS NULL")
-    assert engine.mark() == ""
-    with pytest.raises(DatabaseUnavailable, match="are not there any more"):
-        Postgres(address, "absent").mark()
+    assert engine.fingerprint() == ""
+    with pytest.raises(DatabaseUnavailable, match="no longer exist"):
+        Postgres(address, "absent").fingerprint()
 
 
 CHANGES = {
@@ -95,7 +95,7 @@ ALTERED = {
 
 @pytest.mark.parametrize("change", ALTERED)
 def test_not_even_the_owner_alters_a_column_by_mistake(change: str, engine: Postgres, address: Address) -> None:
-    """No trigger fires then: what a person weighs would be whatever the owner wrote, and nobody would notice."""
+    """No trigger fires then, so the weight of a person could change unnoticed."""
     script = ALTERED[change].format(table=identifier(address.schema, "rows"))
     with pytest.raises(Exception, match=r"trigger"), connected(address) as connection:
         run(connection, script)
@@ -110,7 +110,7 @@ def test_what_writes_the_same_rows_elsewhere_is_let_through(address: Address, po
         f"CLUSTER {table} USING by_person",
         f"ALTER TABLE {table} SET (fillfactor = 90)",
     )
-    assert total(Postgres(address, limits=LIMITS, mark="it's marked")) == 8292
+    assert total(Postgres(address, limits=LIMITS, fingerprint="it's marked")) == 8292
 
 
 AWAY = {
@@ -128,13 +128,13 @@ AWAY = {
 
 @pytest.mark.parametrize("how", AWAY)
 def test_rows_that_somebody_could_have_changed_are_not_asked(how: str, address: Address) -> None:
-    engine = Postgres(address, limits=LIMITS, mark="it's marked")
+    engine = Postgres(address, limits=LIMITS, fingerprint="it's marked")
     assert total(engine) == 8292
     statement = engine.rows.sums(**WEIGHT)  # type: ignore[arg-type]
     table, function = f"{identifier(address.schema)}.rows", identifier(address.schema, "rows_never_changed")
     with connected(address) as connection:
         run(connection, AWAY[how].format(table=table, function=function))
-    for asking in (engine.mark, lambda: engine.rows, lambda: engine.run(statement)):
+    for asking in (engine.fingerprint, lambda: engine.rows, lambda: engine.run(statement)):
         with pytest.raises(
             ParameterError, match=r"not guarded against changes.*vault\.reseal.*ENABLE ALWAYS TRIGGER"
         ):
@@ -142,17 +142,17 @@ def test_rows_that_somebody_could_have_changed_are_not_asked(how: str, address: 
 
 
 def test_rows_that_took_the_place_of_others_are_not_asked(address: Address) -> None:
-    engine = Postgres(address, limits=LIMITS, mark="it's marked")
+    engine = Postgres(address, limits=LIMITS, fingerprint="it's marked")
     statement = engine.rows.sums(**WEIGHT)  # type: ignore[arg-type]
     with connected(address) as connection:
         run(connection, f"COMMENT ON TABLE {identifier(address.schema, 'rows')} IS 'of another sealing'")
     for asking in (lambda: engine.rows, lambda: engine.run(statement)):
-        with pytest.raises(ParameterError, match=r"not those that this question was planned for.*Ask again"):
+        with pytest.raises(ParameterError, match=r"were sealed again after the question was planned.*Ask again"):
             asking()
 
 
 def test_while_rows_are_read_nobody_takes_their_place(address: Address, postgres: Server) -> None:
-    """What was looked at is what is added up: the table is held from before the one until after the other."""
+    """The rows that were checked are the rows that are added up: the table stays locked in between."""
     engine, schema = Postgres(address, limits=LIMITS), identifier(address.schema)
     held = f"pg_locks WHERE relation = CAST('{schema}.rows' AS regclass) AND mode = 'AccessShareLock'"
     assert engine.run(Statement(held, (), ("COUNT(*)",))).sums.tolist() == [[1]]
@@ -183,8 +183,8 @@ def test_no_time_limit_and_no_policy_of_a_role_comes_after_the_charge(address: A
 
 
 def test_sums_of_integers_do_not_wrap_where_the_server_would(engine: Postgres) -> None:
-    """SUM of INTEGERs is a BIGINT, and overflows without a word after 2^32 of the largest."""
-    assert "BIGINT '0'" in engine.rows.sums(where=None, keys=[], sums=[exp.column("c1")]).totals[0]
+    """SUM of INTEGERs is a BIGINT, and wraps without an error after 2^32 of the largest."""
+    assert "BIGINT '0'" in engine.rows.sums(where=None, keys=[], sums=[Column("c1")]).totals[0]
     many = Statement("generate_series(1, 3)", (), ("SUM(4611686018427387904 + BIGINT '0')",))
     assert engine.run(many).sums.tolist() == [[3 * 2**62]]
 
@@ -257,7 +257,7 @@ except KeyboardInterrupt:
 
 
 def sleepers(address: Address, wanted: int) -> None:
-    """Wait until so many sessions sleep."""
+    """Wait until this many sessions sleep."""
     while True:
         with connected(address) as connection:
             text = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)%' AND state = 'active'"
@@ -296,11 +296,11 @@ def test_what_a_failing_server_says_of_a_row_is_not_repeated(engine: Postgres) -
 def test_rows_that_are_gone_or_forbidden_are_told_in_words(
     engine: Postgres, address: Address, postgres: Server
 ) -> None:
-    with pytest.raises(DatabaseUnavailable, match="are not there any more"):
+    with pytest.raises(DatabaseUnavailable, match="no longer exist"):
         total(Postgres(address, "absent"))
     postgres.run("CREATE ROLE nosy LOGIN")
     nosy = Address.of(postgres.address(address.schema, user="nosy"))
-    with pytest.raises(DatabaseUnavailable, match="may not be read by whoever runs this"):
+    with pytest.raises(DatabaseUnavailable, match="may not read the rows"):
         total(Postgres(nosy))
 
 
@@ -314,12 +314,12 @@ def test_an_engine_shows_no_password(address: Address, postgres: Server) -> None
 
 
 def test_no_letter_is_left_out_of_the_table_of_letters() -> None:
-    """It ends before the last sign of Unicode, so that it is made quickly."""
+    """The table ends before the last character of Unicode, so that it is built quickly."""
     beyond = (chr(code) for code in range(case_folding._LAST, 0x110000) if not 0xD800 <= code < 0xE000)
     assert all(case_folding.folded(sign) == sign for sign in beyond)
 
 
 def test_groups_of_no_rows_have_the_right_shape(engine: Postgres) -> None:
-    nobody = exp.EQ(this=exp.column("c0"), expression=exp.Literal.number(99))
-    found: Groups = engine.run(engine.rows.sums(where=nobody, keys=[exp.column("c0")], sums=[exp.column("w")] * 2))
+    empty = Compare("=", Column("c0"), Int(99))
+    found: Groups = engine.run(engine.rows.sums(where=empty, keys=[Column("c0")], sums=[Column("w")] * 2))
     assert (found.keys, found.sums.shape) == ([], (0, 2))

@@ -1,4 +1,4 @@
-"""Rows in Spark: the same integers as elsewhere, whatever the session was told; changes, failures, interrupts."""
+"""Rows in Spark: the same integers with any settings of the session; changes, failures, interrupts."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlglot import exp
-from sqlglot.expressions import Expression
 
 from discreet.engines.engine import Engine
+from discreet.engines.nodes import Boolean, Case, Column, Compare, Expression, FloorDiv, Int, Mul, Sub, Text
 from discreet.engines.spark import FILES, MARK, SETTINGS, Spark, files, ours, told
 from discreet.engines.statement import Rows, Statement
 from discreet.errors import DatabaseUnavailable, ParameterError, QuestionRefused
@@ -71,7 +70,7 @@ def empty(load: Load) -> Engine:
 
 @dataclass
 class Gathered:
-    """What questions want of the rows, by group: stands where `Rows` does."""
+    """Collects the statements of questions, by group, in place of `Rows`."""
 
     sums_by_keys: dict[tuple[Expression, ...], list[Expression]] = field(default_factory=dict)
     persons_by_keys: dict[tuple[Expression, ...], Expression | None] = field(default_factory=dict)
@@ -87,7 +86,7 @@ class Gathered:
         assert not spot
         wanted = self.sums_by_keys.setdefault(tuple(keys), [])
         for tree in sums:
-            only = tree if where is None else exp.Case(ifs=[exp.If(this=where.copy(), true=tree.copy())])
+            only = tree if where is None else Case(((where, tree),))
             if only not in wanted:
                 wanted.append(only)
 
@@ -121,7 +120,7 @@ def check(engine: Engine, requests: Iterator[tuple[str, dict[str, Any]]], rows: 
 
 
 def test_every_question_has_the_integers_that_it_has_elsewhere(engine: Engine) -> None:
-    """All sums, by every other key, and persons by four: the slow test has the rest."""
+    """All sums by every other key, and persons by every fourth: the slow test has the rest."""
     questions = gathered([*QUESTIONS, *OF_TEXTS])
     questions.sums_by_keys = dict(list(questions.sums_by_keys.items())[::2])
     questions.persons_by_keys = dict(list(questions.persons_by_keys.items())[:4])
@@ -168,15 +167,11 @@ def test_any_question_agrees_with_python(engine: Engine, questions: list[str]) -
 
 
 def test_sums_and_quotients_beyond_64_bits_are_exact(engine: Engine) -> None:
-    far, wide, w = exp.column("c1"), exp.column("c9"), exp.column("w")
-    number = exp.Literal.number
-    product = exp.Mul(this=exp.Paren(this=exp.Sub(this=far, expression=number(7))), expression=w)
-    widest = exp.Mul(this=far, expression=exp.Mul(this=far, expression=number(3)))  # just below 2^126
-    quotients = [
-        exp.IntDiv(this=exp.Paren(this=widest.copy()), expression=number(k))
-        for k in (2**41, 10**19 + 7, 2**63, 3 * 2**60 + 1)
-    ]
-    wanted: dict[str, Any] = {"where": None, "keys": [exp.column("c5")], "sums": [product, wide, *quotients]}
+    far, wide, w = Column("c1"), Column("c9"), Column("w")
+    product = Mul(Sub(far, Int(7)), w)
+    widest = Mul(far, Mul(far, Int(3)))  # just below 2^126
+    quotients = [FloorDiv(widest, Int(k)) for k in (2**41, 10**19 + 7, 2**63, 3 * 2**60 + 1)]
+    wanted: dict[str, Any] = {"where": None, "keys": [Column("c5")], "sums": [product, wide, *quotients]}
     groups = engine.run(engine.rows.sums(**wanted))
     assert totals(groups) == PythonRows(HOSTILE).sums(**wanted)
     assert groups.sums.dtype == object
@@ -184,8 +179,8 @@ def test_sums_and_quotients_beyond_64_bits_are_exact(engine: Engine) -> None:
 
 
 def test_keys_beyond_64_bits_lose_no_digit(engine: Engine) -> None:
-    key = exp.Mul(this=exp.column("c1"), expression=exp.column("c9"))
-    wanted: dict[str, Any] = {"where": None, "keys": [key, exp.column("c8")], "sums": [exp.column("w")]}
+    key = Mul(Column("c1"), Column("c9"))
+    wanted: dict[str, Any] = {"where": None, "keys": [key, Column("c8")], "sums": [Column("w")]}
     groups = engine.run(engine.rows.sums(**wanted))
     assert totals(groups) == PythonRows(HOSTILE).sums(**wanted)
     assert {type(part) for part, _ in groups.keys} == {int, type(None)}
@@ -194,16 +189,16 @@ def test_keys_beyond_64_bits_lose_no_digit(engine: Engine) -> None:
 
 @pytest.mark.parametrize("limit", [2**23 - 1, 2**23, 2**43 - 1, 2**43, 2**62])
 def test_sums_are_exact_on_both_sides_of_every_limit(spark: SparkSession, limit: int) -> None:
-    """Of small numbers sums are BIGINTs, of larger ones two of them, of the largest decimals."""
+    """Sums of small numbers are BIGINTs, of larger ones two BIGINTs, of the largest ones decimals."""
     values = [limit, -limit, limit, limit - 1, 1 - limit, limit, 1048576, 1048575, -1048577]
     with table(spark, f"SELECT * FROM VALUES {', '.join(f'({value}L)' for value in values)} AS t(c0)") as name:
         engine = Spark(name, spark, limits={"c0": limit})
-        assert totals(engine.run(engine.rows.sums(where=None, keys=[], sums=[exp.column("c0")]))) == {
+        assert totals(engine.run(engine.rows.sums(where=None, keys=[], sums=[Column("c0")]))) == {
             (): [sum(values)]
         }
 
 
-# What the user's session was told
+# Settings of the user's session
 
 
 @contextmanager
@@ -239,11 +234,11 @@ def test_what_a_session_was_told_changes_no_answer_and_stays_as_it_was(spark: Sp
             for setting, value in HOSTILE_SETTINGS.items():
                 spark.conf.set(setting, value)
             engine = Spark(name, spark, limits={"w": 4096})
-            by_text = engine.rows.sums(where=None, keys=[exp.column("c0")], sums=[exp.column("w")])
+            by_text = engine.rows.sums(where=None, keys=[Column("c0")], sums=[Column("w")])
             assert totals(engine.run(by_text)) == {(text,): [weight] for text, weight in texts.items()}
             for text, weight in texts.items():
-                same = exp.EQ(this=exp.column("c0"), expression=exp.Literal.string(text))
-                of_it = engine.rows.sums(where=same, keys=[], sums=[exp.column("w")])
+                same = Compare("=", Column("c0"), Text(text))
+                of_it = engine.rows.sums(where=same, keys=[], sums=[Column("w")])
                 assert totals(engine.run(of_it)) == {(): [weight]}
             assert {setting: spark.conf.get(setting) for setting in HOSTILE_SETTINGS} == HOSTILE_SETTINGS
         finally:
@@ -253,14 +248,12 @@ def test_what_a_session_was_told_changes_no_answer_and_stays_as_it_was(spark: Sp
 
 
 def test_several_threads_ask_at_once(engine: Engine) -> None:
-    statements = [
-        engine.rows.sums(where=None, keys=[exp.column(f"c{i}")], sums=[exp.column("w")]) for i in (3, 4, 5, 8)
-    ]
+    statements = [engine.rows.sums(where=None, keys=[Column(f"c{i}")], sums=[Column("w")]) for i in (3, 4, 5, 8)]
     with ThreadPoolExecutor(4) as pool:
         found = [totals(groups) for groups in pool.map(engine.run, statements)]
-    keys = [[exp.column(f"c{i}")] for i in (3, 4, 5, 8)]
+    keys = [[Column(f"c{i}")] for i in (3, 4, 5, 8)]
     rows = PythonRows(HOSTILE)
-    assert found == [rows.sums(where=None, keys=key, sums=[exp.column("w")]) for key in keys]
+    assert found == [rows.sums(where=None, keys=key, sums=[Column("w")]) for key in keys]
 
 
 # What can go wrong
@@ -271,14 +264,14 @@ def test_rows_that_came_since_sealing_are_never_counted(spark: SparkSession) -> 
         marks = f"'{MARK}' = 'as it was', '{FILES}' = '{files(spark.table(name))}'"
         spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({marks})")
         engine = Spark(name, spark)
-        assert engine.mark() == "as it was"
-        count = engine.rows.sums(where=None, keys=[], sums=[exp.column("w")])
+        assert engine.fingerprint() == "as it was"
+        count = engine.rows.sums(where=None, keys=[], sums=[Column("w")])
         spark.sql(f"INSERT INTO {name} VALUES (4096, 1)")
         assert totals(engine.run(count)) == {(): [10 * 4096]}  # of the files that it saw when it was opened
         with pytest.raises(ParameterError, match="changed since it was sealed"):
-            Spark(name, spark).mark()
+            Spark(name, spark).fingerprint()
         with pytest.raises(ParameterError, match="changed since it was sealed"):
-            engine.mark()  # which looks again
+            engine.fingerprint()  # which looks again
         with pytest.raises(ParameterError, match=r"changed since it was sealed.*reseal"):
             _ = engine.rows
         with pytest.raises(ParameterError, match="changed since it was sealed"):
@@ -289,11 +282,16 @@ def test_a_cached_table_is_not_asked_for_nobody_knows_its_files(spark: SparkSess
     with table(spark, "SELECT CAST(4096 AS SMALLINT) AS w, id AS person FROM range(10)") as name:
         spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('{FILES}' = '{files(spark.table(name))}')")
         engine = Spark(name, spark)
-        count = engine.rows.sums(where=None, keys=[], sums=[exp.column("w")])
+        count = engine.rows.sums(where=None, keys=[], sums=[Column("w")])
         spark.sql(f"INSERT INTO {name} VALUES (4096, 1)")
         spark.sql(f"CACHE TABLE {name}")
         try:
-            for asking in (engine.mark, lambda: engine.rows, lambda: engine.run(count), Spark(name, spark).mark):
+            for asking in (
+                engine.fingerprint,
+                lambda: engine.rows,
+                lambda: engine.run(count),
+                Spark(name, spark).fingerprint,
+            ):
                 with pytest.raises(ParameterError, match=rf"changed since it was sealed.*UNCACHE TABLE {name}"):
                     asking()
         finally:
@@ -311,12 +309,12 @@ def test_a_client_without_java_hears_of_failures_all_the_same(monkeypatch: pytes
 
 
 def test_a_question_that_needs_no_file_is_answered(engine: Engine) -> None:
-    nobody = engine.rows.sums(where=exp.false(), keys=[], sums=[exp.column("w")])
-    assert totals(engine.run(nobody)) == {(): [0]}
+    empty = engine.rows.sums(where=Boolean(False), keys=[], sums=[Column("w")])
+    assert totals(engine.run(empty)) == {(): [0]}
 
 
 def test_rows_without_a_mark_say_nothing(engine: Engine) -> None:
-    assert engine.mark() == ""
+    assert engine.fingerprint() == ""
 
 
 def test_a_failure_quotes_no_row_nowhere(engine: Engine, spark: SparkSession) -> None:
@@ -346,20 +344,21 @@ def test_sums_that_would_wrap_fail_and_give_no_number(engine: Engine) -> None:
         engine.run(wrapping)
 
 
-def test_a_table_that_is_gone_is_told_in_words(spark: SparkSession) -> None:
+def test_a_missing_table_raises_a_message_of_our_own(spark: SparkSession) -> None:
     with pytest.raises(
         DatabaseUnavailable, match=r"could not look up the table default\.nowhere: it is not there"
     ):
         Spark("default.nowhere", spark)
 
 
-def test_without_a_session_the_code_to_make_one_is_told() -> None:
+def test_without_a_session_the_message_shows_the_code_that_makes_one() -> None:
     code = "from discreet.engines.spark import Spark; Spark('people')"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr
-    assert "there is no Spark session in this process. Make one first: spark = SparkSession.builder" in said
+    assert "There is no Spark session in this process." in said
+    assert "Try: Vault(spark=SparkSession.builder.getOrCreate())." in said
 
 
-def test_a_forked_process_is_told_so_before_it_pays(engine: Engine) -> None:
+def test_a_forked_process_is_refused_before_a_charge(engine: Engine) -> None:
     reading, writing = os.pipe()
     child = os.fork()
     if not child:  # whatever happens, nothing of pytest's may run on here
@@ -397,7 +396,7 @@ def test_an_interrupt_cancels_the_question_in_the_cluster(engine: Engine, spark:
         thread.join()
         signal.signal(signal.SIGINT, before)
     assert len(tracker.getActiveJobsIds()) == 0
-    assert totals(engine.run(engine.rows.sums(where=None, keys=[], sums=[exp.column("w")])))
+    assert totals(engine.run(engine.rows.sums(where=None, keys=[], sums=[Column("w")])))
 
 
 def test_an_engine_shows_its_table_and_nothing_else(engine: Engine) -> None:

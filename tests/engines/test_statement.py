@@ -1,11 +1,10 @@
-"""Statements are written, or refused, before anything is asked."""
+"""Statements are written, or refused, before an engine runs."""
 
 from __future__ import annotations
 
 import pytest
-from sqlglot import exp
-from sqlglot.expressions import Expression
 
+from discreet.engines.nodes import Column, Compare, Expression, Int, Mul
 from discreet.engines.statement import Rows
 from discreet.errors import QuestionRefused
 
@@ -13,9 +12,9 @@ ROWS = Rows("people", limits={"w": 4096, "c0": 110, "c1": 2**62})
 
 
 def product(*columns: str) -> Expression:
-    tree: Expression = exp.column(columns[0])
+    tree: Expression = Column(columns[0])
     for name in columns[1:]:
-        tree = exp.Mul(this=tree, expression=exp.column(name))
+        tree = Mul(tree, Column(name))
     return tree
 
 
@@ -33,9 +32,7 @@ def test_what_may_leave_126_bits_is_refused_when_it_is_written() -> None:
 
 def test_every_dialect_has_its_own_words_for_one_question() -> None:
     texts = {
-        dialect: Rows("people", dialect, ROWS.limits)
-        .persons(where=None, keys=[exp.column("c0")], cap=4096)
-        .select()
+        dialect: Rows("people", dialect, ROWS.limits).persons(where=None, keys=[Column("c0")], cap=4096).select()
         for dialect in ("duckdb", "postgres", "spark")
     }
     assert '"c0" AS k0' in texts["duckdb"]
@@ -44,6 +41,6 @@ def test_every_dialect_has_its_own_words_for_one_question() -> None:
 
 
 def test_spot_rows_are_one_more_condition() -> None:
-    where = exp.EQ(this=exp.column("c0"), expression=exp.Literal.number(3))
-    asked = ROWS.sums(where=where, keys=[], sums=[exp.column("w")], spot=True)
+    where = Compare("=", Column("c0"), Int(3))
+    asked = ROWS.sums(where=where, keys=[], sums=[Column("w")], spot=True)
     assert asked.source == 'people WHERE ("c0" = 3) AND spot'

@@ -1,4 +1,4 @@
-"""Engines: integers that neither wrap nor round, and statements that ask for what was planned."""
+"""Mutants of the engines: integers must neither wrap nor round, and statements must match the plan."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ENGINES = [
         EMIT,
     ),
     Mutant(
-        "emit: the bound of a difference forgets what is taken away",
+        "emit: the bound of a difference ignores the subtrahend",
         "engines/sql_writer.py",
         "return left[0] - right[1], left[1] - right[0]",
         "return left[0], left[1]",
@@ -39,7 +39,7 @@ ENGINES = [
         EMIT,
     ),
     Mutant(
-        "emit: what is on the way may be larger than the end",
+        "emit: an intermediate value may be larger than the result",
         "engines/sql_writer.py",
         "return low, high, max(abs(low), abs(high), left[2], right[2])",
         "return low, high, max(abs(low), abs(high))",
@@ -53,7 +53,7 @@ ENGINES = [
         f"{EMIT} {DUCKDB}",
     ),
     Mutant(
-        "emit: a sum that may leave 126 bits is asked",
+        "emit: a sum that may exceed 126 bits is run",
         "engines/sql_writer.py",
         "if furthest > WIDEST >> 40:",
         "if furthest > WIDEST:",
@@ -67,14 +67,28 @@ ENGINES = [
         EMIT,
     ),
     Mutant(
-        "emit: a quote ends its text",
+        "emit: a quote ends its string",
         "engines/sql_writer.py",
-        """text.replace("'", "''")""",
-        "text",
+        """value.replace("'", "''")""",
+        "value",
         EMIT,
     ),
     Mutant(
-        "statement: a person counts with all they weigh",
+        "emit: any text is an operator",
+        "engines/sql_writer.py",
+        "if tree.operator not in nodes.COMPARISONS:",
+        "if False:",
+        EMIT,
+    ),
+    Mutant(
+        "nodes: parentheses are not counted",
+        "engines/nodes.py",
+        "size += part.size + part.compound",
+        "size += part.size",
+        "tests/query/test_ir.py",
+    ),
+    Mutant(
+        "statement: a person counts with their whole weight",
         "engines/statement.py",
         "f'LEAST({int(cap)}, SUM(w)) AS p'",
         "f'SUM(w) AS p'",
@@ -102,7 +116,7 @@ ENGINES = [
         SIZES,
     ),
     Mutant(
-        "statement: those with more rows than count are nobody",
+        "statement: persons with more rows than the limit get sizes of their own",
         "engines/statement.py",
         "LEAST({int(most)}, COUNT(*)) AS n",
         "COUNT(*) AS n",

@@ -176,7 +176,7 @@ VAULT = [
     Mutant(
         "place: rows are used with any description",
         "vault/storage/__init__.py",
-        "if engine.mark() != metadata.fingerprint:",
+        "if engine.fingerprint() != metadata.fingerprint:",
         "if False:",
         f"{ASKING}::test_a_description_that_its_rows_were_not_sealed_with_is_not_believed",
     ),

@@ -173,9 +173,9 @@ def test_a_question_that_is_not_a_linear_query_over_the_columns_is_refused(
         ([], None, "list of columns"),
         (["height"], None, "no column"),
         (["age", "AGE"], None, "twice"),
-        (["age"], {"city": 2}, "none of them"),
+        (["age"], {"city": 2}, "not among the columns"),
         (["age"], {"age": 7}, "from 1 to 6"),
-        (["age"], {"age": ["x"]}, "no value"),
+        (["age"], {"age": ["x"]}, "cannot begin at this value"),
     ],
 )
 def test_axes_that_make_no_sense_are_refused(vault: Vault, columns: list[str], bins: object, word: str) -> None:

@@ -1,4 +1,4 @@
-"""Whatever is asked is answered, or refused before it is paid for: questions at random, through the whole path."""
+"""Every question is answered, or refused before a charge: random questions, through the whole path."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ COMPARISONS = ["=", "<>", "<", "<=", ">", ">="]
 
 
 class Asker:
-    """Somebody who asks for anything, with a preference for what makes sense. Drawn from a seed, as it is fast."""
+    """An analyst who asks random questions, mostly sensible ones. A seed draws them, which is fast."""
 
     def __init__(self, seed: int):
         self.random = Random(seed)

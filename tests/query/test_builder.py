@@ -73,9 +73,9 @@ def test_names_order_and_limit() -> None:
 
 
 def test_each_step_leaves_the_one_before_as_it_was() -> None:
-    everyone = select("count(*)")
-    assert everyone.where(age=3) != everyone
-    assert everyone == select("count(*)")
+    all_rows = select("count(*)")
+    assert all_rows.where(age=3) != all_rows
+    assert all_rows == select("count(*)")
 
 
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=12))
@@ -95,7 +95,7 @@ def test_what_is_no_condition_is_refused(wrong: Any) -> None:
 
 
 def test_asking_for_nothing_is_refused() -> None:
-    with pytest.raises(ParameterError, match="something to ask for"):
+    with pytest.raises(ParameterError, match="at least one aggregate"):
         select()
 
 

@@ -16,9 +16,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlglot import exp
 
-from discreet.engines import sql_writer
+from discreet.engines import nodes, sql_writer
 from discreet.errors import ParameterError
 from discreet.schema import (
     Boolean,
@@ -64,7 +63,7 @@ def codes(column: Column, kind: str, *values: str) -> list[Any]:
     connection = engine()
     rows = ", ".join(f"({i}, CAST({value} AS {kind}))" for i, value in enumerate(values))
     connection.execute(f"CREATE OR REPLACE TEMP TABLE t AS FROM (VALUES {rows}) AS t(i, v)")
-    text = sql_writer.sql(column.encode(exp.column("v"), family(described(connection))), limits=None)
+    text = sql_writer.sql(column.encode(nodes.Column("v"), family(described(connection))), limits=None)
     return [code for (code,) in connection.execute(f"SELECT {text} FROM t ORDER BY i").fetchall()]
 
 

@@ -12,10 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from sqlglot import exp
 
 import discreet as dp
-from discreet.engines import sql_writer
+from discreet.engines import nodes, sql_writer
 from discreet.postgres import Address, connected, execute
 from discreet.schema import Column
 from discreet.sealing import seal
@@ -475,7 +474,7 @@ def test_no_value_makes_a_gentle_cast_raise(family: str, postgres: Server) -> No
     _, extremes = ODD.get("any numeric" if family == "decimal" else family, ("", []))
     for target in targets:
         text = sql_writer.sql(
-            sql_writer.cast(exp.column("v"), target, gently=True, of=of), "postgres", limits=None
+            sql_writer.cast(nodes.Column("v"), target, gently=True, of=of), "postgres", limits=None
         )
         rows = f"SELECT v FROM {source.table} " + " ".join(
             f"UNION ALL SELECT CAST({value} AS {'numeric' if family == 'decimal' else kind})" for value in extremes

@@ -9,9 +9,9 @@ from typing import Any
 
 import duckdb
 import pyarrow
-from sqlglot.expressions import Expression
 
 from discreet.engines import sql_writer
+from discreet.engines.nodes import Expression
 from discreet.schema import Boolean, Category, Column, Date, Datetime, Integer, Real, Text
 from discreet.schema.metadata import TableMetadata
 

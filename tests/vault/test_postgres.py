@@ -444,7 +444,7 @@ def test_a_vault_that_took_the_place_of_another_is_not_asked_in_its_name(
     asked(postgres_address, f"DROP SCHEMA {identifier(Address.of(postgres_address).schema)} CASCADE")
     vault_at(postgres_address, visits).close()  # of the same bounds, at another moment
     for asking in (lambda: engine.rows, lambda: engine.run(count)):
-        with pytest.raises(ParameterError, match="sealed anew meanwhile"):
+        with pytest.raises(ParameterError, match="sealed again after the question was planned"):
             asking()
 
 

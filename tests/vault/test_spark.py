@@ -224,10 +224,7 @@ def test_without_a_session_a_vault_says_how_to_make_one(
         "place = storage_at(sys.argv[1]); place.engine(place.metadata())"
     )
     run = subprocess.run([sys.executable, "-c", code, tmp_path / "v"], capture_output=True, text=True)
-    assert (
-        'Make one first: spark = SparkSession.builder.getOrCreate(), or give it: Vault("people.vault"'
-        in run.stderr
-    )
+    assert "Try: Vault(spark=SparkSession.builder.getOrCreate())." in run.stderr
     spark.sql("DROP TABLE no_session")
 
 
@@ -423,7 +420,7 @@ def test_an_empty_table_is_sealed_and_additions_to_it_are_noticed(spark: SparkSe
     assert property_of(spark, "empty_rows", FILES)
     spark.sql("INSERT INTO empty_rows VALUES (1, 4096, 5)")
     with pytest.raises(ParameterError, match="changed since it was sealed"):
-        in_spark.engine(described, spark).mark()
+        in_spark.engine(described, spark).fingerprint()
     spark.sql("DROP TABLE empty_rows")
 
 

@@ -112,7 +112,7 @@ def test_where_every_row_is_a_person_nobody_is_over_the_bound(tmp_path: Path) ->
         columns={"age": Integer(0, 110)},
         budget=Budget(1),
     ) as vault:
-        with pytest.raises(QuestionRefused, match="nobody is over the bound"):
+        with pytest.raises(QuestionRefused, match="no person is over the bound"):
             vault.over_bound(epsilon="0.1")
         assert (
             "Who is over the bound" not in vault.ask("select count(*) from t", epsilon="0.1").label.facts["Bounds"]

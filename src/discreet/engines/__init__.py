@@ -1,13 +1,16 @@
-"""Engines: run one bounded aggregate over sealed rows, and return exact integers.
+"""Run bounded aggregates over sealed rows, and return exact integers.
 
-    contract    what an engine does, and what it returns
-    statement   sums over sealed rows, written out before anything is charged
-    emit        expressions to SQL text
-    dialects    where engines differ
-    duckdb      the embedded engine, and the default
-    postgres    rows that stay in a PostgreSQL database
-    spark       rows that stay in a Spark catalogue
-    waiting     work that an interrupt can stop
+    nodes          the nodes of expressions
+    engine         the contract of an engine, and its result
+    statement      sums over sealed rows, written before anything is charged
+    sql_writer     expressions as SQL
+    dialects       the differences between engines
+    try_cast       casts that give NULL instead of failing
+    case_folding   upper and lower case, the same for every engine
+    duckdb         the embedded engine, and the default
+    postgres       rows that stay in a PostgreSQL database
+    spark          rows that stay in a Spark catalogue
+    interruptible  work that an interrupt can stop
 
-An engine sees trees that we built over integer columns, never an analyst's text. Nothing random happens in it.
+An engine sees expressions that we built over integer columns, never an analyst's text. It draws nothing at random.
 """

@@ -1,20 +1,20 @@
-"""Small and capital letters, the same for every engine.
+"""Fold upper and lower case in the same way for every engine.
 
-Engines disagree about which letters are one but for their case (ς and σ, ß and ẞ, İ and i, K and the Kelvin sign),
-and a database in addition goes by the locale it was made with. So none of them is asked. Signs are folded here one
-by one, as Unicode's simple case folding has it: what would fold to several signs (ﬁ, İ) stays as it is, and a text
-stays as long as it was. An engine only puts one sign for another.
+Engines disagree about which letters differ only in case (ς and σ, ß and ẞ, İ and i, K and the Kelvin sign), and a
+database also depends on its locale. So engines do not fold. Characters are folded here one by one, by Unicode's
+simple case folding: a character that would fold to several (ﬁ, İ) stays as it is, so a string keeps its length. An
+engine only replaces single characters.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-_LAST = 0x1E922  # no sign from here on has a case; a test looks at them all
+_LAST = 0x1E922  # no character from here on has a case; a test checks all of them
 
 
 def folded(text: str) -> str:
-    """Return a text in which letters that differ in case only are the same.
+    """Return a string in which letters that differ only in case are equal.
 
     >>> folded("STRAẞE ΣΑΣ ﬁ") == "straße σασ ﬁ"
     True
@@ -23,26 +23,26 @@ def folded(text: str) -> str:
 
 
 def capitals(text: str) -> dict[str, str]:
-    """Return the signs other than itself that fold to a sign of a folded text, with what they fold to.
+    """Return the other characters that fold to a character of a folded string, with what they fold to.
 
     >>> capitals("on 7 %")
     {'N': 'n', 'O': 'o'}
     """
-    return {sign: small for small in sorted(set(text)) for sign in _capitals().get(small, ())}
+    return {character: small for small in sorted(set(text)) for character in _capitals().get(small, ())}
 
 
-def _folded(sign: str) -> str:
-    for small in (sign.casefold(), sign.lower()):
+def _folded(character: str) -> str:
+    for small in (character.casefold(), character.lower()):
         if len(small) == 1:
             return small
-    return sign
+    return character
 
 
 @lru_cache(1)
 def _capitals() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for sign in map(chr, range(_LAST)):
-        small = _folded(sign)
-        if small != sign:
-            found.setdefault(small, []).append(sign)
+    for character in map(chr, range(_LAST)):
+        small = _folded(character)
+        if small != character:
+            found.setdefault(small, []).append(character)
     return found

@@ -1,7 +1,7 @@
-"""Where engines differ, and nothing else: one entry for each dialect.
+"""List the differences between engines: one `Dialect` for each.
 
-Our names of types and functions on the left, theirs on the right. `discreet.engines.sql_writer` writes trees with
-them, and tests/engines/test_engines.py asserts that all of them mean the same, to the last digit.
+Our names of types and functions are on the left, theirs on the right. `discreet.engines.sql_writer` writes
+expressions with them, and tests/engines/test_engines.py asserts that all dialects give the same results.
 """
 
 from __future__ import annotations
@@ -14,22 +14,23 @@ from discreet.engines import try_cast
 
 @dataclass(frozen=True)
 class Dialect:
-    """Where engines differ."""
+    """The SQL of one engine, where it differs from that of others."""
 
     name: str
     quote: str
-    types: Mapping[str, str]  # our names of types to theirs
+    types: Mapping[str, str]  # from our names of types to theirs
     division: str
     wide_division: str
     total: str
     backslashes: bool  # whether a backslash in a string literal escapes
     like_escapes: bool  # whether a backslash in a pattern escapes without being declared
     row_number: str  # a BIGINT that no two rows of a query share
-    fence: str  # what follows a subquery to have it computed once, not copied into the one around it
+    fence: str  # follows a subquery so that it is computed once and not merged into the outer query
     functions: Mapping[str, str]
     """Our functions. {0} and {1} are the first two arguments, {rest} are all but the first, with commas, and
     {numbered} is a string of JSON in which those have numbers from 0. "TRY text DATE" goes before "TRY"."""
-    narrow_totals: tuple[tuple[int, str], ...] = ()  # what to write if no value reaches so far, least first
+    narrow_totals: tuple[tuple[int, str], ...] = ()
+    """Limits with the template of a sum whose values stay below the limit, the smallest first."""
 
 
 _TYPES = {"INTEGER": "INTEGER", "BIGINT": "BIGINT", "DATE": "DATE", "BOOLEAN": "BOOLEAN", "SMALLINT": "SMALLINT"}
@@ -86,11 +87,11 @@ DIALECTS = {
             **try_cast.READ_BY_POSTGRES,
             "IS_NAN": "({0} = 'NaN')",
             "BINARY": '({0} COLLATE "C")',
-            "DICTIONARY": "CAST(CAST({numbered} AS JSONB) ->> {0} AS INTEGER)",  # looked up, not gone through
+            "DICTIONARY": "CAST(CAST({numbered} AS JSONB) ->> {0} AS INTEGER)",  # an indexed lookup, not a scan
             "DAYS_SINCE": "({0} - {1})",
             "MICROSECONDS": "CAST(EXTRACT(EPOCH FROM {0}) * 1000000 AS BIGINT)",
         },
-        narrow_totals=((2**23, "SUM({})"),),  # of which 2^40 rows fit a BIGINT
+        narrow_totals=((2**23, "SUM({})"),),  # the sum of 2^40 such rows fits a BIGINT
     ),
     "spark": Dialect(
         name="spark",
@@ -105,7 +106,7 @@ DIALECTS = {
             "ZONED": "TIMESTAMP_LTZ",
         },
         division="({} DIV {})",
-        # DIV of decimals is a BIGINT, which may not hold it: so the upper half is divided first.
+        # DIV of decimals gives a BIGINT, which may overflow, so the upper half is divided first.
         wide_division=(
             "(CAST(({0} DIV 9223372036854775808) DIV {1} AS DECIMAL(38, 0)) * 9223372036854775808 + "
             "((({0} DIV 9223372036854775808) % {1}) * 9223372036854775808 + {0} % 9223372036854775808) DIV {1})"
@@ -113,11 +114,11 @@ DIALECTS = {
         total="SUM(CAST({} AS DECIMAL(28, 0)))",  # a sum of BIGINTs could overflow
         backslashes=True,
         like_escapes=True,
-        row_number="monotonically_increasing_id()",  # a window would gather all rows in one place
+        row_number="monotonically_increasing_id()",  # a window would gather all rows in one partition
         fence="",
         functions={
             **try_cast.READ_BY_SPARK,
-            # FLOOR is a BIGINT, and fails where it does not fit. What is so large is whole already.
+            # FLOOR gives a BIGINT and fails where that overflows; doubles that large are whole already.
             "FLOOR": "COALESCE(CAST(FLOOR(CASE WHEN ABS({0}) < 9007199254740992e0 THEN {0} END) AS DOUBLE), {0})",
             "IS_NAN": "ISNAN({0})",
             "BINARY": "MAKE_VALID_UTF8({0} COLLATE UTF8_BINARY)",
@@ -125,7 +126,7 @@ DIALECTS = {
             "DAYS_SINCE": "DATEDIFF({0}, {1})",
             "MICROSECONDS": "UNIX_MICROS(CAST({0} AS TIMESTAMP_LTZ))",
         },
-        narrow_totals=(  # of which 2^40 rows fit a BIGINT, as they are or in two halves: five times as fast
+        narrow_totals=(  # the sum of 2^40 such rows fits a BIGINT, whole or in two halves: five times as fast
             (2**23, "SUM(CAST({0} AS BIGINT))"),
             (
                 2**43,

@@ -1,15 +1,15 @@
-"""The embedded engine: DuckDB over a sealed file, read only.
+"""Run statements in DuckDB, the embedded engine, over a sealed file that is read only.
 
-The file is attached, read only, to an in-memory instance of our own: nothing else in the process shares it, and
-once the file is attached the instance opens no other. Threads have a connection each. A process that was forked
-gets an instance of its own, since that of the parent has lost its threads. The main thread has
-its questions asked by another and waits, so that an interrupt (Ctrl-C) stops them at once.
+The file is attached to an in-memory instance of our own, which no other code in the process shares. Once the file
+is attached, the instance opens no other. Each thread has its own connection. A forked process gets its own
+instance, since the parent's has lost its threads. The main thread hands its statements to another thread and
+waits, so that an interrupt (Ctrl-C) stops them at once.
 
-Whether memory and disk suffice depends on the rows, and what DuckDB says when they do not tells how far it came.
-So a question that fails is told in one sentence, which is the same whatever went wrong.
+Whether memory and disk suffice depends on the rows, and DuckDB's own error message would show how far it came. So
+every failure raises the same message.
 
-A sum of BIGINTs is a HUGEINT, which DuckDB hands to numpy as a float. So every sum is cast down, with NULL for
-what does not fit; only if there is such a sum is the question run again for Python integers. Either way the
+A sum of BIGINTs is a HUGEINT, which DuckDB hands to numpy as a float. So every sum is cast to BIGINT, with NULL if
+it does not fit; only if there is such a sum, the statement is run again for Python integers. In both cases the
 integers are exact.
 """
 
@@ -26,10 +26,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.engines import sql_writer
 from discreet.engines.engine import Groups, joined, wide
 from discreet.engines.interruptible import waited_for
 from discreet.engines.statement import Rows, Statement
-from discreet.errors import DatabaseUnavailable, ParameterError
+from discreet.errors import Code, DatabaseUnavailable, Fix, ParameterError
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -38,14 +39,20 @@ if TYPE_CHECKING:
 
 Found = TypeVar("Found")
 
-_ROW_GROUP = 122_880  # rows that DuckDB stores together, and scans in one piece
+_MEMORY = Fix("memory", "4GB", call="Vault")
+_RESEAL = Fix("source", Code("source"), call="vault.reseal")
+
+_ROW_GROUP = 122_880  # the rows that DuckDB stores together and scans in one piece
 
 
 class DuckDB:
     """The sealed rows of one file: its table `rows`.
 
-    `limits` says how large the codes of columns can be. `memory` is what DuckDB may use, such as "2GB", and
-    `threads` how many it may run; both are DuckDB's own choice if not given, but for one thread on few rows.
+    Args:
+        path: The file.
+        limits: The largest code of each column; by default, that of a BIGINT.
+        memory: The memory that DuckDB may use, such as "2GB"; by default, DuckDB's own choice.
+        threads: The threads that it may run; by default, one for few rows and else DuckDB's own choice.
     """
 
     def __init__(
@@ -59,8 +66,8 @@ class DuckDB:
         self._path, self._memory, self._threads = Path(path).absolute(), memory, threads
         if not self._path.is_file():
             raise ParameterError(
-                f"there are no sealed rows at {self._path}. Restore the file from a copy, or seal the rows again: "
-                "vault.reseal(source)."
+                f"There are no sealed rows at {self._path}.",
+                fix=[_RESEAL, "Or restore the file from a copy."],
             )
         self.rows = Rows('sealed."rows"', "duckdb", limits or {})
         self._instance: DuckDBPyConnection | None = None
@@ -83,8 +90,8 @@ class DuckDB:
         size = len(columns[0]) if columns else 0
         return joined([column.tolist() for column in read], added, size)
 
-    def mark(self) -> str:
-        """Return the comment that the rows were given when they were sealed."""
+    def fingerprint(self) -> str:
+        """Return the fingerprint that the rows were given when they were sealed."""
         found = self._asked(
             "SELECT comment FROM duckdb_tables() WHERE database_name = 'sealed' AND comment IS NOT NULL",
             lambda found: found.fetchall(),
@@ -92,7 +99,7 @@ class DuckDB:
         return "".join(comment for (comment,) in found)
 
     def close(self) -> None:
-        """Let go of the file. The next question opens it again."""
+        """Close the file. The next statement opens it again."""
         with self._lock:
             instance, self._instance = self._instance, None
             worker, self._worker = self._worker, None
@@ -110,26 +117,31 @@ class DuckDB:
 
         with suppress(duckdb.Error, MemoryError):
             return self._answered(query, fetch)
-        raise DatabaseUnavailable(  # here, so that nothing hangs on it that tells of rows
+        raise DatabaseUnavailable(  # here, outside the except block, so that no context quotes rows
             f"DuckDB could not answer a question about {self._path}: memory or disk space ran out, or the file is "
-            "damaged. Which of them depends on rows and is not told. What was charged stays charged. Give it more "
-            'memory: Vault("people.vault", memory="4GB"), or restore the file from a copy.'
+            "damaged.",
+            fix=[
+                _MEMORY,
+                "Or restore the file from a copy. The cause depends on rows, so it is not shown. "
+                "What was charged stays charged.",
+            ],
         )
 
     def _answered(self, query: str, fetch: Callable[[DuckDBPyConnection], Found]) -> Found:
         cursor = self._cursor()
-        if threading.current_thread() is not threading.main_thread():  # interrupts go to the main thread only
+        if threading.current_thread() is not threading.main_thread():  # only the main thread receives interrupts
             return fetch(cursor.execute(query))
         if self._worker is None:
             from concurrent.futures import ThreadPoolExecutor
 
-            self._worker = ThreadPoolExecutor(1)  # kept: the first query of a new thread takes twice as long
+            # Kept, because the first query of a new thread takes twice as long.
+            self._worker = ThreadPoolExecutor(1)
         return waited_for(lambda: fetch(cursor.execute(query)), stop=cursor.interrupt, begin=self._worker.submit)
 
     def _cursor(self) -> DuckDBPyConnection:
         if self._process != os.getpid():
             if self._instance is not None:
-                # Taken over by a fork: its threads are gone, and to destroy it would wait for them.
+                # A fork copied it without its threads, and destroying it would wait for them.
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._instance))
             self._instance = self._worker = None
             self._process, self._local, self._lock = os.getpid(), threading.local(), threading.Lock()
@@ -153,8 +165,9 @@ class DuckDB:
             instance = duckdb.connect(":memory:", config=settings)
         except duckdb.Error:
             raise ParameterError(
-                f"DuckDB does not take memory={self._memory!r}, threads={self._threads!r}. "
-                'Write them as memory="2GB", threads=4, or leave them out.'
+                "DuckDB does not accept this memory or number of threads.",
+                found=f"memory={self._memory!r}, threads={self._threads!r}",
+                fix=[Fix("memory", "2GB"), Fix("threads", 4)],
             ) from None
         try:
             self._attach(instance)
@@ -165,24 +178,22 @@ class DuckDB:
         instance.close()
         raise DatabaseUnavailable(
             f"DuckDB cannot open the sealed rows at {self._path} ({kind}): another process writes them, the file "
-            "is damaged, or memory is too small. Wait for it, restore the file from a copy, give more memory, or "
-            "seal the rows again: vault.reseal(source)."
+            "is damaged, or memory is too small.",
+            fix=[_MEMORY, _RESEAL, "Or wait for the other process, or restore the file from a copy."],
         )
 
     def _attach(self, instance: DuckDBPyConnection) -> None:
-        from discreet.engines import sql_writer
-
         path = sql_writer.sql(sql_writer.text(str(self._path)))
         instance.execute(f"SET temp_directory = {sql_writer.sql(sql_writer.text(f'{self._path}.tmp'))}")
         instance.execute(f"ATTACH {path} AS sealed (READ_ONLY)")
         if self._threads is None and _fits_one_thread(instance):
-            instance.execute("SET threads = 1")  # to wake others takes longer than to do it
+            instance.execute("SET threads = 1")  # waking more threads takes longer than the work
         instance.execute("SET enable_external_access = false")
         instance.execute("SET lock_configuration = true")
 
 
 def _fits_one_thread(instance: DuckDBPyConnection) -> bool:
-    """Whether the sealed rows are one row group at most, which DuckDB does not divide among threads."""
+    """Return whether the sealed rows are at most one row group, which DuckDB does not divide among threads."""
     rows = "SELECT coalesce(max(estimated_size), 0) FROM duckdb_tables() WHERE database_name = 'sealed'"
     return bool(instance.execute(rows).fetchall()[0][0] <= _ROW_GROUP)
 

@@ -1,12 +1,12 @@
-"""What an engine does: sums of integers by group, exactly.
+"""Define the contract of an engine: exact sums of integers, by group.
 
-Claims. Every number that leaves an engine is an exact integer, whatever its size: sums do not wrap, are not
-rounded and never pass through a float. No value in a row makes an engine raise: absent groups are absent, an empty
-sum is 0, and arithmetic is carried out in a type that holds every value its operands can take
+Claims. Every number that leaves an engine is an exact integer of any size: sums do not wrap, are not rounded and
+never pass through a float. No value in a row makes an engine raise: groups without rows are absent, an empty sum
+is 0, and arithmetic is computed in a type that holds every value its operands can take
 (`discreet.engines.sql_writer`). An engine may run out of memory, space or time, and whether it does depends on how
-many rows a question meets. It says so in words of ours (`DatabaseUnavailable`), and repeats no more of its own
-message than the code of what went wrong. What comes back is private until a mechanism has added noise, so `Groups`
-shows nothing of itself.
+many rows a question reads. It then raises `DatabaseUnavailable` with a message of our own, which repeats no more
+of the engine's message than its error code. The result is private until a mechanism has added noise, so the repr
+of `Groups` shows nothing.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from discreet.engines.statement import Rows, Statement
 
 GroupKey: TypeAlias = tuple[int | str | None, ...]
-"""The codes of one group, one for each key expression; None where the code is missing."""
+"""The codes of one group, one for each key expression; None for a missing code."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Groups:
     """Exact sums by group: `sums[i, j]` is the j-th sum of the group `keys[i]`, in no particular order.
 
-    The array is of int64 if every sum fits, and of Python integers (dtype object) if one does not. Keys and sums
-    are both private: which groups exist is as much about people as what they add up to.
+    The array has dtype int64 if every sum fits, and holds Python integers (dtype object) if one does not. Keys and
+    sums are both private: which groups exist says as much about people as their sums.
 
     >>> import numpy as np
     >>> Groups(keys=[(0,), (3,)], sums=np.array([[5], [7]]))
@@ -44,27 +44,27 @@ class Groups:
         return "<exact groups, sealed>"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("Exact groups are sealed: they are neither pickled nor copied. Release them with noise.")
+        raise TypeError("Exact groups are sealed and cannot be pickled or copied. Release them with noise.")
 
 
 class Engine(Protocol):
-    """Whoever holds sealed rows and can add them up."""
+    """A backend that holds sealed rows and adds them up."""
 
     @property
     def rows(self) -> Rows:
-        """The rows, as statements name them. Looked at before a charge: rows that cannot be asked say so here."""
+        """The rows, for writing statements. It is read before a charge: rows that cannot be queried raise here."""
         ...
 
     def run(self, statement: Statement) -> Groups:
         """Return the exact totals of a statement about `rows`."""
         ...
 
-    def mark(self) -> str:
-        """Return what the sealed rows say they were sealed as; empty if they say nothing."""
+    def fingerprint(self) -> str:
+        """Return the fingerprint that the sealed rows carry; empty if they carry none."""
         ...
 
     def close(self) -> None:
-        """Let go of the rows."""
+        """Close connections and files."""
         ...
 
 
@@ -73,7 +73,7 @@ def joined(keys: Sequence[Sequence[Any]], totals: Sequence[NDArray[Any]], size: 
     narrow = all(column.dtype == np.int64 for column in totals)
     sums = np.empty((size, len(totals)), np.int64 if narrow else object)
     for j, column in enumerate(totals):
-        sums[:, j] = column if narrow else column.tolist()  # no numpy integers among Python's
+        sums[:, j] = column if narrow else column.tolist()  # Python's integers, not numpy's
     return Groups(list(zip(*keys, strict=True)) if keys else [()] * size, sums)
 
 

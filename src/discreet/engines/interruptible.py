@@ -1,8 +1,8 @@
-"""Work that an interrupt can stop: another thread does it, and the caller's only waits.
+"""Run work that an interrupt can stop: another thread does it while the caller's thread waits.
 
-Python tells the main thread of a Ctrl-C only between two of its own instructions, so a thread that is inside of an
-engine hears nothing until the engine is done. One that waits for an Event hears it at once, has the engine stop,
-and lets the interrupt go on when the work has ended: nothing runs on behind it.
+Python delivers a Ctrl-C to the main thread only between two Python instructions, so a thread that is inside an
+engine receives nothing until the engine is done. A thread that waits for an Event receives it at once, stops the
+engine, and raises the interrupt when the work has ended, so no work continues in the background.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PAUSE = 0.1  # seconds
 
 
 def started(work: Callable[[], None]) -> None:
-    """Begin some work in a thread of its own."""
+    """Start some work in a thread of its own."""
     threading.Thread(target=work, daemon=True).start()
 
 
@@ -30,7 +30,11 @@ def waited_for(
 ) -> Done:
     """Return what some work returns, or raise what it raises. An interrupt calls `stop` until the work has ended.
 
-    `meanwhile` is called ten times a second while it lasts. `begin` hands the work to another thread.
+    Args:
+        work: The work, done in another thread.
+        stop: Tells the engine to stop.
+        meanwhile: Called ten times a second while the work lasts; nothing by default.
+        begin: Hands the work to another thread; a new one by default.
 
     >>> waited_for(lambda: 6 * 7, stop=lambda: None)
     42
@@ -38,7 +42,7 @@ def waited_for(
     done: list[Done] = []
     failures: list[BaseException] = []
     begun, called_off = threading.Event(), threading.Event()
-    ended = threading.Event()  # an interrupt in Thread.join would have Python 3.11 take the thread for dead
+    ended = threading.Event()  # after an interrupt in Thread.join, Python 3.11 treats the thread as dead
 
     def worker() -> None:
         begun.set()
@@ -52,14 +56,14 @@ def waited_for(
 
     try:
         begin(worker)
-        # Never without an end: a library that handles signals itself can keep an endless wait from hearing them.
+        # The wait has a timeout, because a library with its own signal handler can keep an endless wait asleep.
         while not ended.wait(_PAUSE):
             if meanwhile is not None:
                 meanwhile()
     except BaseException:
         called_off.set()
         while begun.is_set() and not ended.is_set():
-            stop()  # more than once: the engine may not have begun when it is first told to
+            stop()  # repeatedly, because the engine may not have begun when it is first told to stop
             ended.wait(_PAUSE)
         raise
     if failures:

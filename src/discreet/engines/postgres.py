@@ -1,22 +1,21 @@
-"""Rows that stay in a PostgreSQL database.
+"""Run statements in PostgreSQL, over rows that stay in its database.
 
-Every statement has a transaction of its own, which only reads. What a session or a role prefers does not matter in
-it: names are found in pg_catalog only, so that nobody's function or operator of the same name is called, and no
+Every statement has its own transaction, which only reads. The settings of a session or a role do not change it:
+names are resolved in pg_catalog only, so that no other function or operator of the same name is called, and no
 time limit ends it. A policy that would hide rows is an error.
 
-The rows of a vault never change, so the statements of one question see the same ones. A trigger stops mistakes
-(`guarded`), and rows without it are not asked: who could say what one person weighs in them? The owner of the
-table is trusted: who takes the trigger away, changes rows and puts it back is not noticed.
+The rows of a vault never change, so all statements of one question see the same ones. A trigger stops changes by
+mistake (`guarded`), and rows without it are not queried, because the weight of one person in them is not known.
+The owner of the table is trusted: an owner who removes the trigger, changes rows and restores it is not noticed.
 
-In the transaction that reads the rows the table is held, and the mark that it was sealed with looked at: a table
-of the same name that took its place is not mistaken for it.
+The transaction that reads the rows locks the table and checks the fingerprint that it was sealed with, so that a
+table of the same name that has replaced it is not mistaken for it.
 
-PostgreSQL adds up BIGINTs in 128 bits and NUMERICs in as many digits as there are, and hands over both as digits,
-which are read as integers and never as floats.
+PostgreSQL adds up BIGINTs in 128 bits and NUMERICs with as many digits as needed. It sends both as digits, which
+are read as integers and never as floats.
 
-An interrupt (Ctrl-C) cancels the statement in the server. The connection is closed then: a cancellation that
-arrives late must not meet the next transaction. If the server fails, its words are not repeated, since they may
-quote a row.
+An interrupt (Ctrl-C) cancels the statement in the server and closes the connection, because a late cancellation
+must not hit the next transaction. If the server fails, its message is not repeated, since it may quote a row.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ import numpy as np
 from discreet.engines.engine import Groups, joined
 from discreet.engines.interruptible import waited_for
 from discreet.engines.statement import Rows, Statement
-from discreet.errors import DatabaseUnavailable, ParameterError
+from discreet.errors import Code, DatabaseUnavailable, Fix, ParameterError
 from discreet.postgres import Address, close, connected, guard, identifier, sqlstate
 
 if TYPE_CHECKING:
@@ -44,12 +43,12 @@ SAFELY = (
     "SET LOCAL row_security = off; "
     "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; "
 )
-"""What every transaction of ours begins with."""
+"""The settings at the start of each of our transactions."""
 
 _READING = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; " + SAFELY
 _GUARD = "never_changed"
-# Whether the trigger is awake for every kind of change (62: before a statement, of all four) to every column, and
-# whether no table adds its rows by inheritance.
+# The query tells whether the trigger is enabled for every kind of change (62: before a statement, all four) to
+# every column, and whether no table adds its rows by inheritance.
 _FACTS = """
     SELECT pg_catalog.obj_description(r.oid, 'pg_class'), EXISTS (
         SELECT 1 FROM pg_catalog.pg_trigger WHERE tgrelid = r.oid AND tgname = '{guard}' AND tgenabled = 'A'
@@ -61,10 +60,10 @@ _FACTS = """
     FROM (SELECT pg_catalog.to_regclass('{table}')::oid AS oid) AS r
 """
 
-_TOLD = {
+_REASONS = {
     "08": "the connection to it broke",
     "53": "it has run out of memory, space or connections",
-    "57": "it stopped the question: it shuts down, an administrator wished it, or a time limit was reached",
+    "57": "it stopped the statement: it shuts down, an administrator cancelled it, or a time limit was reached",
     "58": "it has trouble with its files",
 }
 _FORBIDDEN, _ABSENT = "42501", ("42P01", "3F000")
@@ -75,8 +74,12 @@ Found = TypeVar("Found")
 class Postgres:
     """The sealed rows of one table, in the schema that an address names.
 
-    `limits` says how large the codes of columns can be. `mark` is what the rows were sealed as: if it is given,
-    rows with another mark, and those that somebody could have changed, are not asked.
+    Args:
+        address: The database and its schema.
+        table: The name of the table.
+        limits: The largest code of each column; by default, that of a BIGINT.
+        fingerprint: That of the sealed rows. If it is given, rows with another fingerprint, and rows that are
+            not protected against changes, are not queried.
     """
 
     def __init__(
@@ -85,9 +88,9 @@ class Postgres:
         table: str = "rows",
         *,
         limits: Mapping[str, int] | None = None,
-        mark: str | None = None,
+        fingerprint: str | None = None,
     ):
-        self._address, self._table, self._mark = address, table, mark
+        self._address, self._table, self._fingerprint = address, table, fingerprint
         self._rows = Rows(identifier(str(address.schema), table), "postgres", limits or {})
 
     def __repr__(self) -> str:
@@ -95,8 +98,8 @@ class Postgres:
 
     @property
     def rows(self) -> Rows:
-        """The rows, if they are still those that were sealed: looked at before a charge."""
-        if self._mark is not None:
+        """The rows, if they are still those that were sealed. It is read before a charge."""
+        if self._fingerprint is not None:
             self._reading(self._check)
         return self._rows
 
@@ -105,7 +108,7 @@ class Postgres:
         text = statement.select()
 
         def answered(connection: Connection) -> pyarrow.Table:
-            if self._mark is not None:
+            if self._fingerprint is not None:
                 self._check(connection)
             return _fetched(connection, text)
 
@@ -114,36 +117,40 @@ class Postgres:
         read, added = table.columns[:keys], table.columns[keys:]
         return joined([*map(_codes, read)], [*map(_integers, added)], table.num_rows)
 
-    def mark(self) -> str:
-        """Return the comment that the rows were given when they were sealed, if nobody can have changed them."""
+    def fingerprint(self) -> str:
+        """Return the fingerprint of the sealed rows, if they are protected against changes."""
         return self._reading(self._found)
 
     def close(self) -> None:
-        """Close idle connections. The next question opens one again."""
+        """Close idle connections. The next statement opens a new one."""
         close(self._address)
 
     def _found(self, connection: Connection) -> str:
-        """The mark of the table that this transaction holds."""
+        """Return the fingerprint of the table that this transaction has locked."""
         text = _FACTS.format(guard=_GUARD, table=self._rows.name.replace("'", "''"))
         (comment,), (guarded,) = (column.to_pylist() for column in _fetched(connection, text).columns)
         if not guarded:
             raise ParameterError(
-                f"the rows of {self._address}, table {self._table}, are not guarded against changes, so nobody "
-                "knows what one person weighs in them. Give the vault new rows: vault.reseal(source). If they "
-                "come from a backup and are certainly those that were sealed: "
-                f"ALTER TABLE {self._rows.name} ENABLE ALWAYS TRIGGER {_GUARD}."
+                f"The rows of {self._address}, table {self._table}, are not guarded against changes, so the "
+                "weight of one person in them is not known.",
+                fix=[
+                    Fix("source", Code("source"), call="vault.reseal"),
+                    "If they come from a backup and are certainly those that were sealed, run "
+                    f"ALTER TABLE {self._rows.name} ENABLE ALWAYS TRIGGER {_GUARD}.",
+                ],
             )
         return comment or ""
 
     def _check(self, connection: Connection) -> None:
-        if self._found(connection) != self._mark:
+        if self._found(connection) != self._fingerprint:
             raise ParameterError(
-                f"the rows of {self._address}, table {self._table}, are not those that this question was planned "
-                "for: they have been sealed anew meanwhile. Ask again."
+                f"The rows of {self._address}, table {self._table}, were sealed again after the question was "
+                "planned.",
+                fix="Ask again.",
             )
 
     def _reading(self, work: Callable[[Connection], Found]) -> Found:
-        """Return what some work finds in a transaction that holds the table."""
+        """Return the result of some work in a transaction that locks the table."""
         from adbc_driver_manager import Error
 
         hold = f"LOCK TABLE {self._rows.name} IN ACCESS SHARE MODE"  # before the snapshot is taken
@@ -151,15 +158,15 @@ class Postgres:
             with connected(self._address, _READING + hold) as connection:
                 return stoppable(connection, lambda: work(connection))
         except Error as error:
-            failure = _told(error, f"{self._address}, table {self._table},")
-        raise DatabaseUnavailable(failure)  # here, so that nothing hangs on it that quotes a row
+            failure = _failure(error, f"{self._address}, table {self._table}")
+        raise failure  # here, outside the except block, so that no context quotes a row
 
 
 def guarded(schema: str, table: str, columns: Iterable[str]) -> str:
-    """Return the statements after which INSERT, UPDATE, DELETE and TRUNCATE fail, also for the owner of a table.
+    """Return the statements that make INSERT, UPDATE, DELETE and TRUNCATE fail, also for the owner of the table.
 
-    ALTER COLUMN … TYPE … USING writes a column anew and fires no trigger. But PostgreSQL refuses to alter, and to
-    drop, a column that a trigger names, so this one names all `columns` of the table.
+    ALTER COLUMN … TYPE … USING rewrites a column and fires no trigger. But PostgreSQL refuses to alter, or to
+    drop, a column that a trigger names, so this trigger names all `columns` of the table.
     """
     named = ", ".join(map(identifier, columns))
     return guard(
@@ -174,9 +181,9 @@ def guarded(schema: str, table: str, columns: Iterable[str]) -> str:
 def stoppable(
     connection: Connection, work: Callable[[], Found], meanwhile: Callable[[], None] | None = None
 ) -> Found:
-    """Return what work with a connection returns. An interrupt stops it in the server and ends the connection.
+    """Return what work with a connection returns. An interrupt stops it in the server and closes the connection.
 
-    Another thread does the work if the caller's is the one that hears of interrupts.
+    Another thread does the work if the caller's is the main thread, which receives interrupts.
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
@@ -188,7 +195,7 @@ def stoppable(
             connection.adbc_cancel()
 
     try:
-        # Never for ever: polars, which the driver imports, has a handler of interrupts that lets a wait go on.
+        # The wait has a timeout: polars, which the driver imports, handles interrupts and lets a wait continue.
         return waited_for(work, stop=stop, meanwhile=meanwhile or (lambda: None))
     finally:
         if stopped.is_set():
@@ -202,7 +209,7 @@ def _fetched(connection: Connection, text: str) -> pyarrow.Table:
 
 
 def _integers(column: pyarrow.ChunkedArray) -> NDArray[Any]:
-    """Totals, as int64 if all of them fit and as Python integers if one does not."""
+    """Return totals as int64 if all of them fit, and as Python integers if one does not."""
     import pyarrow
 
     try:
@@ -214,7 +221,7 @@ def _integers(column: pyarrow.ChunkedArray) -> NDArray[Any]:
 
 
 def _codes(column: pyarrow.ChunkedArray) -> list[Any]:
-    """Keys as they are, whether text or integer; a NUMERIC among them came as digits."""
+    """Return keys as strings or integers; a NUMERIC arrives as digits."""
     digits = _digits(column)
     values: list[Any] = digits.to_pylist()
     return values if digits is column else [None if value is None else int(value) for value in values]
@@ -228,12 +235,20 @@ def _digits(column: pyarrow.ChunkedArray) -> pyarrow.ChunkedArray:
     return pyarrow.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
 
 
-def _told(error: Exception, place: str) -> str:
-    """What may be said of a failure. Only errors that name things, and no values, are repeated."""
+def _failure(error: Exception, table: str) -> DatabaseUnavailable:
+    """Return a failure that repeats the server's error code but none of its message, which may quote a row."""
     state = sqlstate(error)
     if state == _FORBIDDEN:
-        return f"the rows of {place} may not be read by whoever runs this. Ask as a role that may SELECT from it."
+        return DatabaseUnavailable(
+            f"The role that runs this may not read the rows of {table}.", fix="Use a role that may SELECT from it."
+        )
     if state in _ABSENT:
-        return f"the rows of {place} are not there any more. Restore them from a backup, or seal again."
-    reason = _TOLD.get(state[:2], "what it says may quote a row and is not repeated here; see the server's log")
-    return f"PostgreSQL could not answer a question about {place} (error {state or 'without a code'}): {reason}."
+        return DatabaseUnavailable(
+            f"The rows of {table} no longer exist.", fix="Restore them from a backup, or seal again."
+        )
+    failed = f"PostgreSQL could not answer a question about {table} (error {state or 'without a code'})"
+    if state[:2] in _REASONS:
+        return DatabaseUnavailable(f"{failed}: {_REASONS[state[:2]]}.", fix="See the server's log, and ask again.")
+    return DatabaseUnavailable(
+        f"{failed}.", fix="Its message may quote a row and is not repeated here; see the server's log."
+    )

@@ -1,19 +1,19 @@
-"""Rows that stay in a Spark catalogue.
+"""Run statements in Spark, over rows that stay in its catalogue.
 
-Statements run in a session of our own, made from the user's: it shares the catalogue and the cluster, and has its
-own settings, on which the meaning of a statement depends (`SETTINGS`). Arithmetic is ANSI: what overflowed would
-fail, and not wrap or become NULL. Nothing that is written after a `$` is replaced in a statement.
+Statements run in a session of our own, made from the user's. It shares the catalogue and the cluster, and has its
+own settings, because the meaning of a statement depends on them (`SETTINGS`). Arithmetic is ANSI: an overflow
+fails, and does not wrap or become NULL. Variables after a `$` are not substituted in a statement.
 
-A sum of BIGINTs could overflow, so that whatever may grow is added up in two halves, or as a DECIMAL of 38 digits.
-Decimals arrive as such and are read as integers, never as floats.
+A sum of BIGINTs could overflow, so large values are added up in two halves, or as a DECIMAL of 38 digits. Decimals
+arrive as decimals and are read as integers, never as floats.
 
-The table of the rows is written once. It says of itself what it was sealed as, and which files it consists of, by
-their names. An answer is of these files: if one was added or removed, nobody knows what one person weighs in the
-rest. Spark never writes a name twice, so that one who replaces a file under its own name writes past Spark, and is
-not noticed here. A table that does not list its files, though it did when it was sealed, is not asked: Spark
-forgets them of a table that it has cached, in which there may be any rows.
+The table of the rows is written once. Its properties hold its fingerprint and a digest of the names of its files.
+A statement reads exactly these files: if one was added or removed, the weight of one person in the rest is not
+known. Spark never writes a file name twice. A file that is replaced under its own name, outside of Spark, is not
+noticed here. A table that listed its files when it was sealed and does not list them now is not queried: Spark
+does not list the files of a cached table, which may hold any rows.
 
-An interrupt (Ctrl-C) cancels the jobs of the question. If Spark fails, its words are not repeated, since they may
+An interrupt (Ctrl-C) cancels the jobs of the statement. If Spark fails, its message is not repeated, since it may
 quote a row. Sessions do not survive a fork.
 """
 
@@ -33,7 +33,7 @@ import numpy as np
 from discreet.engines.engine import Groups, joined
 from discreet.engines.interruptible import waited_for
 from discreet.engines.statement import Rows, Statement
-from discreet.errors import DatabaseUnavailable, DiscreetError, ParameterError
+from discreet.errors import Code, DatabaseUnavailable, DiscreetError, Fix, ParameterError
 
 if TYPE_CHECKING:
     import pyarrow
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.variable.substitute": "false",  # '${…}' in a text would be replaced by a setting
+    "spark.sql.variable.substitute": "false",  # '${…}' in a string would be replaced by a setting
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.parser.quotedRegexColumnNames": "false",
     "spark.sql.legacy.exponentLiteralAsDecimal.enabled": "false",
@@ -58,17 +58,13 @@ SETTINGS = {
     "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
 }
-"""What the meaning of our statements, or whether a row can make them fail, depends on."""
+"""The settings that change the meaning of our statements, or whether a row can make them fail."""
 
 MARK, FILES = "discreet.mark", "discreet.files"
-"""The properties of a sealed table: what it was sealed as, and a digest of the names of its files."""
+"""The properties of a sealed table: its fingerprint, and a digest of the names of its files."""
 
 NONE = "none"
-"""What stands for the files where there are none, or where the format does not tell them."""
-
-_MAKE = (
-    'Make one first: spark = SparkSession.builder.getOrCreate(), or give it: Vault("people.vault", spark=spark).'
-)
+"""The digest of a table without files, or of a format that does not list them."""
 
 Found = TypeVar("Found")
 
@@ -76,8 +72,8 @@ Found = TypeVar("Found")
 class Spark:
     """The sealed rows of one table.
 
-    `table` is its full name, quoted where that is needed. `session` is the user's, the active one if not given.
-    `limits` says how large the codes of columns can be.
+    `table` is its full name, quoted where that is needed. `session` is the user's; by default, the active one.
+    `limits` gives the largest code of each column.
     """
 
     def __init__(
@@ -93,7 +89,7 @@ class Spark:
 
     @property
     def rows(self) -> Rows:
-        """The rows, if they can be asked and are still those that were sealed: looked at before a charge."""
+        """The rows, if they can be queried and are still those that were sealed. It is read before a charge."""
         self._check_process()
         self._look()
         return self._rows
@@ -109,14 +105,14 @@ class Spark:
         read, added = table.columns[:keys], table.columns[keys:]
         return joined([*map(_codes, read)], [*map(_integers, added)], table.num_rows)
 
-    def mark(self) -> str:
-        """Return what the rows were sealed as. What others did to the table until now is noticed."""
+    def fingerprint(self) -> str:
+        """Return the fingerprint of the rows, after a refresh: changes by other sessions are noticed."""
         asked(self._session, f"REFRESH TABLE {self._table}", f"could not look up the table {self._table}")
         self._look()
         return self._sealed.get(MARK, "")
 
     def close(self) -> None:
-        """Let go of the rows. Spark itself stays as it is."""
+        """Do nothing: the session belongs to the user."""
 
     def _look(self) -> None:
         self._check_files(files(read(self._session, self._table)) or NONE)
@@ -124,24 +120,27 @@ class Spark:
     def _answered(self, text: str) -> pyarrow.Table:
         self._look()
         frame = self._session.sql(text)
-        # Of these very files, and no others, the answer is. A question that needs no row needs no file.
+        # The answer must come from exactly these files. A statement that reads no row reads no file.
         self._check_files(files(frame) or self._sealed.get(FILES, ""))
         answer = frame.toArrow()
-        self._look()  # a plan may be carried out later than it was made
+        self._look()  # files may change between the plan and its execution
         return answer
 
     def _check_files(self, found: str) -> None:
         if self._sealed.get(FILES, found) != found:
             raise ParameterError(
-                f"the table {self._table} has been changed since it was sealed: files came or went, and nobody "
-                "knows what one person weighs in it. Give the vault new rows: vault.reseal(source). If it is only "
-                f"cached, Spark does not tell its files: UNCACHE TABLE {self._table}."
+                f"The table {self._table} has been changed since it was sealed: files were added or removed, so "
+                "the weight of one person is not known.",
+                fix=[
+                    Fix("source", Code("source"), call="vault.reseal"),
+                    f"If it is only cached, Spark does not list its files; run UNCACHE TABLE {self._table}.",
+                ],
             )
 
     def _check_process(self) -> None:
         if self._process != os.getpid():
             raise ParameterError(
-                "a Spark session does not survive a fork. Open the vault, and a session, in this process."
+                "A Spark session does not survive a fork.", fix="Open the vault, and a session, in this process."
             )
 
 
@@ -151,15 +150,18 @@ def active() -> SparkSession:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError:
-        raise ParameterError('rows in Spark need pyspark: pip install "discreet[spark]".') from None
+        raise ParameterError("Rows in Spark need pyspark.", fix='Run pip install "discreet[spark]".') from None
     try:
         return SparkSession.active()
     except PySparkException:
-        raise ParameterError(f"there is no Spark session in this process. {_MAKE}") from None
+        raise ParameterError(
+            "There is no Spark session in this process.",
+            fix=Fix("spark", Code("SparkSession.builder.getOrCreate()"), call="Vault"),
+        ) from None
 
 
 def ours(session: SparkSession) -> SparkSession:
-    """Return a session beside another, with what that one was told and with the settings that we need."""
+    """Return a new session with the settings of the given one, and with those that we need."""
 
     def make() -> SparkSession:
         made = session.newSession()
@@ -168,7 +170,7 @@ def ours(session: SparkSession) -> SparkSession:
             if known.get(name) != value and made.conf.isModifiable(name):
                 made.conf.set(name, value)
         for name, value in SETTINGS.items():
-            if made.conf.get(name) != value:  # to set some of them is warned of
+            if made.conf.get(name) != value:  # Spark warns when some of them are set
                 made.conf.set(name, value)
         return made
 
@@ -176,7 +178,7 @@ def ours(session: SparkSession) -> SparkSession:
 
 
 def asked(session: SparkSession, text: str, words: str) -> pyarrow.Table:
-    """Return the rows of a query. `words` say what Spark could not do if it fails."""
+    """Return the rows of a query. `words` tell what Spark could not do, for the message of a failure."""
     return told(lambda: stoppable(session, lambda: session.sql(text).toArrow()), words)
 
 
@@ -185,7 +187,7 @@ def stoppable(
 ) -> Found:
     """Return what some work returns. An interrupt cancels its jobs.
 
-    Another thread does the work if the caller's is the one that hears of interrupts.
+    Another thread does the work if the caller's is the main thread, which receives interrupts.
     """
     tag, (add, remove, cancel) = f"discreet-{uuid4().hex}", _tags(session)
 
@@ -205,15 +207,15 @@ def stoppable(
 
 
 def _tags(session: SparkSession) -> tuple[Callable[[str], object], ...]:
-    """How to mark the jobs of a thread, to stop marking them, and to cancel from elsewhere what is marked."""
+    """Return functions that tag the jobs of a thread, stop tagging them, and cancel jobs by their tag."""
     if type(session).__module__.startswith("pyspark.sql.connect"):
         return session.addTag, session.removeTag, session.interruptTag
-    context = session.sparkContext  # a session knows only the tags of the thread that asks it to cancel
+    context = session.sparkContext  # a session cancels only the tags of the calling thread
     return context.addJobTag, context.removeJobTag, context.cancelJobsWithTag
 
 
 def properties(session: SparkSession, table: str) -> dict[str, str]:
-    """Return what a table says of itself. No row is read."""
+    """Return the properties of a table. No row is read."""
     found = asked(session, f"SHOW TBLPROPERTIES {table}", f"could not look up the table {table}")
     return {row["key"]: row["value"] for row in found.to_pylist()}
 
@@ -224,26 +226,26 @@ def read(session: SparkSession, table: str) -> DataFrame:
 
 
 def files(frame: DataFrame) -> str:
-    """Return a digest of the names of the files that a plan reads; empty if it reads none, or does not tell."""
+    """Return a digest of the names of the files that a plan reads; empty if it reads or lists none."""
     listed = told(lambda: quietly(frame.inputFiles), "could not list the files of the rows")
     names = sorted(path.rsplit("/", 1)[-1] for path in listed)
     return hashlib.sha256("\n".join(names).encode()).hexdigest() if names else ""
 
 
 def told(work: Callable[[], Found], words: str, failure: type[DiscreetError] = DatabaseUnavailable) -> Found:
-    """Return what some work returns, or say that Spark failed without quoting it."""
+    """Return what some work returns, or raise a failure that does not quote Spark's message."""
     from pyarrow import ArrowException
     from pyspark.errors import PySparkException
 
     try:
         return work()
     except (PySparkException, *_from_java(), ArrowException, OSError, UnicodeError) as error:
-        reason = _reason(error)
-    raise failure(f"Spark {words}{reason}")  # here, so that nothing hangs on it that quotes a row
+        reason, fix = _reason(error)
+    raise failure(f"Spark {words}{reason}.", fix=fix)  # outside the except block, so no context quotes a row
 
 
 def _from_java() -> tuple[type[Exception], ...]:
-    """What Java throws. A client of Spark Connect has none of it."""
+    """Return the errors of Java. A client of Spark Connect has none."""
     try:
         from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     except ImportError:
@@ -251,26 +253,27 @@ def _from_java() -> tuple[type[Exception], ...]:
     return (Py4JError,)
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: Exception) -> tuple[str, str]:
+    """Return the end of the problem's sentence, and the fix."""
     condition = _condition(error)
     if condition.startswith("TABLE_OR_VIEW_NOT_FOUND"):
-        return ": it is not there. Restore it from a backup, or seal again."
+        return ": it is not there", "Restore it from a backup, or seal again."
     if condition.startswith(("SCHEMA_NOT_FOUND", "NAMESPACE_NOT_FOUND", "CATALOG_NOT_FOUND")):
-        return ": there is no such schema or catalogue. Make it first: CREATE SCHEMA …"
-    return f" ({condition}). What it says of it may quote a row and is not repeated here; see its log."
+        return ": there is no such schema or catalogue", "Create it first, with CREATE SCHEMA."
+    return f" ({condition})", "Its message may quote a row and is not repeated here; see Spark's log."
 
 
 def _condition(error: Exception) -> str:
-    """The name of what went wrong, which quotes nothing."""
+    """Return the name of the error, which quotes no value."""
     for thrown in (error, getattr(error, "java_exception", None)):
-        with suppress(Exception):  # not every failure has one
+        with suppress(Exception):  # not every error has one
             if condition := thrown.getCondition():  # type: ignore[union-attr]
                 return str(condition)
     return type(error).__name__
 
 
 def _integers(column: pyarrow.ChunkedArray) -> NDArray[Any]:
-    """Totals, as int64 if all of them fit and as Python integers if one does not."""
+    """Return totals as int64 if all of them fit, and as Python integers if one does not."""
     import pyarrow
 
     try:
@@ -281,7 +284,7 @@ def _integers(column: pyarrow.ChunkedArray) -> NDArray[Any]:
 
 
 def _codes(column: pyarrow.ChunkedArray) -> list[Any]:
-    """Keys as they are, whether text or integer; one beyond 64 bits came as a decimal."""
+    """Return keys as strings or integers; an integer beyond 64 bits arrives as a decimal."""
     import pyarrow
 
     values: list[Any] = column.to_pylist()
@@ -294,7 +297,7 @@ _quiet = threading.local()
 
 
 def quietly(work: Callable[[], Found]) -> Found:
-    """Keep pyspark from logging what goes wrong in this thread meanwhile: that may quote a row."""
+    """Keep pyspark from logging errors in this thread while the work runs: they may quote a row."""
     from pyspark.logger import PySparkLogger
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):

@@ -1,48 +1,41 @@
-"""Trees to SQL text, for every dialect (`discreet.engines.dialects`) in one place.
+"""Write expressions as SQL, for every dialect (`discreet.engines.dialects`).
 
-An expression over sealed columns is an integer, a truth value or a text, made of the few nodes below; any other
-node is refused, so that nothing an engine runs has a meaning we did not give it. Names are quoted, operands stand
-in parentheses.
+An expression over sealed columns is an integer, a truth value or a string, made of the nodes in `_WRITERS`; any
+other node is refused, so nothing that an engine runs has a meaning that we did not give it. Names are quoted,
+operands stand in parentheses.
 
-Claim. No sealed row makes the text overflow. Columns hold codes from 0 to a limit known from their type; interval
-arithmetic bounds every intermediate value of a sum or product; and the whole of it is carried out in the narrowest
-integer type that holds them all (where engines differ in how they widen, they do not differ in what they are told
-to). An expression that might not fit 126 bits is refused before it is run.
+Claim. No sealed row makes the SQL overflow. Columns hold codes from 0 to a limit known from their type; interval
+arithmetic bounds every intermediate value of a sum or product; and the whole expression is computed in the
+narrowest integer type that holds them all. Engines widen types differently, so the casts are written out. An
+expression that might not fit 126 bits is refused before it is run.
 
-Reading a source into codes needs a few more words (casts that give NULL instead of failing, a dictionary, days and
-microseconds); they are functions of ours, `function("DICTIONARY", …)`, with a spelling for each dialect.
+Reading a source into codes needs a few more functions (casts that give NULL instead of failing, a dictionary, days
+and microseconds). They are functions of our own, `function("DICTIONARY", …)`; each dialect writes them in its way.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlglot import exp
-from sqlglot.expressions import Expression
-
-from discreet.engines import case_folding
+from discreet.engines import case_folding, nodes
 from discreet.engines.dialects import DIALECTS, Dialect
+from discreet.engines.nodes import Column, Expression, Int, Text
 from discreet.errors import ParameterError, QuestionRefused
 
 WIDEST = 2**126
-_UNKNOWN = 2**62  # a column of which nothing is said: BIGINT, and codes stay below 2**62
-
-
-_COMPARISONS = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
-_ARITHMETIC = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*"}
-_CONNECTORS = {exp.And: "AND", exp.Or: "OR"}
+_UNKNOWN = 2**62  # the limit of a column that has none given: a BIGINT, and codes stay below 2**62
 
 
 def function(name: str, *arguments: Expression) -> Expression:
-    """Return a call of one of our own functions, which every dialect spells in its way.
+    """Return a call of one of our own functions, which every dialect writes in its way.
 
-    >>> sql(function("DAYS_SINCE", exp.column("day"), typed("DATE", "2024-01-01")), "spark", limits=None)
+    >>> sql(function("DAYS_SINCE", Column("day"), typed("DATE", "2024-01-01")), "spark", limits=None)
     "DATEDIFF(`day`, DATE '2024-01-01')"
     """
-    return exp.Anonymous(this=name, expressions=[argument.copy() for argument in arguments])
+    return nodes.Call(name, arguments)
 
 
 def text(value: str) -> Expression:
@@ -51,48 +44,52 @@ def text(value: str) -> Expression:
     >>> sql(text("l'été"), "duckdb"), sql(text("l'été"), "spark")
     ("'l''été'", "'l\\\\'été'")
     """
-    return exp.Literal.string(value)
+    return Text(value)
 
 
 def typed(kind: str, text: str) -> Expression:
     """Return the literal of a date or a timestamp: DATE '2024-01-01'."""
-    return function("LITERAL", exp.Literal.string(kind), exp.Literal.string(text))
+    return function("LITERAL", Text(kind), Text(text))
 
 
 def cast(tree: Expression, kind: str, *, gently: bool = False, of: str = "") -> Expression:
-    """Return the tree as a type, one of our names; `gently` gives NULL where the value has no such form.
+    """Return the tree, cast to a type.
 
-    `of` is the family of the tree's own type, for dialects that have a word of their own for each.
+    Args:
+        tree: The value to cast.
+        kind: Our name of the type, a key of `Dialect.types`.
+        gently: Whether a value that has no such form becomes NULL; by default the cast may fail.
+        of: The family of the tree's own type, for dialects that write the cast of each family differently.
     """
-    named = exp.Literal.string(kind)
-    return function("TRY", tree, named, exp.Literal.string(of)) if gently else function("CAST", tree, named)
+    named = Text(kind)
+    return function("TRY", tree, named, Text(of)) if gently else function("CAST", tree, named)
 
 
 def sql(tree: Expression, dialect: str = "duckdb", *, limits: Mapping[str, int] | None = {}) -> str:
-    """Return the text of an expression.
+    """Return the SQL of an expression.
 
-    `limits` says of sealed columns how large their codes can be; with None the columns are those of a source, of
-    any type, and arithmetic is left as it stands.
+    `limits` gives the largest code of each sealed column. With None the columns are those of a source, of any
+    type, and arithmetic is written without casts.
 
-    >>> tree = exp.Mul(this=exp.column("w"), expression=exp.column("c0"))
+    >>> tree = nodes.Mul(Column("w"), Column("c0"))
     >>> sql(tree, limits={"w": 4096, "c0": 110})
     '(CAST("w" AS INTEGER) * CAST("c0" AS INTEGER))'
     >>> sql(tree, "spark")
     '(CAST(`w` AS DECIMAL(38, 0)) * CAST(`c0` AS DECIMAL(38, 0)))'
     """
-    return _Text(DIALECTS[dialect], limits).of(tree)
+    return _Writer(DIALECTS[dialect], limits).of(tree)
 
 
 def total(tree: Expression, dialect: str = "duckdb", *, limits: Mapping[str, int] = {}) -> str:
-    """Return the text of the exact sum of an expression over rows, 0 if there are none.
+    """Return the SQL of the exact sum of an expression over rows, 0 if there are none.
 
-    >>> total(exp.column("w"), limits={"w": 4096})
+    >>> total(Column("w"), limits={"w": 4096})
     'COALESCE(SUM("w"), 0)'
     """
-    furthest, words = max(map(abs, reach(tree, limits))), DIALECTS[dialect]
+    furthest, words = max(map(abs, value_bounds(tree, limits))), DIALECTS[dialect]
     if furthest > WIDEST >> 40:  # so that 2**40 rows still add up
         raise QuestionRefused(
-            "a sum of this expression may leave 126 bits. Coarsen its columns before it is asked."
+            "A sum of this expression may exceed 126 bits.", fix="Round its columns, or multiply fewer of them."
         )
     template = next((text for limit, text in words.narrow_totals if furthest < limit), words.total)
     return f"COALESCE({template.format(sql(tree, dialect, limits=limits))}, 0)"
@@ -108,10 +105,10 @@ def identifier(name: str, dialect: str = "duckdb") -> str:
     return quote + name.replace(quote, quote * 2) + quote
 
 
-def reach(tree: Expression, limits: Mapping[str, int]) -> tuple[int, int]:
-    """Return bounds of an integer expression over sealed columns, whatever the rows hold.
+def value_bounds(tree: Expression, limits: Mapping[str, int]) -> tuple[int, int]:
+    """Return bounds of an integer expression over sealed columns, which hold for any rows.
 
-    >>> reach(exp.Sub(this=exp.column("c0"), expression=exp.Literal.number(50)), {"c0": 110})
+    >>> value_bounds(nodes.Sub(Column("c0"), Int(50)), {"c0": 110})
     (-50, 60)
     """
     low, high, _ = _span(tree, limits)
@@ -119,115 +116,115 @@ def reach(tree: Expression, limits: Mapping[str, int]) -> tuple[int, int]:
 
 
 def _span(tree: Expression, limits: Mapping[str, int]) -> tuple[int, int, int]:
-    """The bounds, and the largest absolute value on the way: of branches, operands and the result."""
+    """Return the bounds, and the largest absolute value of all branches, operands and the result."""
     match tree:
-        case exp.Paren():
-            return _span(tree.this, limits)
-        case exp.Column():
-            high = limits.get(tree.name, _UNKNOWN)
+        case Column(name):
+            high = limits.get(name, _UNKNOWN)
             return 0, high, high
-        case exp.Literal() if not tree.is_string:
-            value = int(tree.this)
+        case Int(value):
             return value, value, abs(value)
-        case exp.Null():
+        case nodes.Null():
             return 0, 0, 0
-        case exp.Neg():
-            low, high, peak = _span(tree.this, limits)
+        case nodes.Neg(operand):
+            low, high, peak = _span(operand, limits)
             return -high, -low, peak
-        case exp.Case():
-            spans = [_span(branch, limits) for branch in _branches(tree)]
+        case nodes.Case():
+            spans = [_span(outcome, limits) for outcome in tree.outcomes]
             lows, highs, peaks = zip(*spans, strict=True)
             return min(lows), max(highs), max(peaks)
-        case exp.Add() | exp.Sub() | exp.Mul() | exp.IntDiv():
-            left, right = _span(tree.this, limits), _span(tree.expression, limits)
+        case nodes.Arithmetic():
+            left, right = _span(tree.left, limits), _span(tree.right, limits)
             low, high = _combined(tree, left[:2], right[:2])
             return low, high, max(abs(low), abs(high), left[2], right[2])
         case _:
             raise _refused(tree, "a number")
 
 
-def _combined(tree: Expression, left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
+def _combined(tree: nodes.Arithmetic, left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
     match tree:
-        case exp.Add():
+        case nodes.Add():
             return left[0] + right[0], left[1] + right[1]
-        case exp.Sub():
+        case nodes.Sub():
             return left[0] - right[1], left[1] - right[0]
-        case exp.Mul():
+        case nodes.Mul():
             corners = [a * b for a in left for b in right]
             return min(corners), max(corners)
         case _:
             if right[0] != right[1] or right[0] <= 0:
-                raise ParameterError("an engine divides by positive constants only.")
-            # Rounded down or towards zero: engines differ, and these bounds hold for both.
+                raise ParameterError("An engine divides by positive constants only.")
+            # Engines round down or towards zero, and these bounds hold for both.
             return left[0] // right[0], -(-left[1] // right[0]) if left[1] < 0 else left[1] // right[0]
 
 
-def _branches(tree: Expression) -> list[Expression]:
-    default = tree.args.get("default")
-    return [*(branch.args["true"] for branch in tree.args["ifs"]), *([default] if default is not None else [])]
-
-
 def _made_of_literals(tree: Expression) -> bool:
-    """Whether no column gives the value its type, whatever columns decide which one it is."""
+    """Return whether no column gives the value its type; conditions inside may still read columns."""
     match tree:
-        case exp.Paren() | exp.Neg():
-            return _made_of_literals(tree.this)
-        case exp.Case():
-            return all(map(_made_of_literals, _branches(tree)))
-        case exp.Add() | exp.Sub() | exp.Mul() | exp.IntDiv():
-            return _made_of_literals(tree.this) and _made_of_literals(tree.expression)
-    return isinstance(tree, exp.Literal | exp.Null)
+        case nodes.Neg(operand):
+            return _made_of_literals(operand)
+        case nodes.Case():
+            return all(map(_made_of_literals, tree.outcomes))
+        case nodes.Arithmetic():
+            return _made_of_literals(tree.left) and _made_of_literals(tree.right)
+    return isinstance(tree, _LITERALS)
+
+
+def _constant(tree: Expression) -> bool:
+    """Return whether the value is known without a row."""
+    return not any(isinstance(node, Column | nodes.Null | nodes.Case) for node in tree.walk())
 
 
 def _check_text(text: str) -> None:
-    """Refuse what an engine might cut off, or not take for text at all."""
-    if "\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text):
+    """Refuse a string that an engine might cut off or reject."""
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise ParameterError(
-            f"{text!r} is no text that every engine can be told: it holds a NUL, or half a sign. Leave that out."
+            "A string contains a NUL, or half of a UTF-16 surrogate pair, which not every engine accepts.",
+            found=repr(text),
+            fix="Leave this character out.",
         )
 
 
 def _refused(tree: Expression, wanted: str) -> ParameterError:
-    return ParameterError(f"no engine is asked for {type(tree).__name__} where {wanted} is wanted.")
+    return ParameterError(f"No engine evaluates {type(tree).__name__} where {wanted} is wanted.")
 
 
 @dataclass(frozen=True)
-class _Text:
-    """One rendering: a dialect, and what is known of the columns."""
+class _Writer:
+    """Writes expressions in one dialect, with the limits of the columns."""
 
     dialect: Dialect
     limits: Mapping[str, int] | None
 
     def of(self, tree: Expression) -> str:
-        for nodes, write in _WRITERS:
-            if isinstance(tree, nodes):
-                return write(self, tree)
-        raise _refused(tree, "an expression")
+        write = _WRITERS.get(type(tree))
+        if write is None:
+            raise _refused(tree, "an expression")
+        return write(self, tree)
+
+    def listed(self, trees: Iterable[Expression]) -> str:
+        return ", ".join(map(self.of, trees))
 
     def number(self, tree: Expression, kind: str | None) -> str:
-        """An operand of arithmetic, carried out in the type `kind`; None leaves types to the engine."""
-        if isinstance(tree, exp.Paren):
-            return self.number(tree.this, kind)
-        if isinstance(tree, exp.Neg):
-            return f"(-{self.number(tree.this, kind)})"
-        if isinstance(tree, exp.Add | exp.Sub | exp.Mul | exp.IntDiv):
+        """Write an operand of arithmetic, computed in the type `kind`; None leaves types to the engine."""
+        if isinstance(tree, nodes.Neg):
+            return f"(-{self.number(tree.operand, kind)})"
+        if isinstance(tree, nodes.Arithmetic):
             return self.operation(tree, kind)
-        if kind is None or isinstance(tree, exp.Literal | exp.Null):
+        if kind is None or isinstance(tree, _LITERALS):
             return self.of(tree)
-        if isinstance(tree, exp.Case):
-            return self.case(tree, lambda branch: self.number(branch, kind))
+        if isinstance(tree, nodes.Case):
+            return self.case(tree, lambda outcome: self.number(outcome, kind))
         return f"CAST({self.of(tree)} AS {self.dialect.types[kind]})"
 
-    def operation(self, tree: Expression, kind: str | None) -> str:
-        left, right = self.number(tree.this, kind), self.number(tree.expression, kind)
-        if self.limits is not None and tree.find(exp.Column, exp.Null, exp.Case) is None:
-            return f"({reach(tree, self.limits)[0]})"
-        if kind is not None and _made_of_literals(tree):  # to which engines give types of their own
+    def operation(self, tree: nodes.Arithmetic, kind: str | None) -> str:
+        left, right = self.number(tree.left, kind), self.number(tree.right, kind)
+        if self.limits is not None and _constant(tree):
+            return f"({value_bounds(tree, self.limits)[0]})"
+        if kind is not None and _made_of_literals(tree):  # engines give literals types of their own
             left, right = (f"CAST({side} AS {self.dialect.types[kind]})" for side in (left, right))
-        if isinstance(tree, exp.IntDiv):
+        if isinstance(tree, nodes.FloorDiv):
             template = self.dialect.wide_division if kind == "WIDE" else self.dialect.division
             return template.format(left, right)
-        return f"({left} {_ARITHMETIC[type(tree)]} {right})"  # type: ignore[index]
+        return f"({left} {tree.symbol} {right})"
 
     def kind(self, tree: Expression) -> str | None:
         if self.limits is None:
@@ -235,92 +232,94 @@ class _Text:
         *_, size = _span(tree, self.limits)
         if size >= WIDEST:
             raise QuestionRefused(
-                "an expression may leave 126 bits. Coarsen its columns, or multiply fewer of them."
+                "An expression may exceed 126 bits.", fix="Round its columns, or multiply fewer of them."
             )
         return "INTEGER" if size < 2**31 else "BIGINT" if size < 2**63 else "WIDE"
 
     def arithmetic(self, tree: Expression) -> str:
         return self.number(tree, self.kind(tree))
 
-    def case(self, tree: Expression, write: Callable[[Expression], str]) -> str:
-        whens = "".join(f" WHEN {self.of(b.this)} THEN {write(b.args['true'])}" for b in tree.args["ifs"])
-        subject = f" {self.of(tree.this)}" if tree.this is not None else ""
-        default = tree.args.get("default")
-        return f"CASE{subject}{whens} ELSE {write(default) if default is not None else 'NULL'} END"
+    def binary(self, tree: nodes.Binary) -> str:
+        return f"({self.of(tree.left)} {tree.symbol} {self.of(tree.right)})"
 
-    def literal(self, tree: Expression) -> str:
-        if not tree.is_string:
-            return str(tree.this)
-        _check_text(str(tree.this))
-        text = str(tree.this).replace("\\", "\\\\") if self.dialect.backslashes else str(tree.this)
-        return "'" + (text.replace("'", "\\'") if self.dialect.backslashes else text.replace("'", "''")) + "'"
+    def comparison(self, tree: nodes.Compare) -> str:
+        if tree.operator not in nodes.COMPARISONS:
+            raise _refused(tree, "a comparison")
+        return f"({self.of(tree.left)} {tree.operator} {self.of(tree.right)})"
 
-    def like(self, tree: Expression) -> str:
-        text, pattern = self.of(tree.this), str(tree.expression.this)
-        if isinstance(tree, exp.ILike):  # what has a case, and which, is not for engines to say
+    def quotient(self, tree: nodes.Divide) -> str:
+        if self.limits is not None:
+            raise _refused(tree, "a number over sealed columns")
+        return self.binary(tree)
+
+    def plain_case(self, tree: nodes.Case) -> str:
+        if self.limits is not None and any(isinstance(outcome, _NUMERIC) for outcome in tree.outcomes):
+            return self.arithmetic(tree)  # one type for every branch
+        return self.case(tree, self.of)
+
+    def case(self, tree: nodes.Case, write: Callable[[Expression], str]) -> str:
+        whens = "".join([f" WHEN {self.of(condition)} THEN {write(value)}" for condition, value in tree.branches])
+        return f"CASE{whens} ELSE {'NULL' if tree.default is None else write(tree.default)} END"
+
+    def literal(self, value: str) -> str:
+        _check_text(value)
+        if self.dialect.backslashes:
+            return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+        return "'" + value.replace("'", "''") + "'"
+
+    def like(self, tree: nodes.Like) -> str:
+        text, pattern = self.of(tree.operand), tree.pattern
+        if tree.caseless:  # engines disagree about upper and lower case, so it is folded here
             pattern = case_folding.folded(pattern)
             if capitals := case_folding.capitals(pattern.replace("%", "").replace("_", "")):
-                signs = (self.literal(exp.Literal.string("".join(s))) for s in (capitals, capitals.values()))
-                text = f"TRANSLATE({text}, {', '.join(signs)})"
-        if self.dialect.like_escapes:  # a backslash of ours is a backslash
+                sides = (self.literal("".join(side)) for side in (capitals, capitals.values()))
+                text = f"TRANSLATE({text}, {', '.join(sides)})"
+        if self.dialect.like_escapes:  # a backslash in our patterns is an ordinary character
             pattern = pattern.replace("\\", "\\\\")
-        return f"({text} LIKE {self.literal(exp.Literal.string(pattern))})"
+        return f"({text} LIKE {self.literal(pattern)})"
 
-    def call(self, tree: Expression) -> str:
-        name, arguments = str(tree.this), tree.expressions
+    def call(self, tree: nodes.Call) -> str:
+        name, arguments = tree.name, tree.arguments
+        texts = [argument.value if isinstance(argument, Text) else "" for argument in arguments]
         if name == "LITERAL":
-            return f"{self.dialect.types[arguments[0].this]} {self.of(arguments[1])}"
+            return f"{self.dialect.types[texts[0]]} {self.of(arguments[1])}"
         if name == "CAST":
-            return f"CAST({self.of(arguments[0])} AS {self.dialect.types[arguments[1].this]})"
+            return f"CAST({self.of(arguments[0])} AS {self.dialect.types[texts[1]]})"
         words, written = self.dialect.functions, [self.of(argument) for argument in arguments]
         if name == "TRY":
-            kind, of = arguments[1].this, arguments[2].this
+            kind, of = texts[1:]
             name = f"TRY {of} {kind}" if f"TRY {of} {kind}" in words else name
             written[1] = self.dialect.types[kind]
         if name not in words:
-            raise ParameterError(f"{self.dialect.name} has no word for {name}.")
-        numbered = json.dumps({str(label.this): i for i, label in enumerate(arguments[1:])}, ensure_ascii=False)
-        table = self.literal(exp.Literal.string(numbered))
-        return words[name].format(*written[:2], rest=", ".join(written[1:]), numbered=table)
+            raise ParameterError(f"The dialect {self.dialect.name} does not have the function {name}.")
+        numbered = json.dumps({text: i for i, text in enumerate(texts[1:])}, ensure_ascii=False)
+        return words[name].format(*written[:2], rest=", ".join(written[1:]), numbered=self.literal(numbered))
 
 
-def _plain_case(text: _Text, tree: Expression) -> str:
-    if text.limits is not None and any(isinstance(b.unnest(), _NUMERIC) for b in _branches(tree)):
-        return text.arithmetic(tree)  # one type for every branch
-    return text.case(tree, text.of)
+_LITERALS = (Int, nodes.Float, Text, nodes.Null)
+_NUMERIC = (nodes.Arithmetic, nodes.Neg)
 
-
-_NUMERIC = (exp.Add, exp.Sub, exp.Mul, exp.IntDiv, exp.Neg)
-
-_WRITERS: list[tuple[Any, Callable[[_Text, Any], str]]] = [
-    (exp.Paren, lambda text, tree: text.of(tree.this)),
-    (exp.Column, lambda text, tree: identifier(tree.name, text.dialect.name)),
-    (exp.Literal, _Text.literal),
-    (exp.Null, lambda text, tree: "NULL"),
-    (exp.Boolean, lambda text, tree: "TRUE" if tree.this else "FALSE"),
-    (_NUMERIC, _Text.arithmetic),
-    (
-        tuple(_COMPARISONS),
-        lambda text, tree: f"({text.of(tree.this)} {_COMPARISONS[type(tree)]} {text.of(tree.expression)})",
+_WRITERS: dict[type, Callable[[_Writer, Any], str]] = {
+    Column: lambda writer, tree: identifier(tree.name, writer.dialect.name),
+    Int: lambda writer, tree: tree.sql(),
+    nodes.Float: lambda writer, tree: tree.sql(),
+    Text: lambda writer, tree: writer.literal(tree.value),
+    nodes.Null: lambda writer, tree: tree.sql(),
+    nodes.Boolean: lambda writer, tree: tree.sql(),
+    **dict.fromkeys((nodes.Add, nodes.Sub, nodes.Mul, nodes.FloorDiv, nodes.Neg), _Writer.arithmetic),
+    nodes.And: _Writer.binary,
+    nodes.Or: _Writer.binary,
+    nodes.Compare: _Writer.comparison,
+    nodes.Not: lambda writer, tree: f"(NOT {writer.of(tree.operand)})",
+    nodes.IsNull: lambda writer, tree: f"({writer.of(tree.operand)} IS NULL)",
+    nodes.In: lambda writer, tree: f"({writer.of(tree.operand)} IN ({writer.listed(tree.values)}))",
+    nodes.Like: _Writer.like,
+    nodes.Case: _Writer.plain_case,
+    nodes.Coalesce: lambda writer, tree: f"COALESCE({writer.listed(tree.operands)})",
+    nodes.Floor: lambda writer, tree: writer.dialect.functions.get("FLOOR", "FLOOR({0})").format(
+        writer.of(tree.operand)
     ),
-    (
-        tuple(_CONNECTORS),
-        lambda text, tree: f"({text.of(tree.this)} {_CONNECTORS[type(tree)]} {text.of(tree.expression)})",
-    ),
-    (exp.Not, lambda text, tree: f"(NOT {text.of(tree.this)})"),
-    (exp.Is, lambda text, tree: f"({text.of(tree.this)} IS {text.of(tree.expression)})"),
-    (exp.In, lambda text, tree: f"({text.of(tree.this)} IN ({', '.join(map(text.of, tree.expressions))}))"),
-    ((exp.Like, exp.ILike), _Text.like),
-    (exp.Case, _plain_case),
-    (exp.Coalesce, lambda text, tree: f"COALESCE({', '.join(map(text.of, [tree.this, *tree.expressions]))})"),
-    (exp.Floor, lambda text, tree: text.dialect.functions.get("FLOOR", "FLOOR({0})").format(text.of(tree.this))),
-    (exp.Div, lambda text, tree: _quotient(text, tree)),
-    (exp.Abs, lambda text, tree: f"ABS({text.of(tree.this)})"),
-    (exp.Anonymous, _Text.call),
-]
-
-
-def _quotient(text: _Text, tree: Expression) -> str:
-    if text.limits is not None:
-        raise _refused(tree, "a number over sealed columns")
-    return f"({text.of(tree.this)} / {text.of(tree.expression)})"
+    nodes.Divide: _Writer.quotient,
+    nodes.Abs: lambda writer, tree: f"ABS({writer.of(tree.operand)})",
+    nodes.Call: _Writer.call,
+}

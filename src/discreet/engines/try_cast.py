@@ -1,22 +1,22 @@
-"""Casts that give NULL instead of failing, for PostgreSQL, which has none: one for each pair of types.
+"""Write casts that give NULL instead of failing, one for each pair of types.
 
-Claim. None of them raises, whatever the value, and each reads what DuckDB's TRY_CAST reads, as the same value. Of
-texts PostgreSQL reads more by itself, and some for something else: hexadecimal numbers, 'today', two digits for a
-year, the sixtieth second. So the shape of a text is looked at first. What differs still is told in
-docs/tutorials/postgres.md.
+Claim. None of them raises, for any value, and each reads what DuckDB's TRY_CAST reads, as the same value.
+PostgreSQL has no such casts, and its own casts read more strings than DuckDB's, some of them as another value:
+hexadecimal numbers, 'today', two digits for a year, the sixtieth second. So the shape of a string is checked
+first. The remaining differences are listed in docs/tutorials/postgres.md.
 
-Whether a text can be read is asked of pg_input_is_valid, which PostgreSQL has from version 16 on.
+pg_input_is_valid, which PostgreSQL has since version 16, tells whether a string can be read.
 """
 
 from __future__ import annotations
 
 
 def _over(text: str) -> str:
-    """Return the template of a text in which @ is the first argument, and braces are themselves."""
+    """Return the template of a text in which @ is the first argument and braces are ordinary characters."""
     return text.replace("{", "{{").replace("}", "}}").replace("@", "{0}")
 
 
-_TEXT = '(@ COLLATE "C")'  # whatever collation it came with: some know no patterns
+_TEXT = '(@ COLLATE "C")'  # replaces the collation of the column, because some collations do not support patterns
 _SPACE = r"[ \t\n\r\f\v]*"
 _DAY = _SPACE + r"[0-9]{1,7}([-/ ])[0-9]{1,2}\1[0-9]{1,2}"
 _CLOCK = r"( +|T)[0-9]{1,2}:[0-9]{1,2}(:[0-5]?[0-9]([.][0-9]*)?)?"
@@ -26,7 +26,7 @@ _NEVER = (
     f"WHEN {_TEXT} ~* '^{_SPACE}-inf(inity)?{_SPACE}$' THEN '-infinity' "
     f"WHEN {_TEXT} ~* '^{_SPACE}epoch{_SPACE}$' THEN 'epoch' END"
 )
-# A year of two digits is one of the first century, and what is beyond microseconds is cut off.
+# A year of two digits is in the first century, and digits beyond microseconds are cut off.
 _YEAR = rf"REGEXP_REPLACE({_TEXT}, '^({_SPACE})([0-9]{{1,2}}[-/ ])', '\1 00\2')"
 _WHEN = rf"REGEXP_REPLACE({_YEAR}, '([.][0-9]{{6}})[0-9]+', '\1')"
 _NUMERIC = (
@@ -75,8 +75,8 @@ READ_BY_POSTGRES = {
     ),
 }
 
-# Spark has TRY_CAST, and reads more with it than DuckDB: Java's letters after numbers, times alone as today's.
-# It also trims what DuckDB does not. In its texts a backslash is written twice.
+# Spark has TRY_CAST, but reads more with it than DuckDB: Java's letters after numbers, a time alone as of today.
+# It also trims characters that DuckDB does not. In its string literals a backslash is written twice.
 _BYTES = "(@ COLLATE UTF8_BINARY)"
 _WHITE = r"[ \\t\\n\\r\\f\\x0B]*"
 _WHOLE = "[0-9](_?[0-9])*"
@@ -89,7 +89,7 @@ _TIMED = f"REGEXP_REPLACE({_DATED}, '(?: +|T)([0-9]+:[0-9]+)(?![0-9:])', ' $1:00
 
 
 def _never(kind: str) -> str:
-    """What is never lies beyond every bound that a column can have."""
+    """Read infinite dates as days beyond every bound that a column can have."""
     ends = {"inf(inity)?": "+200000-01-01", "-inf(inity)?": "-200000-01-01", "epoch": "1970-01-01"}
     said = f"LOWER({_BYTES}) RLIKE '^{_WHITE}"
     return " ".join(rf"WHEN {said}{word}{_WHITE}\\z' THEN {kind} '{day}'" for word, day in ends.items())

@@ -26,8 +26,7 @@ from discreet.errors import QuestionRefused
 from discreet.query.bins import Axis
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expression
-
+    from discreet.engines.nodes import Case, Expression
     from discreet.query.question import Question, Term
 
 GRAIN = 4096
@@ -122,10 +121,10 @@ def decompose(question: Question, axes: Sequence[Axis], product: str = "An oracl
 
 
 def _axis_of(term: Term, axes: Sequence[Axis], product: str) -> Axis:
-    from sqlglot import exp
+    from discreet.engines import nodes
 
     for axis in axes:
-        if isinstance(term.code, exp.Column) and term.code.name == axis.sealed:
+        if isinstance(term.code, nodes.Column) and term.code.name == axis.sealed:
             return axis
     raise QuestionRefused(
         f"{product} adds up one of its own columns.",
@@ -256,31 +255,32 @@ def evaluate(tree: Expression, codes: Mapping[str, Value]) -> Value:
     >>> found.value.tolist(), found.null.tolist()
     ([False, True, True], [False, False, True])
     """
-    from sqlglot import exp
+    from discreet.engines import nodes
 
-    if isinstance(tree, exp.Paren):
-        return evaluate(tree.this, codes)
-    if isinstance(tree, exp.Column):
+    if isinstance(tree, nodes.Column):
         return codes[tree.name]
-    if isinstance(tree, exp.Null):
+    if isinstance(tree, nodes.Null):
         return Value(np.zeros((), np.int64), np.ones((), bool))
-    if isinstance(tree, exp.Literal):
-        return Value(np.array(int(tree.this)), np.zeros((), bool))
-    if isinstance(tree, exp.Is):
-        return Value(evaluate(tree.this, codes).null, np.zeros((), bool))
-    if isinstance(tree, exp.Not):
-        inner = evaluate(tree.this, codes)
+    if isinstance(tree, nodes.Int):
+        return Value(np.array(tree.value), np.zeros((), bool))
+    if isinstance(tree, nodes.IsNull):
+        return Value(evaluate(tree.operand, codes).null, np.zeros((), bool))
+    if isinstance(tree, nodes.Not):
+        inner = evaluate(tree.operand, codes)
         return Value(~inner.value.astype(bool), inner.null)
-    if isinstance(tree, exp.In):
-        inner = evaluate(tree.this, codes)
-        listed = np.array([int(item.this) for item in tree.expressions], np.int64)
+    if isinstance(tree, nodes.In):
+        inner = evaluate(tree.operand, codes)
+        listed = np.array([item.value for item in tree.values if isinstance(item, nodes.Int)], np.int64)
         return Value(np.isin(inner.value, listed), inner.null)
-    if isinstance(tree, exp.Case):
+    if isinstance(tree, nodes.Case):
         return _case(tree, codes)
-    left, right = evaluate(tree.this, codes), evaluate(tree.expression, codes)
-    if isinstance(tree, exp.And | exp.Or):
-        return _joined(isinstance(tree, exp.And), left, right)
-    return Value(_operation(type(tree), left.value, right.value), left.null | right.null)
+    if not isinstance(tree, nodes.Binary | nodes.Compare):
+        raise QuestionRefused("an oracle does not understand this condition. Ask the vault: vault.ask(…).")
+    left, right = evaluate(tree.left, codes), evaluate(tree.right, codes)
+    if isinstance(tree, nodes.And | nodes.Or):
+        return _joined(isinstance(tree, nodes.And), left, right)
+    symbol = tree.operator if isinstance(tree, nodes.Compare) else tree.symbol
+    return Value(_operation(symbol, left.value, right.value), left.null | right.null)
 
 
 def _joined(conjunction: bool, left: Value, right: Value) -> Value:
@@ -291,39 +291,37 @@ def _joined(conjunction: bool, left: Value, right: Value) -> Value:
     return Value(np.where(decided, deciding, conjunction), ~decided & (left.null | right.null))
 
 
-def _case(tree: Any, codes: Mapping[str, Value]) -> Value:
-    default = tree.args.get("default")
+def _case(tree: Case, codes: Mapping[str, Value]) -> Value:
+    default = tree.default
     nothing = Value(np.zeros((), np.int64), np.ones((), bool))
     found = nothing if default is None else evaluate(default, codes)
-    for branch in reversed(tree.args["ifs"]):
-        condition, value = evaluate(branch.this, codes), evaluate(branch.args["true"], codes)
+    for branch in reversed(tree.branches):
+        condition, value = (evaluate(part, codes) for part in branch)
         met = condition.value.astype(bool) & ~condition.null
         found = Value(np.where(met, value.value, found.value), np.where(met, value.null, found.null))
     return found
 
 
-def _operation(node: type, left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
-    from sqlglot import exp
-
-    arithmetic: dict[type, Callable[[Any, Any], Any]] = {
-        exp.Add: operator.add,
-        exp.Sub: operator.sub,
-        exp.Mul: operator.mul,
-        exp.IntDiv: operator.floordiv,
+def _operation(symbol: str, left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+    arithmetic: dict[str, Callable[[Any, Any], Any]] = {
+        "+": operator.add,
+        "-": operator.sub,
+        "*": operator.mul,
+        "//": operator.floordiv,
     }
-    if node in arithmetic:
+    if symbol in arithmetic:
         largest = [float(np.abs(side.astype(np.float64)).max(initial=0)) for side in (left, right)]
         if max(largest[0] * largest[1], sum(largest)) >= 2.0**62:
             raise QuestionRefused("The question leads to an integer above 2^62.", fix="Multiply fewer columns.")
-        return np.asarray(arithmetic[node](left, right))
-    comparisons: dict[type, Callable[[Any, Any], Any]] = {
-        exp.EQ: operator.eq,
-        exp.NEQ: operator.ne,
-        exp.LT: operator.lt,
-        exp.LTE: operator.le,
-        exp.GT: operator.gt,
-        exp.GTE: operator.ge,
+        return np.asarray(arithmetic[symbol](left, right))
+    comparisons: dict[str, Callable[[Any, Any], Any]] = {
+        "=": operator.eq,
+        "<>": operator.ne,
+        "<": operator.lt,
+        "<=": operator.le,
+        ">": operator.gt,
+        ">=": operator.ge,
     }
-    if node not in comparisons:
+    if symbol not in comparisons:
         raise QuestionRefused("This condition is not supported here.", fix="Ask the vault instead.")
-    return np.asarray(comparisons[node](left, right))
+    return np.asarray(comparisons[symbol](left, right))

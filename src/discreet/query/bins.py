@@ -1,9 +1,9 @@
-"""The columns that an oracle is about, each as a short list of bins.
+"""Divide the columns of an oracle or of a synthetic table into bins.
 
-A column of few levels keeps them all. One of many is cut into bins of equal width, or where its owner says. Bins
-shape the hypothesis and what is measured of it, never the data: a question that cuts through a bin is compared
-with the rows as they are, and the hypothesis takes the bin for level. Missing is a bin of its own, the last.
-Everything here follows from the description.
+A column of few levels keeps them all. One of many levels is divided into bins of equal width, or at given values.
+Bins shape the hypothesis and its measurements, never the data: a question that divides a bin is still compared
+with the rows as they are, and the hypothesis treats the bin as uniform. The missing value has its own bin, the
+last. All bins follow from the public metadata.
 """
 
 from __future__ import annotations
@@ -12,35 +12,34 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
+from discreet.query import ir
+from discreet.query.question import Key
 from discreet.schema.metadata import TableMetadata
 
-if TYPE_CHECKING:
-    from discreet.query.question import Key
-
 FEW = 128
-"""Levels that a number keeps, each in a bin of its own."""
+"""The most levels of a number that are kept, each in its own bin."""
 
 BINS = 64
-"""Bins of a number with more levels than that, unless said otherwise."""
+"""The bins of a number with more levels, by default."""
 
 PARTS = 8
-"""Coarse parts in which numbers with more bins are measured as well, for the sake of wide ranges."""
+"""The coarse parts in which numbers with more bins are measured as well, for accurate wide ranges."""
 
 MOST_BINS, MOST_COLUMNS = 10_000, 64
 
 Bins: TypeAlias = int | Sequence[Any]
-"""How many bins of equal width, or the values at which bins begin."""
+"""The number of bins of equal width, or the values at which bins begin."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One column: its name, what the sealed rows call it, its levels, and the code at which each bin starts."""
+    """One column: its name, its name in the sealed rows, its levels, and the code at which each bin starts."""
 
     name: str
     sealed: str
@@ -51,7 +50,7 @@ class Axis:
 
     @property
     def size(self) -> int:
-        """How many bins there are, the missing one included.
+        """The number of bins, the missing one included.
 
         >>> Axis("age", "c0", 111, True, tuple(range(0, 111, 10))).size
         13
@@ -60,19 +59,19 @@ class Axis:
 
     @property
     def places(self) -> int:
-        """How many levels there are, the missing one included."""
+        """The number of levels, the missing one included."""
         return self.levels + self.nullable
 
     @cached_property
     def widths(self) -> NDArray[np.float64]:
-        """How many levels every bin holds."""
+        """The number of levels in each bin."""
         ends = [*self.starts[1:], self.levels]
         inside = [end - start for start, end in zip(self.starts, ends, strict=True)]
         return np.array([*inside, *([1] if self.nullable else [])], np.float64)
 
     @property
     def parts(self) -> tuple[int, ...] | None:
-        """The bins at which coarse parts begin, where there are more bins of a number than that; else None.
+        """The bins at which coarse parts begin, for a number with more bins than parts; else None.
 
         >>> Axis("age", "c0", 111, True, tuple(range(0, 111, 10)), ordered=True).parts
         (0, 1, 3, 4, 6, 7, 9, 10, 12)
@@ -83,7 +82,7 @@ class Axis:
         return (*_even(count, PARTS), *([count] if self.nullable else []))
 
     def coarse(self) -> Axis:
-        """Return the same column with its parts for bins."""
+        """Return the same column with its coarse parts as bins."""
         if self.parts is None:
             return self
         return replace(self, starts=tuple(self.starts[i] for i in self.parts if i < len(self.starts)))
@@ -103,9 +102,6 @@ class Axis:
 
     def key(self) -> Key:
         """Return the bins as declared groups, for an engine to group by."""
-        from discreet.query import ir
-        from discreet.query.question import Key
-
         code = ir.sealed(self.sealed)
         if len(self.starts) < self.levels:
             code = ir.stepped(code, self.starts, range(len(self.starts)))
@@ -123,27 +119,38 @@ def axes_of(
     [112, 65]
     """
     if isinstance(columns, str) or not columns:
-        raise ParameterError(f'an oracle is about a list of columns, such as ["age", "city"], not {columns!r}.')
+        raise ParameterError(
+            "An oracle or a synthetic table takes a list of columns.",
+            found=repr(columns),
+            fix=Fix("columns", ["age", "city"]),
+        )
     if len(columns) > MOST_COLUMNS:
         raise ParameterError(
-            f"an oracle is about {MOST_COLUMNS} columns at most, not {len(columns)}. Make one for those that "
-            "belong together, or a synthetic table: vault.synthesize(…)."
+            f"At most {MOST_COLUMNS} columns are allowed.",
+            found=len(columns),
+            fix="Name only the columns that belong together.",
         )
     known = {name.casefold(): name for name in metadata.columns}
     names = [known.get(str(name).casefold(), "") for name in columns]
     for written, name in zip(columns, names, strict=True):
         if not name:
-            raise ParameterError(f"there is no column {written!r}. There are {', '.join(metadata.columns)}.")
+            raise ParameterError(
+                f"There is no column {written!r}.", fix=f"There are {', '.join(metadata.columns)}."
+            )
         if names.count(name) > 1:
-            raise ParameterError(f"{name} is named twice. Once is enough.")
+            raise ParameterError(f"The column {name} is named twice.", fix="Name it once.")
     wanted = {known.get(name.casefold(), name): cut for name, cut in (bins or {}).items()}
     if strange := set(wanted) - set(names):
-        raise ParameterError(f"bins are for columns of the oracle, and {sorted(strange)[0]!r} is none of them.")
+        raise ParameterError(
+            "Bins are given for a column that is not among the columns.",
+            found=sorted(strange)[0],
+            fix=Fix("bins", {names[0]: 64}),
+        )
     return tuple(_axis(metadata, name, wanted.get(name)) for name in names)
 
 
 def cells(axes: Sequence[Axis]) -> int:
-    """Return how many combinations of bins there are.
+    """Return the number of combinations of bins.
 
     >>> cells([Axis("a", "c0", 2, False, (0, 1)), Axis("b", "c1", 3, True, (0, 1, 2))])
     8
@@ -155,13 +162,13 @@ def _axis(metadata: TableMetadata, name: str, cut: Bins | None) -> Axis:
     column = metadata.columns[name]
     if column.levels is None:
         raise ParameterError(
-            f"{name} is a text, whose values are not public. Leave it out, or seal it as a Category."
+            f"{name} is a text column, whose values are not public.", fix="Leave it out, or seal it as a Category."
         )
     nullable = getattr(column, "missing", None) is None
     starts = _starts(name, column, column.levels, cut)
     if len(starts) > MOST_BINS:
         raise ParameterError(
-            f"{name} has {len(starts):,} bins, and {MOST_BINS:,} are the most. Write bins={{{name!r}: 64}}."
+            f"{name} has {len(starts):,} bins, and {MOST_BINS:,} is the most.", fix=Fix("bins", {name: 64})
         )
     ordered = column.kind not in ("category", "boolean")
     return Axis(name, metadata.sealed_name(name), column.levels, nullable, starts, ordered)
@@ -173,13 +180,21 @@ def _starts(name: str, column: Any, levels: int, cut: Bins | None) -> tuple[int,
         return tuple(range(levels)) if few else _even(levels, BINS)
     if isinstance(cut, int):
         if not 1 <= cut <= levels:
-            raise ParameterError(f"{name} has {levels:,} levels: it takes from 1 to {levels:,} bins, not {cut}.")
+            raise ParameterError(
+                f"{name} has {levels:,} levels, so it takes from 1 to {levels:,} bins.",
+                found=cut,
+                fix=Fix("bins", {name: min(levels, BINS)}),
+            )
         return _even(levels, cut)
     codes = {0}
     for edge in cut:
         code = column.code(edge)
         if code is None:
-            raise ParameterError(f"{edge!r} is no value of {name}, at which a bin could begin.")
+            raise ParameterError(
+                f"A bin of {name} cannot begin at this value.",
+                found=repr(edge),
+                fix="Use a value within the bounds of the column.",
+            )
         codes.add(min(max(-int(-code // 1), 0), levels - 1))
     return tuple(sorted(codes))
 

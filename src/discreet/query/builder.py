@@ -1,10 +1,10 @@
-"""Questions built in Python: the same as SQL, since they become SQL text and are read like any other.
+"""Build questions in Python. They become SQL text and are parsed like any other.
 
     select("count(*)", avg("income")).where("age >= 65").group_by("city")
-    where(age=(30, 40), city="Oslo")                  how many
+    where(age=(30, 40), city="Oslo")                  the number of such rows
 
-Conditions are texts, or columns by keyword: a value for equality, a pair for a range with both ends included (None
-leaves an end open), a list for any of its values, None for missing.
+Conditions are SQL texts, or columns by keyword: a value for equality, a pair for a range with both ends included
+(None leaves an end open), a list for any of its values, None for missing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import ParameterError
+from discreet.errors import Code, Fix, ParameterError
 
 if TYPE_CHECKING:
     from discreet.query.question import Question
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ask:
-    """A question in the making. Each step returns a new one.
+    """A question that is being built. Each method returns a new one.
 
     >>> ask = select("count(*)", avg("income")).where("age >= 65", city=["Bergen", "Oslo"]).group_by("city")
     >>> print(ask.sql("people"))
@@ -52,15 +52,15 @@ class Ask:
         return replace(self, keys=(*self.keys, *(_key(key) for key in keys)))
 
     def having(self, *conditions: str) -> Ask:
-        """Return the question with fewer of its groups shown."""
+        """Return the question with only those of its groups that meet all conditions on the answer."""
         return replace(self, havings=(*self.havings, *conditions))
 
     def order_by(self, *orders: str) -> Ask:
-        """Return the question with its groups in order: `order_by("count(*) desc")`."""
+        """Return the question with its groups sorted, as in `order_by("count(*) desc")`."""
         return replace(self, orders=(*self.orders, *orders))
 
     def limit(self, most: int) -> Ask:
-        """Return the question with so many of its groups shown."""
+        """Return the question with at most this many of its groups."""
         return replace(self, most=most)
 
     def sql(self, table: str) -> str:
@@ -79,25 +79,27 @@ class Ask:
         return "\n".join(lines)
 
     def question(self, metadata: TableMetadata) -> Question:
-        """Return the question as it is asked of a described table."""
+        """Return the parsed question about a table with this metadata."""
         from discreet.query.parse.select import parse
 
         return parse(self.sql(metadata.name), metadata)
 
 
 def select(*items: str, **named: str) -> Ask:
-    """Return a question for aggregates, as texts; by keyword they get names.
+    """Return a question for aggregates, given as SQL texts; a keyword gives the name of its output.
 
     >>> print(select("count(*)", mean=avg("income")).sql("people"))
     select count(*), avg("income") as "mean" from "people"
     """
     if not items and not named:
-        raise ParameterError('select needs something to ask for. Write select("count(*)").')
+        raise ParameterError(
+            "A question needs at least one aggregate.", fix=Fix("mean", Code('avg("income")'), call="dp.select")
+        )
     return Ask((*items, *(f"{text} as {name(alias)}" for alias, text in named.items())))
 
 
 def where(*conditions: str, **columns: Any) -> Ask:
-    """Return the question how many rows meet all conditions.
+    """Return the question for the number of rows that meet all conditions.
 
     >>> print(where(age=(30, 40), city="Oslo").sql("people"))
     select count(*) from "people"
@@ -137,7 +139,7 @@ def quantile(column: str, probability: float | str | Fraction) -> str:
 
 
 def name(text: str) -> str:
-    """Return a name as SQL writes it, whatever it contains.
+    """Return a name as a quoted identifier of SQL.
 
     >>> name('the "best" one')
     '"the ""best"" one"'
@@ -146,7 +148,7 @@ def name(text: str) -> str:
 
 
 def literal(value: Any) -> str:
-    """Return a value as SQL writes it.
+    """Return a value as a literal of SQL.
 
     >>> literal("l'été"), literal(date(2024, 1, 31)), literal(0.1), literal(True)
     ("'l''été'", "date '2024-01-31'", '0.1', 'true')
@@ -166,12 +168,14 @@ def literal(value: Any) -> str:
     if hasattr(value, "__index__"):
         return str(value.__index__())
     raise ParameterError(
-        f"{value!r} is no value to compare with. Take a number, a string, a date or a truth value."
+        "A column cannot be compared with this value.",
+        found=repr(value),
+        fix="Use a number, a string, a date or a truth value.",
     )
 
 
 def _key(text: str) -> str:
-    """A plain word is the name of a column; anything else is an expression."""
+    """Return a plain word as the name of a column, and any other text as an expression."""
     return name(text) if text.isidentifier() else text
 
 
@@ -184,16 +188,27 @@ def _condition(column: str, wanted: Any) -> str:
     if isinstance(wanted, list | set | frozenset):
         listed = [literal(item) for item in (wanted if isinstance(wanted, list) else sorted(wanted))]
         if not listed:
-            raise ParameterError(f"{column} is asked to be one of no values. List at least one.")
+            raise ParameterError(
+                f"The list of values for {column} is empty.",
+                fix="List at least one value, or leave the column out.",
+            )
         return f"{quoted} in ({', '.join(listed)})"
     if isinstance(wanted, Mapping):
-        raise ParameterError(f"{column} takes a value, a pair (low, high) or a list, not {wanted!r}.")
+        raise ParameterError(
+            f"The condition on {column} is not a value, a pair (low, high) or a list.",
+            found=repr(wanted),
+            fix=Fix(column, (0, 10)),
+        )
     return f"{quoted} = {literal(wanted)}"
 
 
 def _range(quoted: str, ends: tuple[Any, ...]) -> str:
     if len(ends) != 2 or ends == (None, None):
-        raise ParameterError(f"a range is a pair (low, high), one of which may be None, not {ends!r}.")
+        raise ParameterError(
+            "A range is a pair (low, high), one of which may be None.",
+            found=repr(ends),
+            fix="Give two ends, such as (30, 40), or a list for any of its values.",
+        )
     low, high = ends
     if low is None or high is None:
         return f"{quoted} <= {literal(high)}" if low is None else f"{quoted} >= {literal(low)}"
@@ -201,5 +216,5 @@ def _range(quoted: str, ends: tuple[Any, ...]) -> str:
 
 
 def _all(conditions: tuple[str, ...]) -> str:
-    """Each in parentheses; one that ends in a comment gets a line of its own."""
+    """Join conditions, each in parentheses; one that may end in a comment gets its own line."""
     return " and ".join(f"({text}\n)" if "--" in text else f"({text})" for text in conditions)

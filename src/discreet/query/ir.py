@@ -1,36 +1,41 @@
-"""The nodes an engine has to know, and their constructors.
+"""Build expressions over the sealed columns.
 
 An expression is made of sealed columns, non-negative integers, + − ·, floor division by a positive constant,
-comparisons, AND, OR, NOT, IS NULL, IN, CASE, and on text columns comparison with a string, LIKE and ILIKE. What is
-divided holds no difference, so an engine need not know our bounds to see that it is not negative. Operands stand
-in parentheses, so that a tree reads the same in every dialect. Nothing else is ever built.
+comparisons, AND, OR, NOT, IS NULL, IN, CASE, and on text columns comparison with a string, LIKE and ILIKE. These
+constructors build nothing else. A dividend contains no difference, so it cannot be negative, and no engine needs
+our bounds to know that. Their size is limited, so that no question exhausts an engine's parser.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import cast
 
-from sqlglot import exp
-from sqlglot.expressions import Expression
-
+from discreet.engines.nodes import (
+    COMPARISONS,
+    Add,
+    And,
+    Binary,
+    Case,
+    Column,
+    Compare,
+    Expression,
+    FloorDiv,
+    In,
+    Int,
+    IsNull,
+    Like,
+    Mul,
+    Not,
+    Or,
+    Sub,
+    Text,
+)
 from discreet.errors import QuestionRefused
 
 LARGEST = 2**62
-"""No integer on the way to an answer is larger: sums of two still fit in int64."""
+"""The largest integer inside an expression: the sum of two of them still fits in int64."""
 
-_NODES = 40_000  # of one expression: more is a slip of the pen, or mischief
-_SIZE = "nodes"  # under what a tree keeps how many it has
-_LEAVES: dict[type, int] = {exp.Column: 2, exp.Literal: 1, exp.Null: 1}  # a column holds its name
-
-_COMPARISONS: dict[str, type[exp.Binary]] = {
-    "=": exp.EQ,
-    "<>": exp.NEQ,
-    "<": exp.LT,
-    "<=": exp.LTE,
-    ">": exp.GT,
-    ">=": exp.GTE,
-}
+_NODES = 40_000  # the limit of one expression: a larger one is a mistake or an attack
 
 
 def sealed(name: str) -> Expression:
@@ -39,101 +44,104 @@ def sealed(name: str) -> Expression:
     >>> sealed("c0").sql()
     'c0'
     """
-    return exp.Column(this=exp.Identifier(this=name, quoted=False))
+    return Column(name)
 
 
 def number(value: int) -> Expression:
     """Return a non-negative integer."""
     if not 0 <= value <= LARGEST:
-        raise QuestionRefused(too_large(value))
-    return exp.Literal(this=str(value), is_string=False)
+        raise too_large(value)
+    return Int(value)
 
 
-def too_large(value: int) -> str:
-    """Say that a question leaves the integers that every engine adds exactly."""
-    return (
-        f"the question leads to an integer near 2^{abs(value).bit_length()}, and exact sums hold numbers up to "
-        "2^62 only. Multiply fewer columns, or round first: floor(income / 1000) * floor(income / 1000)."
+def too_large(value: int) -> QuestionRefused:
+    """Return the refusal of a question that leaves the integers that every engine adds exactly."""
+    return QuestionRefused(
+        f"The question leads to an integer near 2^{abs(value).bit_length()}; exact sums hold integers up to 2^62.",
+        fix="Multiply fewer columns, or round first: floor(income / 1000) * floor(income / 1000).",
     )
 
 
 def string(value: str) -> Expression:
-    """Return a string, to compare a text column with."""
-    return exp.Literal.string(value)
+    """Return a string that a text column is compared with."""
+    return Text(value)
 
 
 def plus(tree: Expression, value: int) -> Expression:
-    """Return tree + value, written as a difference if the value is negative.
+    """Return tree + value; for a negative value, the difference tree − |value|.
 
     >>> plus(sealed("c0"), -3).sql()
     'c0 - 3'
     """
     if value == 0:
         return tree
-    return binary(exp.Add, tree, number(value)) if value > 0 else binary(exp.Sub, tree, number(-value))
+    return binary(Add, tree, number(value)) if value > 0 else binary(Sub, tree, number(-value))
 
 
 def times(tree: Expression, factor: int) -> Expression:
-    """Return tree · factor for a factor that is not negative."""
-    return tree if factor == 1 else binary(exp.Mul, tree, number(factor))
+    """Return tree · factor for a non-negative factor."""
+    return tree if factor == 1 else binary(Mul, tree, number(factor))
 
 
 def divided(tree: Expression, divisor: int) -> Expression:
-    """Return ⌊tree / divisor⌋ for a tree without a difference, so plainly never negative, and a divisor above 0.
+    """Return ⌊tree / divisor⌋ for a positive divisor and a tree without a difference, which is never negative.
 
-    >>> divided(plus(sealed("c0"), 5), 10).sql("duckdb")
+    >>> divided(plus(sealed("c0"), 5), 10).sql()
     '(c0 + 5) // 10'
     """
     if divisor == 1:
         return tree
     if has_difference(tree):
-        raise QuestionRefused("a difference is not divided by an engine. Divide what is subtracted first.")
-    return binary(exp.IntDiv, tree, number(divisor))
+        raise QuestionRefused(
+            "An engine does not divide a difference.", fix="Divide the operands first, and subtract then."
+        )
+    return binary(FloorDiv, tree, number(divisor))
 
 
 def compared(operator: str, left: Expression, right: Expression) -> Expression:
     """Return a comparison: = <> < <= > or >=."""
-    return binary(_COMPARISONS[operator], left, right)
+    if operator not in COMPARISONS:
+        raise KeyError(operator)
+    return bounded(Compare(operator, left, right))
 
 
 def always(truth: bool) -> Expression:
-    """Return what is true, or false, on every row."""
+    """Return a condition that is true, or false, on every row."""
     return compared("=", number(1), number(1 if truth else 0))
 
 
 def both(*conditions: Expression) -> Expression:
-    """Return the conjunction, as a balanced tree however many there are.
+    """Return the conjunction of all conditions, as a balanced tree.
 
     >>> both(always(True), is_null(sealed("c0")), always(False)).sql()
     '(1 = 1) AND ((c0 IS NULL) AND (1 = 0))'
     """
-    return _balanced(exp.And, conditions)
+    return _balanced(And, conditions)
 
 
 def either(*conditions: Expression) -> Expression:
-    """Return the disjunction, as a balanced tree."""
-    return _balanced(exp.Or, conditions)
+    """Return the disjunction of all conditions, as a balanced tree."""
+    return _balanced(Or, conditions)
 
 
 def opposite(condition: Expression) -> Expression:
     """Return NOT condition, which is NULL where the condition is."""
-    return _counted(exp.Not(this=_wrapped(condition)))
+    return Not(condition)
 
 
 def is_null(tree: Expression) -> Expression:
     """Return whether the value is missing: true or false, never NULL."""
-    return _counted(exp.Is(this=_wrapped(tree), expression=exp.Null()))
+    return IsNull(tree)
 
 
 def among(tree: Expression, values: Iterable[Expression]) -> Expression:
     """Return tree IN (values)."""
-    return _counted(exp.In(this=_wrapped(tree), expressions=list(values)))
+    return In(tree, tuple(values))
 
 
 def like(tree: Expression, pattern: str, *, caseless: bool = False) -> Expression:
-    """Return whether a text column matches a pattern."""
-    node = exp.ILike if caseless else exp.Like
-    return _counted(node(this=_wrapped(tree), expression=string(pattern)))
+    """Return whether a text column matches a pattern of LIKE, or of ILIKE if it is caseless."""
+    return Like(tree, pattern, caseless)
 
 
 def case(branches: Sequence[tuple[Expression, Expression]], default: Expression | None = None) -> Expression:
@@ -142,16 +150,21 @@ def case(branches: Sequence[tuple[Expression, Expression]], default: Expression 
     >>> case([(is_null(sealed("c0")), number(7))], sealed("c0")).sql()
     'CASE WHEN c0 IS NULL THEN 7 ELSE c0 END'
     """
-    ifs = [exp.If(this=_own(condition), true=_own(value)) for condition, value in branches]
-    return bounded(exp.Case(ifs=ifs, default=None if default is None else _own(default)))
+    return bounded(Case(tuple(branches), default))
 
 
 def stepped(
     tree: Expression, starts: Sequence[int], values: Sequence[int], slopes: Sequence[int] | None = None
 ) -> Expression:
-    """Return the step function that takes value i from start i on, by halving: log₂(steps) comparisons for a row.
+    """Return the step function that takes value i from start i on.
 
-    With slope 1 a step rises along with the tree. NULL stays NULL.
+    A binary search over the starts needs log₂(steps) comparisons for a row. NULL stays NULL.
+
+    Args:
+        tree: The argument of the function.
+        starts: The least argument of each step, ascending.
+        values: The value at the start of each step.
+        slopes: 1 for a step that rises along with the tree, 0 for a constant one; by default, all constant.
 
     >>> stepped(sealed("c0"), [0, 31, 59], [0, 1, 2]).sql()
     'CASE WHEN NOT (c0 IS NULL) THEN CASE WHEN c0 < 31 THEN 0 ELSE CASE WHEN c0 < 59 THEN 1 ELSE 2 END END END'
@@ -168,48 +181,24 @@ def stepped(
     return case([(opposite(is_null(tree)), halved(0, len(starts)))])
 
 
-def binary(node: type[exp.Binary] | type[exp.Connector], left: Expression, right: Expression) -> Expression:
-    """Return left ∘ right with its operands in parentheses."""
-    return bounded(cast(Expression, node(this=_wrapped(left), expression=_wrapped(right))))
+def binary(node: type[Binary], left: Expression, right: Expression) -> Expression:
+    """Return left ∘ right for a binary operator."""
+    return bounded(node(left, right))
 
 
 def bounded(tree: Expression) -> Expression:
-    """Return the tree, or refuse one that has grown out of hand."""
-    if nodes(_counted(tree)) > _NODES:
+    """Return the tree, or refuse it if it has too many nodes."""
+    if tree.size > _NODES:
         raise QuestionRefused(
-            f"written out, the question has more than {_NODES} parts. "
-            "Nest fewer least, greatest and case expressions, or ask it in two questions."
+            f"The question has more than {_NODES} parts when its expressions are written out.",
+            fix="Nest fewer least, greatest and case expressions, or ask two questions.",
         )
     return tree
 
 
-def nodes(tree: Expression) -> int:
-    """Return how many nodes a tree has.
-
-    Each of ours knows it from when it was built, or building a long one would count the same nodes over and over.
-
-    >>> nodes(sealed("c0")), nodes(plus(sealed("c0"), 1)), nodes(opposite(is_null(sealed("c0"))))
-    (2, 4, 6)
-    """
-    known: int | None = _LEAVES.get(type(tree)) or tree.meta.get(_SIZE)
-    return 1 + sum(map(nodes, tree.iter_expressions())) if known is None else known
-
-
-def depth(tree: Expression) -> int:
-    """Return how many levels a tree has, without recursion.
-
-    >>> depth(sealed("c0")), depth(plus(sealed("c0"), 1))
-    (2, 3)
-    """
-    levels, nodes = 0, [tree]
-    while nodes:
-        levels, nodes = levels + 1, [child for node in nodes for child in node.iter_expressions()]
-    return levels
-
-
 def has_difference(tree: Expression) -> bool:
-    """Return whether a difference is among the parts. Without one, no value is below zero, since no column is."""
-    return tree.find(exp.Sub) is not None
+    """Return whether the tree contains a difference. Without one its value is never negative, as no column is."""
+    return any(isinstance(node, Sub) for node in tree.walk())
 
 
 def columns_of(tree: Expression) -> frozenset[str]:
@@ -218,38 +207,18 @@ def columns_of(tree: Expression) -> frozenset[str]:
     >>> sorted(columns_of(plus(sealed("c1"), 2)))
     ['c1']
     """
-    return frozenset(node.name for node in tree.find_all(exp.Column))
+    return frozenset(node.name for node in tree.walk() if isinstance(node, Column))
 
 
 def conjuncts(condition: Expression) -> list[Expression]:
-    """Return the conditions that all have to hold."""
-    bare: Expression = condition
-    while isinstance(bare, exp.Paren):
-        bare = bare.this
-    if isinstance(bare, exp.And):
-        return [*conjuncts(bare.this), *conjuncts(bare.expression)]
-    return [bare]
+    """Return the conditions of a conjunction, all of which have to hold."""
+    if isinstance(condition, And):
+        return [*conjuncts(condition.left), *conjuncts(condition.right)]
+    return [condition]
 
 
-def _balanced(node: type[exp.Connector], conditions: Sequence[Expression]) -> Expression:
+def _balanced(node: type[And] | type[Or], conditions: Sequence[Expression]) -> Expression:
     if len(conditions) == 1:
         return conditions[0]
     middle = len(conditions) // 2
     return binary(node, _balanced(node, conditions[:middle]), _balanced(node, conditions[middle:]))
-
-
-def _counted(tree: Expression) -> Expression:
-    tree.meta[_SIZE] = 1 + sum(map(nodes, tree.iter_expressions()))
-    return tree
-
-
-def _own(tree: Expression) -> Expression:
-    """The tree itself, or a copy if it is part of another already: a node of sqlglot has one parent."""
-    if tree.parent is None:
-        return tree
-    return sealed(tree.name) if isinstance(tree, exp.Column) else tree.copy()
-
-
-def _wrapped(tree: Expression) -> Expression:
-    operand = _own(tree)
-    return exp.Paren(this=operand) if isinstance(operand, exp.Binary | exp.Unary | exp.In) else operand

@@ -1,4 +1,4 @@
-"""What a question would cost, and how wide its answer would be."""
+"""Preview a question: its cost, and the margins of error of its answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.render import amounts
 
 @dataclass(frozen=True)
 class Preview:
-    """What a question would cost and how wide its answer would be. It touches neither data nor budget."""
+    """The cost of a question and the margins of its answer. It reads no data and spends no budget."""
 
     question: str
     expected: tuple[Expected, ...]
@@ -20,13 +20,13 @@ class Preview:
     cost: Cost
     affordable: bool
     recorded: bool
-    """Whether the same question was answered already: then it is free."""
+    """Whether the same question was answered before: then it is free."""
     unit: str = "ε"
-    """What the ledger adds up: ε, or ρ where its budget has a δ."""
+    """The amount that the ledger adds up: ε, or ρ if its budget has a δ."""
 
     @property
     def price(self) -> str:
-        """What it would cost, in the amount that the ledger adds up."""
+        """The cost, in the amount that the ledger adds up."""
         pure = self.cost.epsilon if self.unit == "ε" else None
         amount = f"ρ = {amounts.spent(self.cost.rho)}" if pure is None else f"ε = {amounts.spent(pure)}"
         return f"{amount} and δ = {amounts.spent(self.cost.delta)}" if self.cost.delta else amount

@@ -1,10 +1,10 @@
-"""What is asked of a vault: the records that SQL text, or the builder, becomes.
+"""Define the records of a question: Question, Term, Key, Aggregate.
 
-A question is made of integer expressions over the sealed columns and of public numbers. Every `Term` states a
-theorem: whatever the rows hold, its code is NULL or an integer from `low` to `high`, and it stands for the value
-offset + scale·code. Noise is scaled by these bounds, so they are derived (discreet.query.bounds.arithmetic), never
-read off the data. Expressions are trees of sqlglot built by `discreet.query.ir` from a short list of nodes; no
-node of the analyst's own tree is among them.
+SQL text, or the builder, becomes such a record. It is made of integer expressions over the sealed columns and of
+public numbers. Every `Term` states a theorem: for any rows, its code is NULL or an integer from `low` to `high`,
+and it stands for the value offset + scale·code. Noise is scaled by these bounds, so they are derived
+(discreet.query.bounds.arithmetic), never read off the data. Expressions are trees of our own nodes
+(`discreet.engines.nodes`), built by `discreet.query.ir`; no node of the analyst's parsed SQL is among them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.query.answer.postprocess import After
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expression
-
+    from discreet.engines.nodes import Expression
     from discreet.schema import Column
 
 
@@ -26,8 +25,8 @@ class Term:
     """A value per row: offset + scale·code, where the code is an integer in [low, high], or NULL if missing.
 
     `kind` is that of a column. For a date the value counts days, for a datetime microseconds, both since
-    1970-01-01 00:00. A category's code stands for `labels[code]` instead. A text is its column itself, and its
-    bounds say nothing.
+    1970-01-01 00:00. A category's code stands for `labels[code]` instead. A text has the column itself as its
+    code, and its bounds have no meaning.
     """
 
     code: Expression
@@ -55,8 +54,8 @@ class Term:
 class Key:
     """A declared list of groups: code i stands for `values[i]`.
 
-    `values` is None for a text, whose groups are found with budget. `missing` says whether NULL can occur: then it
-    is one more group.
+    `values` is None for a text, whose groups are found by partition selection. `missing` tells whether NULL can
+    occur: then it is one more group.
     """
 
     name: str
@@ -66,7 +65,7 @@ class Key:
 
     @property
     def groups(self) -> int | None:
-        """How many groups are declared, the missing one included; None if they are not."""
+        """The number of declared groups, the missing one included; None if they are not declared."""
         return None if self.values is None else len(self.values) + self.missing
 
 
@@ -74,7 +73,7 @@ class Key:
 class Aggregate:
     """One number per group: count, count_of, persons, sum, avg, variance, stddev or quantile.
 
-    `note` says where the answer differs from what was written, in words for the reader.
+    `note` tells the analyst where the answer differs from what was written.
     """
 
     kind: str
@@ -88,9 +87,9 @@ class Aggregate:
 class Question:
     """One select over the sealed table.
 
-    `where` is true, false or NULL on each row, and only rows on which it is true take part. `after` looks at the
-    released numbers only. Equal `text` means equal question up to names and `after`: what was paid for once
-    is served again.
+    `where` is true, false or NULL on each row, and only rows on which it is true take part. `after` is the
+    post-processing: it sees the released numbers only. Questions with equal `text` are equal up to names and
+    post-processing, so a recorded answer serves both.
     """
 
     table: str
@@ -103,7 +102,7 @@ class Question:
 
     @property
     def groups(self) -> int | None:
-        """How many groups the answer has, 1 without keys; None if a text is among the keys."""
+        """The number of groups of the answer, 1 without keys; None if a text is among the keys."""
         product = 1
         for key in self.keys:
             if key.groups is None:

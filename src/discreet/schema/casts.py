@@ -21,7 +21,7 @@ from discreet.errors import ParameterError
 from discreet.rational import Rational, rational
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expression
+    from discreet.engines.nodes import Expression
 
 Family: TypeAlias = Literal[
     "integer", "float", "decimal", "text", "boolean", "date", "timestamp", "zoned", "null", "other"
@@ -96,12 +96,10 @@ def microseconds(span: timedelta) -> int:
 
 def literal(value: int | float) -> Expression:
     """Return a number: a float is written with an exponent, so that every engine takes it for a double."""
-    from sqlglot import exp
+    from discreet.engines import nodes
 
-    text = str(abs(value)) if isinstance(value, int) else f"{abs(value)!r}"
-    if isinstance(value, float) and "e" not in text:
-        text += "e0"
-    return exp.Literal.number(text) if value >= 0 else exp.Neg(this=exp.Literal.number(text))
+    number: Expression = nodes.Int(abs(value)) if isinstance(value, int) else nodes.Float(abs(value))
+    return number if value >= 0 else nodes.Neg(number)
 
 
 def as_double(source: Expression, family: Family) -> Expression:
@@ -117,34 +115,30 @@ def as_double(source: Expression, family: Family) -> Expression:
 
 def rounded(value: Expression) -> Expression:
     """Return the integer nearest to a double, halves upwards; what is far beyond every bound stays beyond."""
-    from sqlglot import exp
+    from discreet.engines import nodes, sql_writer
 
-    from discreet.engines import sql_writer
-
-    floor = exp.Floor(this=value.copy())
-    half = exp.GTE(this=exp.Sub(this=value.copy(), expression=floor.copy()), expression=literal(0.5))
+    floor = nodes.Floor(value)
+    half = nodes.Compare(">=", nodes.Sub(value, floor), literal(0.5))
     upwards = choose([(half, literal(1))], literal(0))
-    nearest = exp.Add(this=sql_writer.cast(floor, "BIGINT", gently=True, of="float"), expression=upwards)
-    above = exp.GTE(this=value.copy(), expression=literal(float(BEYOND)))
-    below = exp.LTE(this=value.copy(), expression=literal(float(-BEYOND)))
+    nearest = nodes.Add(sql_writer.cast(floor, "BIGINT", gently=True, of="float"), upwards)
+    above = nodes.Compare(">=", value, literal(float(BEYOND)))
+    below = nodes.Compare("<=", value, literal(float(-BEYOND)))
     gone = (sql_writer.function("IS_NAN", value), nothing("BIGINT"))
     return choose([gone, (above, literal(BEYOND)), (below, literal(-BEYOND))], nearest)
 
 
 def rounded_exactly(source: Expression, family: Family) -> Expression:
     """Return the integer nearest to what a text or a decimal says, exact beyond 2**53 too."""
-    from sqlglot import exp
-
-    from discreet.engines import sql_writer
+    from discreet.engines import nodes, sql_writer
 
     double = as_double(source, family)
     written, of = source, family
     if family not in ("decimal", "boolean", "text"):
         written, of = sql_writer.cast(source, "TEXT", gently=True, of=family), "text"
-    exact = exp.Coalesce(this=sql_writer.cast(written, "WIDE", gently=True, of=of), expressions=[rounded(double)])
-    small = exp.LT(this=exp.Abs(this=double.copy()), expression=literal(float(EXACT)))
-    none = exp.Is(this=double.copy(), expression=exp.Null())  # what is no number in general is none here: 0x1F
-    gone = [(none, exp.Null()), (sql_writer.function("IS_NAN", double), exp.Null())]
+    exact = nodes.Coalesce((sql_writer.cast(written, "WIDE", gently=True, of=of), rounded(double)))
+    small = nodes.Compare("<", nodes.Abs(double), literal(float(EXACT)))
+    none = nodes.IsNull(double)  # what is no number in general is none here: 0x1F
+    gone = [(none, nodes.Null()), (sql_writer.function("IS_NAN", double), nodes.Null())]
     return choose([*gone, (small, rounded(double))], exact)
 
 
@@ -154,12 +148,10 @@ def as_text(source: Expression, family: Family, *, binary: bool = True) -> Expre
     Texts of a database may be compared by a collation, under which one person's spelling would stand for that of
     all. They are compared by their characters here, unless `binary` is False.
     """
-    from sqlglot import exp
-
-    from discreet.engines import sql_writer
+    from discreet.engines import nodes, sql_writer
 
     if family == "text":
-        return sql_writer.function("BINARY", source) if binary else source.copy()
+        return sql_writer.function("BINARY", source) if binary else source
     written = sql_writer.cast(source, "TEXT", gently=True, of=family)
     if family != "float":
         return written
@@ -167,10 +159,10 @@ def as_text(source: Expression, family: Family, *, binary: bool = True) -> Expre
         sql_writer.cast(source, "BIGINT", gently=True, of="float"), "TEXT", gently=True, of="integer"
     )
     whole = _both(
-        exp.EQ(this=exp.Floor(this=source.copy()), expression=source.copy()),
-        exp.LT(this=exp.Abs(this=source.copy()), expression=literal(float(BEYOND))),
+        nodes.Compare("=", nodes.Floor(source), source),
+        nodes.Compare("<", nodes.Abs(source), literal(float(BEYOND))),
     )
-    return choose([(sql_writer.function("IS_NAN", source), exp.Null()), (whole, digits)], written)
+    return choose([(sql_writer.function("IS_NAN", source), nodes.Null()), (whole, digits)], written)
 
 
 def as_timestamp(source: Expression, family: Family) -> Expression:
@@ -188,9 +180,7 @@ def as_timestamp(source: Expression, family: Family) -> Expression:
 
 def as_date(source: Expression, family: Family) -> Expression:
     """Return the day, in UTC, that the value falls on."""
-    from sqlglot import exp
-
-    from discreet.engines import sql_writer
+    from discreet.engines import nodes, sql_writer
 
     if family in ("date", "timestamp", "zoned"):
         return sql_writer.cast(source, "DATE", gently=True, of=family)
@@ -200,42 +190,39 @@ def as_date(source: Expression, family: Family) -> Expression:
             sql_writer.cast(written, "ZONED", gently=True, of="text"), "DATE", gently=True, of="zoned"
         )
         beyond = sql_writer.cast(written, "DATE", gently=True, of="text")  # days beyond all times
-        return exp.Coalesce(this=day, expressions=[beyond])
+        return nodes.Coalesce((day, beyond))
     return nothing("DATE")
 
 
 def nothing(kind: str) -> Expression:
     """Return a NULL of a type."""
-    from sqlglot import exp
+    from discreet.engines import nodes, sql_writer
 
-    from discreet.engines import sql_writer
-
-    return sql_writer.cast(exp.Null(), kind)
+    return sql_writer.cast(nodes.Null(), kind)
 
 
 def choose(branches: Sequence[tuple[Expression, Expression]], default: Expression) -> Expression:
     """Return CASE WHEN … THEN … ELSE … END."""
-    from sqlglot import exp
+    from discreet.engines import nodes
 
-    ifs = [exp.If(this=condition.copy(), true=value.copy()) for condition, value in branches]
-    return exp.Case(ifs=ifs, default=default.copy())
+    return nodes.Case(tuple(branches), default)
 
 
 def clamped(value: Expression, lo: Expression, hi: Expression, outside: str) -> Expression:
     """Return the value within its bounds: what is outside goes to the nearer bound, or is missing."""
-    from sqlglot import exp
+    from discreet.engines import nodes
 
-    low, high = (lo, hi) if outside == "clamp" else (exp.Null(), exp.Null())
-    below = exp.LT(this=value.copy(), expression=lo.copy())
-    above = exp.GT(this=value.copy(), expression=hi.copy())
+    low, high = (lo, hi) if outside == "clamp" else (nodes.Null(), nodes.Null())
+    below = nodes.Compare("<", value, lo)
+    above = nodes.Compare(">", value, hi)
     return choose([(below, low), (above, high)], value)
 
 
 def filled(code: Expression, missing: int | None) -> Expression:
     """Return the code, or the declared one where it is missing."""
-    from sqlglot import exp
+    from discreet.engines import nodes
 
-    return code if missing is None else exp.Coalesce(this=code, expressions=[literal(missing)])
+    return code if missing is None else nodes.Coalesce((code, literal(missing)))
 
 
 def check_outside(outside: str) -> None:
@@ -252,6 +239,6 @@ def missing_code(position: Rational | None, value: Any, levels: int) -> int:
 
 
 def _both(left: Expression, right: Expression) -> Expression:
-    from sqlglot import exp
+    from discreet.engines import nodes
 
-    return exp.And(this=left, expression=right)
+    return nodes.And(left, right)

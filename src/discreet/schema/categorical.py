@@ -21,7 +21,7 @@ from discreet.schema import casts, validation
 from discreet.schema.casts import Family, Step
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expression
+    from discreet.engines.nodes import Expression
 
 Label = int | str
 
@@ -124,15 +124,13 @@ class Category:
         return {"type": "category", "values": list(self.labels), "other": self.other, "missing": self.missing}
 
     def _place(self, value: Expression) -> Expression:
-        from sqlglot import exp
-
-        from discreet.engines import sql_writer
+        from discreet.engines import nodes, sql_writer
 
         code = sql_writer.function("DICTIONARY", value, *(sql_writer.text(str(label)) for label in self.labels))
         if self.other is not None:
-            absent = exp.Is(this=value.copy(), expression=exp.Null())
-            unseen = exp.Coalesce(this=code, expressions=[casts.literal(self._codes[self.other])])
-            code = casts.choose([(absent, exp.Null())], unseen)
+            absent = nodes.IsNull(value)
+            unseen = nodes.Coalesce((code, casts.literal(self._codes[self.other])))
+            code = casts.choose([(absent, nodes.Null())], unseen)
         return casts.filled(code, self.filling)
 
 
@@ -226,30 +224,28 @@ class Boolean:
         return casts.filled(self._truth(value), self.filling)
 
     def _truth(self, value: Expression) -> Expression:
-        from sqlglot import exp
+        from discreet.engines import nodes
 
-        untrue = exp.Not(this=value.copy())
-        return casts.choose([(value, casts.literal(1)), (untrue, casts.literal(0))], exp.Null())
+        untrue = nodes.Not(value)
+        return casts.choose([(value, casts.literal(1)), (untrue, casts.literal(0))], nodes.Null())
 
     def _number(self, value: Expression) -> Expression:
-        from sqlglot import exp
+        from discreet.engines import nodes
 
         return casts.choose(
-            [(exp.EQ(this=value.copy(), expression=casts.literal(float(n))), casts.literal(n)) for n in (0, 1)],
-            exp.Null(),
+            [(nodes.Compare("=", value, casts.literal(float(n))), casts.literal(n)) for n in (0, 1)],
+            nodes.Null(),
         )
 
     def _from_number(self, value: Expression) -> Expression:
         return casts.filled(self._number(value), self.filling)
 
     def _from_text(self, value: Expression) -> Expression:
-        from sqlglot import exp
-
-        from discreet.engines import sql_writer
+        from discreet.engines import nodes, sql_writer
 
         said = self._truth(sql_writer.cast(value, "BOOLEAN", gently=True, of="text"))
         number = self._number(sql_writer.cast(value, "DOUBLE", gently=True, of="text"))
-        code = exp.Coalesce(this=said, expressions=[number])
+        code = nodes.Coalesce((said, number))
         return casts.filled(code, self.filling)
 
 

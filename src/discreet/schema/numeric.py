@@ -23,7 +23,7 @@ from discreet.schema import casts, validation
 from discreet.schema.casts import Family, Step
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expression
+    from discreet.engines.nodes import Expression
 
 _LEVELS = 2**40
 _STEPS_FROM_ZERO = 2**49
@@ -118,12 +118,10 @@ class Integer:
         return {"type": "integer", "lo": self.lo, "hi": self.hi, "outside": self.outside, "missing": self.missing}
 
     def _place(self, value: Expression) -> Expression:
-        from sqlglot import exp
-
-        from discreet.engines import sql_writer
+        from discreet.engines import nodes, sql_writer
 
         bounded = casts.clamped(value, casts.literal(self.lo), casts.literal(self.hi), self.outside)
-        code = exp.Sub(this=sql_writer.cast(bounded, "BIGINT"), expression=casts.literal(self.lo))
+        code = nodes.Sub(sql_writer.cast(bounded, "BIGINT"), casts.literal(self.lo))
         return casts.filled(code, self.filling)
 
 
@@ -221,22 +219,20 @@ class Real:
         return {"type": "real", **written, "outside": self.outside, "missing": missing}
 
     def _place(self, value: Expression) -> Expression:
-        from sqlglot import exp
-
-        from discreet.engines import sql_writer
+        from discreet.engines import nodes, sql_writer
 
         top, quarter = self.levels - 1, self.step / 4
-        from_lo = exp.Sub(this=value.copy(), expression=casts.literal(float(self.lo)))
-        steps = exp.Div(this=from_lo, expression=casts.literal(float(self.step)))
-        nearest = exp.Floor(this=exp.Add(this=steps, expression=casts.literal(0.5)))
+        from_lo = nodes.Sub(value, casts.literal(float(self.lo)))
+        steps = nodes.Divide(from_lo, casts.literal(float(self.step)))
+        nearest = nodes.Floor(nodes.Add(steps, casts.literal(0.5)))
         inside = sql_writer.cast(nearest, "BIGINT", gently=True, of="float")
-        low = exp.LTE(this=value.copy(), expression=casts.literal(float(self.lo + quarter)))
-        high = exp.GTE(this=value.copy(), expression=casts.literal(float(self.lo + top * self.step - quarter)))
-        branches = [(sql_writer.function("IS_NAN", value), exp.Null())]
+        low = nodes.Compare("<=", value, casts.literal(float(self.lo + quarter)))
+        high = nodes.Compare(">=", value, casts.literal(float(self.lo + top * self.step - quarter)))
+        branches: list[nodes.Branch] = [(sql_writer.function("IS_NAN", value), nodes.Null())]
         if self.outside == "missing":
-            below = exp.LT(this=value.copy(), expression=casts.literal(float(self.lo)))
-            above = exp.GT(this=value.copy(), expression=casts.literal(float(self.hi)))
-            branches += [(below, exp.Null()), (above, exp.Null())]
+            below = nodes.Compare("<", value, casts.literal(float(self.lo)))
+            above = nodes.Compare(">", value, casts.literal(float(self.hi)))
+            branches += [(below, nodes.Null()), (above, nodes.Null())]
         code = casts.choose([*branches, (low, casts.literal(0)), (high, casts.literal(top))], inside)
         return casts.filled(code, self.filling)
 

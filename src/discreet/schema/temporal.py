@@ -22,7 +22,7 @@ from discreet.schema import casts, validation
 from discreet.schema.casts import Family, Step
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expression
+    from discreet.engines.nodes import Expression
 
 _EPOCH = datetime(1970, 1, 1)
 _DAY = 86_400_000_000  # microseconds
@@ -209,17 +209,15 @@ class Datetime:
         return casts.missing_code(int(position) if inside and position else position, self.missing, self.levels)
 
     def _place(self, value: Expression) -> Expression:
-        from sqlglot import exp
-
-        from discreet.engines import sql_writer
+        from discreet.engines import nodes, sql_writer
 
         lo, hi = (
             sql_writer.typed("TIMESTAMP", self.lo.isoformat(" ")),
             sql_writer.typed("TIMESTAMP", self.hi.isoformat(" ")),
         )
         instant = sql_writer.function("MICROSECONDS", casts.clamped(value, lo, hi, self.outside))
-        since = exp.Sub(this=instant, expression=casts.literal(int(self.offset)))
-        steps = exp.IntDiv(this=since, expression=casts.literal(int(self.scale)))
+        since = nodes.Sub(instant, casts.literal(int(self.offset)))
+        steps = nodes.FloorDiv(since, casts.literal(int(self.scale)))
         return casts.filled(steps, self.filling)
 
 

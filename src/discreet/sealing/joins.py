@@ -191,9 +191,7 @@ def _settle(backend: Backend, public: list[Part]) -> None:
 
 def _stepwise(part: Part, dialect: str) -> str:
     """Nest one query for each step of the columns, so that no step is computed twice."""
-    from sqlglot import exp
-
-    from discreet.engines import sql_writer
+    from discreet.engines import nodes, sql_writer
     from discreet.engines.dialects import DIALECTS
 
     names = {name: part.reading.written(column, dialect) for name, (column, _) in part.ways.items()}
@@ -201,7 +199,7 @@ def _stepwise(part: Part, dialect: str) -> str:
     for depth in range(max(len(steps) for _, steps in part.ways.values())):
         texts = []
         for name, (_, steps) in part.ways.items():
-            tree = exp.column(name, quoted=True)
+            tree = nodes.Column(name)
             text = sql_writer.sql(steps[depth](tree), dialect, limits=None) if depth < len(steps) else name
             texts.append(f"{text} AS {name}")
         query = f"SELECT {', '.join(texts)} FROM ({query}{DIALECTS[dialect].fence}) AS step{depth}"

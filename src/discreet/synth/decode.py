@@ -22,7 +22,8 @@ from discreet.synth.structural_zeros import parsed
 
 if TYPE_CHECKING:
     import pyarrow
-    from sqlglot.expressions import Expression
+
+    from discreet.engines.nodes import Expression
 
 _TRIES = 30
 _TABLE = 1 << 16  # up to so many levels are decoded once and looked up

@@ -149,12 +149,12 @@ def test_overspending_ends_with_3_and_an_epsilon_that_fits(here: Path) -> None:
 @pytest.mark.parametrize(
     ("question", "words"),
     [
-        ("select * from people", "single rows are never shown"),
+        ("select * from people", "Single rows are never shown"),
         ("select agee, count(*) from people group by agee", "Did you mean age?"),
-        ("select count(*) from persons", "there is no table persons"),
+        ("select count(*) from persons", "There is no table persons"),
         ("select user_id, count(*) from people group by user_id", "user_id"),
         ("drop table people", ""),
-        ("select count(*", "this is no SQL"),
+        ("select count(*", "This is not valid SQL"),
     ],
 )
 def test_what_a_vault_does_not_answer_ends_with_4_and_is_free(here: Path, question: str, words: str) -> None:

@@ -35,12 +35,12 @@ def label(plan: Plan, metadata: TableMetadata, bill: Receipt) -> Label:
 
 def _used(question: Question, metadata: TableMetadata) -> dict[str, Column]:
     """The columns that take part, by the names that the sealed rows give them."""
-    from sqlglot import exp
+    from discreet.query import ir
 
     trees = [key.code for key in question.keys]
     trees += [aggregate.term.code for aggregate in question.aggregates if aggregate.term]
     trees += [question.where] if question.where is not None else []
-    named = {column.name for tree in trees for column in tree.find_all(exp.Column)}
+    named = {name for tree in trees for name in ir.columns_of(tree)}
     return {name: column for name, column in metadata.columns.items() if metadata.sealed_name(name) in named}
 
 

@@ -1,4 +1,8 @@
 """Bound the integers that an expression can take.
 
-Modules: arithmetic, calendar, comparisons, conditionals, reachable_values.
+arithmetic        sums, products, division and rounding of terms
+calendar          months, years and other parts of dates and times
+comparisons       comparisons, IN and LIKE as conditions over codes
+conditionals      case, coalesce, least, greatest, absolute values
+reachable_values  the codes that an expression can take on declared values
 """

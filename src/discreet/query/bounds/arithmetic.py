@@ -1,12 +1,12 @@
-"""Arithmetic on terms: what an expression over the columns can be, at most and at least.
+"""Compute with terms, and bound the results.
 
 Claim. If every operand's code lies in its bounds on every row, so does the result's, and offset + scale·code is
 the exact rational that the operation means; NULL where SQL says NULL. Codes are integers from 0 up, steps are
 exact fractions, so no row ever meets a rounding. The bounds are interval arithmetic: sound for any rows, not
-always the tightest (x − x is taken to range from −width to width). They are what noise is scaled by, so writing
-`sum(least(income, 100000))` buys a smaller error with a tighter bound.
+always the tightest (x − x is taken to range from −width to width). Noise is scaled by these bounds, so
+`sum(least(income, 100000))` has a smaller error because its bound is tighter.
 
-The meaning is DuckDB's: `/` divides exactly, least and greatest pass over NULL, `//` and `%` are given for values
+The semantics are DuckDB's: `/` divides exactly, and least and greatest ignore NULL. `//` and `%` take only values
 that are never negative, where all engines agree.
 """
 
@@ -17,23 +17,29 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from sqlglot import exp
-from sqlglot.expressions import Expression
-
+from discreet.engines.nodes import Add, Expression, Int, Mul, Sub
 from discreet.errors import QuestionRefused
 from discreet.query import ir
 from discreet.query.question import Term
 
 
 def term(code: Expression, low: int, high: int, scale: Fraction, offset: Fraction, **rest: Any) -> Term:
-    """Return a term whose code is not negative, or refuse one that would leave the exact integers.
+    """Return a term whose code is not negative, or refuse one whose code may exceed the exact integers.
+
+    Args:
+        code: The code; it may be negative, and is shifted then.
+        low: The least code.
+        high: The largest code.
+        scale: The value of one step of the code.
+        offset: The value of code 0.
+        rest: The other fields of the term.
 
     >>> term(ir.sealed("c0"), -3, 9, Fraction(1), Fraction(0)).code.sql()
     'c0 + 3'
     """
     for bound in (low, high):
         if abs(bound) > ir.LARGEST:
-            raise QuestionRefused(ir.too_large(bound))
+            raise ir.too_large(bound)
     shift = max(-low, 0)
     return Term(ir.plus(code, shift), low + shift, high + shift, scale, offset - scale * shift, **rest)
 
@@ -62,7 +68,7 @@ def add(a: Term, b: Term) -> Term:
     step = gcd(a.scale, b.scale)
     p, q = int(a.scale / step), int(b.scale / step)
     low, high = p * a.low + q * b.low, within(p * a.high) + within(q * b.high)
-    code = ir.binary(exp.Add, ir.times(a.code, p), ir.times(b.code, q))
+    code = ir.binary(Add, ir.times(a.code, p), ir.times(b.code, q))
     return term(code, low, high, step, a.offset + b.offset, nullable=a.nullable or b.nullable)
 
 
@@ -76,7 +82,7 @@ def negative(a: Term) -> Term:
     if is_constant(a):
         return constant(-a.offset)
     ends = a.low + a.high
-    code = _mirrored(a) or ir.binary(exp.Sub, ir.number(ends), a.code)
+    code = _mirrored(a) or ir.binary(Sub, ir.number(ends), a.code)
     return plain(a, code=code, offset=-a.offset - a.scale * ends)
 
 
@@ -101,7 +107,7 @@ def multiply(a: Term, b: Term) -> Term:
     low, high = min(corners), max(corners)
     if one == other and low_a < 0 < high_a:
         low = 0  # a square
-    code = ir.binary(exp.Mul, one, other)
+    code = ir.binary(Mul, one, other)
     return term(code, low, high, step_a * step_b, Fraction(0), nullable=a.nullable or b.nullable)
 
 
@@ -110,7 +116,7 @@ def scaled(a: Term, factor: Fraction) -> Term:
     if factor < 0:
         return negative(scaled(a, -factor))
     if factor == 0:
-        code = ir.binary(exp.Mul, a.code, ir.number(0)) if a.nullable else ir.number(0)
+        code = ir.binary(Mul, a.code, ir.number(0)) if a.nullable else ir.number(0)
         return Term(code, 0, 0, nullable=a.nullable)
     return plain(a, scale=a.scale * factor, offset=a.offset * factor)
 
@@ -119,11 +125,11 @@ def divide(a: Term, b: Term) -> Term:
     """Return a / b for a constant b."""
     if not is_constant(b):
         raise QuestionRefused(
-            "dividing by a column has no bound: one row with a tiny divisor could outweigh all others. Divide by "
-            "a number, or ask for two sums and divide the answers: select sum(a), sum(b) …"
+            "Dividing by a column has no bound: one row with a small divisor could outweigh all others.",
+            fix="Divide by a number, or ask for two sums and divide the answers: select sum(a), sum(b).",
         )
     if b.offset == 0:
-        raise QuestionRefused("dividing by 0 has no answer. Divide by another number.")
+        raise QuestionRefused("Dividing by 0 has no answer.", fix="Divide by another number.")
     return multiply(a, constant(1 / b.offset))
 
 
@@ -132,10 +138,10 @@ def floor(a: Term) -> Term:
 
     >>> age = Term(ir.sealed("c0"), 0, 110)
     >>> decade = floor(divide(age, constant(Fraction(10))))
-    >>> decade.code.sql("duckdb"), decade.high
+    >>> decade.code.sql(), decade.high
     ('c0 // 10', 11)
     """
-    if _mirrored(a) is not None:  # written as a difference, which is not divided
+    if _mirrored(a) is not None:  # a code written as a difference cannot be divided
         return negative(ceiling(negative(a)))
     return _floor(a, a.offset)
 
@@ -163,8 +169,8 @@ def _floor(a: Term, offset: Fraction) -> Term:
         starts = [-((p - d * quotient) // q) for quotient in range(low + 1, high + 1)[: _STEPS + 1]]
         if len(starts) > _STEPS:
             raise QuestionRefused(
-                f"rounding a difference is answered for up to {_STEPS} outcomes. Round what is subtracted first, "
-                "or use wider bins: floor(a / 10) - floor(b / 10)."
+                f"Rounding a difference is answered for up to {_STEPS} outcomes.",
+                fix="Round the operands first, or use wider bins: floor(a / 10) - floor(b / 10).",
             )
         code = ir.stepped(a.code, [a.low, *starts], list(range(low, high + 1)))
     else:
@@ -176,8 +182,8 @@ def whole_quotient(a: Term, b: Term) -> Term:
     """Return a // b for a that is never negative and a positive constant b."""
     if a.least < 0 or not is_constant(b) or b.offset <= 0:
         raise QuestionRefused(
-            "// is for values that are never negative and a positive number: engines disagree about the rest. "
-            "Write floor(a / 10)."
+            "// takes a value that is never negative and a positive number: engines disagree about the rest.",
+            fix="Write floor(a / 10).",
         )
     return floor(divide(a, b))
 
@@ -186,8 +192,8 @@ def remainder(a: Term, b: Term) -> Term:
     """Return a % b for a that is never negative and a positive constant b."""
     if a.least < 0 or not is_constant(b) or b.offset <= 0:
         raise QuestionRefused(
-            "% is for values that are never negative and a positive number: engines disagree about the rest. "
-            "Write a - 10 * floor(a / 10)."
+            "% takes a value that is never negative and a positive number: engines disagree about the rest.",
+            fix="Write a - 10 * floor(a / 10).",
         )
     rest = subtract(a, multiply(b, whole_quotient(a, b)))
     low, high = math.ceil(-rest.offset / rest.scale), math.ceil((b.offset - rest.offset) / rest.scale) - 1
@@ -215,12 +221,12 @@ def ordered(operator: str, a: Term, b: Term) -> Expression:
 
 
 def surely(a: Term, truth: bool) -> Expression:
-    """Return what is true (or false) on every row where the term is not missing, and NULL elsewhere."""
+    """Return a condition that is true (or false) where the term has a value, and NULL where it is missing."""
     return ir.compared("<=" if truth else ">", a.code, ir.number(a.high))
 
 
 def gcd(a: Fraction, b: Fraction) -> Fraction:
-    """Return the largest step that both are multiples of.
+    """Return the largest fraction that both are integer multiples of.
 
     >>> gcd(Fraction(1, 2), Fraction(1, 3))
     Fraction(1, 6)
@@ -231,31 +237,31 @@ def gcd(a: Fraction, b: Fraction) -> Fraction:
 
 
 def plain(a: Term, **changes: Any) -> Term:
-    """Return the term as a number that is no longer the column it came from."""
+    """Return the term as a plain number, no longer tied to the column that it came from."""
     return replace(a, **{"kind": "number", "column": None, "labels": None, **changes})
 
 
 def within(value: int) -> int:
-    """Return an integer that may occur on the way, or refuse it."""
+    """Return an intermediate integer, or refuse one beyond the exact integers."""
     if abs(value) > ir.LARGEST:
-        raise QuestionRefused(ir.too_large(value))
+        raise ir.too_large(value)
     return value
 
 
-_STEPS = 256  # comparisons that stand for one division
+_STEPS = 256  # comparisons that may replace one division
 
 _TURNED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def _against(operator: str, a: Term, value: Fraction) -> Expression:
-    """Compare with a constant on the code axis. Past the bounds the answer is public; NULL stays NULL."""
+    """Compare with a constant on the code axis. Beyond the bounds the result is public; NULL stays NULL."""
     place = (value - a.offset) / a.scale
     if operator in ("=", "<>"):
         if place.denominator == 1 and a.low <= place <= a.high:
             return ir.compared(operator, a.code, ir.number(int(place)))
         return surely(a, operator == "<>")
     upwards = operator in (">", ">=")
-    # The first code that is above (or not below) the place: everything is said with <= and >=.
+    # The first code above (or not below) the place, because only <= and >= are written.
     edge = math.floor(place) + 1 if operator in (">", "<=") else math.ceil(place)
     if edge <= a.low or edge > a.high:
         return surely(a, (edge <= a.low) == upwards)
@@ -263,7 +269,7 @@ def _against(operator: str, a: Term, value: Fraction) -> Expression:
 
 
 def _integer(a: Term) -> tuple[Expression, int, int, Fraction]:
-    """The value as an integer tree, its bounds, and the step it counts."""
+    """Return the value as an integer tree, its bounds, and the step that it counts."""
     step = gcd(a.offset, a.scale)
     p, q = int(a.offset / step), int(a.scale / step)
     low, high = within(p + q * a.low), within(p + q * a.high)
@@ -272,8 +278,7 @@ def _integer(a: Term) -> tuple[Expression, int, int, Fraction]:
 
 
 def _mirrored(a: Term) -> Expression | None:
-    """The tree t if the code is written as (low + high) − t."""
-    if isinstance(a.code, exp.Sub) and a.code.this.name == str(a.low + a.high):
-        tree: Expression = a.code.expression
-        return tree.this if isinstance(tree, exp.Paren) else tree
+    """Return the tree t if the code is written as (low + high) − t."""
+    if isinstance(a.code, Sub) and a.code.left == Int(a.low + a.high):
+        return a.code.right
     return None

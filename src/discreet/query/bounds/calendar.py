@@ -1,6 +1,6 @@
-"""Calendar terms: the month, quarter or year that a day lies in, and the parts of dates and times.
+"""Compute months, quarters and years, and the parts of dates and times, by integer arithmetic.
 
-Months are irregular, yet integer division knows them. Let D count days from 1 March of the year 0, so that a leap
+Months are irregular, but integer division gives them. Let D count days from 1 March of the year 0, so that a leap
 day is the last of its year.
 
     c = ⌊(4D + 3)/146097⌋                  centuries
@@ -22,9 +22,7 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
-from sqlglot import exp
-from sqlglot.expressions import Expression
-
+from discreet.engines.nodes import Add, Expression, Sub
 from discreet.errors import QuestionRefused
 from discreet.query import ir
 from discreet.query.bounds import arithmetic
@@ -54,7 +52,7 @@ def moment(term: Term, code: int) -> date | datetime:
 
 
 def moments(term: Term, codes: Sequence[int]) -> tuple[date | datetime, ...]:
-    """Return the dates or the times that codes of a term stand for: whole days, or microseconds, all of them."""
+    """Return the dates or the times that codes of a term stand for, in whole days or microseconds."""
     first, step = int(term.offset), int(term.scale)
     try:
         if term.kind == "date":
@@ -74,10 +72,12 @@ def days(term: Term) -> Term:
 def truncated(unit: str, term: Term) -> Term:
     """Return the start of the month, quarter, year, week, day, hour … that a date or time lies in.
 
-    Months and longer are a category of dates, in order; what is regular stays a date or a time.
+    Months, quarters and years become a category of dates, in order; shorter units stay a date or a time.
     """
     if unit not in TRUNCATIONS:
-        raise QuestionRefused(f"date_trunc has no unit {unit!r}. It has {', '.join(TRUNCATIONS)}.")
+        raise QuestionRefused(
+            "date_trunc does not have this unit.", found=unit, fix=f"Use one of {', '.join(TRUNCATIONS)}."
+        )
     if unit in _MONTHS:
         return _months(days(term), _MONTHS[unit])
     if unit in _SPANS:
@@ -90,11 +90,15 @@ def truncated(unit: str, term: Term) -> Term:
 def extracted(part: str, term: Term) -> Term:
     """Return the year, month, day of week … of a date or time as a number. Sunday is dow 0 and isodow 7."""
     if part not in PARTS:
-        raise QuestionRefused(f"extract has no part {part!r}. It has {', '.join(PARTS)}.")
+        raise QuestionRefused(
+            "extract does not have this part.", found=part, fix=f"Use one of {', '.join(PARTS)}."
+        )
     if part in _CYCLES:
         unit, cycle = _CYCLES[part]
         if term.kind == "date":
-            raise QuestionRefused(f"a date has no {part}. Ask for the year, month or day, or seal a Datetime.")
+            raise QuestionRefused(
+                f"A date has no {part}.", fix="Ask for the year, month or day, or seal the column as a Datetime."
+            )
         counted = arithmetic.floor(arithmetic.scaled(arithmetic.plain(term), Fraction(1, _SPANS[unit])))
         return _cycle(counted, cycle, 0)
     day = days(term)
@@ -112,7 +116,7 @@ def _regular(term: Term, span: int, since: int = 0) -> Term:
 
 
 def _cycle(counted: Term, length: int, first: int) -> Term:
-    """The place of a whole number in a cycle: what is left after whole cycles, counted from before it."""
+    """Return the position of a whole number in a cycle: the remainder after whole cycles."""
     shift = -(counted.least // length) * length
     place = arithmetic.remainder(
         arithmetic.plain(counted, offset=counted.offset + shift), arithmetic.constant(Fraction(length))
@@ -121,7 +125,7 @@ def _cycle(counted: Term, length: int, first: int) -> Term:
 
 
 def _months(day: Term, length: int) -> Term:
-    """Periods of so many months as a category of their first days."""
+    """Return periods of `length` months as a category of their first days."""
     first, last = (_period(moment(day, code), length) for code in (day.low, day.high))
     labels = tuple(date(n * length // 12, n * length % 12 + 1, 1) for n in range(first, last + 1))
     code = ir.divided(ir.plus(_month(day), 2), length)
@@ -133,10 +137,11 @@ def _period(when: date | datetime, length: int) -> int:
 
 
 def _julian(day: Term) -> tuple[Expression, Expression]:
-    """The trees J and y."""
+    """Return the trees J and y."""
     if ir.has_difference(day.code):
         raise QuestionRefused(
-            "months and years are taken of date columns, not of dates computed from two columns."
+            "Months and years are taken of date columns, not of dates computed from two columns.",
+            fix="Take the month or the year of one column.",
         )
     counted, shift = ir.times(day.code, int(day.scale)), int(day.offset) + _MARCH
     ends = [int(day.scale) * code + shift for code in (day.low, day.high)]
@@ -153,7 +158,7 @@ def _julian(day: Term) -> tuple[Expression, Expression]:
 
 
 def _month(day: Term) -> Expression:
-    """The tree M."""
+    """Return the tree M."""
     julian, year = _julian(day)
     correction = ir.times(ir.divided(ir.plus(ir.times(year, 3), 3), 4), 5)
     counted = _sum(_sum(ir.plus(ir.times(julian, 5), 2), ir.times(year, 6)), correction)
@@ -177,7 +182,7 @@ def _quarter(day: Term) -> tuple[Expression, int, int]:
 
 
 def _day_of_month(day: Term) -> tuple[Expression, int, int]:
-    """1 + J + 3y − ⌊y/4⌋ − ⌊(153M + 2 + 4y)/5⌋: the days before month M, with 368y added under the division."""
+    """Return 1 + J + 3y − ⌊y/4⌋ − ⌊(153M + 2 + 4y)/5⌋, where 368y was added under the last division."""
     julian, year = _julian(day)
     before = _sum(ir.plus(ir.times(_month(day), 153), 2), ir.times(year, 4))
     left = _less(_sum(julian, ir.times(year, 3)), ir.divided(year, 4))
@@ -185,7 +190,7 @@ def _day_of_month(day: Term) -> tuple[Expression, int, int]:
 
 
 def _day_of_year(day: Term) -> tuple[Expression, int, int]:
-    """Days since 1 January of the year 0, less those of whole years: 365 each, and one for every leap year."""
+    """Return the days since 1 January of the year 0, less those of whole years: 365 each and one per leap year."""
     year, _, _ = _year(day)
     leaps = _sum(ir.divided(ir.plus(year, 3), 4), ir.divided(ir.plus(year, 399), 400))
     whole = _less(_sum(ir.times(year, 365), leaps), ir.divided(ir.plus(year, 99), 100))
@@ -204,17 +209,17 @@ _PARTS: dict[str, Callable[[Term], tuple[Expression, int, int]]] = {
 
 def _beyond() -> QuestionRefused:
     return QuestionRefused(
-        "the question leads to days before 0001-01-01 or after 9999-12-31, which have no names here. Add or "
-        "subtract fewer days, or keep to comparisons: day + 30 > date '2024-01-31'."
+        "The question leads to days before 0001-01-01 or after 9999-12-31, which no date can stand for.",
+        fix="Add or subtract fewer days, or only compare: day + 30 > date '2024-01-31'.",
     )
 
 
 def _sum(left: Expression, right: Expression) -> Expression:
-    return ir.binary(exp.Add, left, right)
+    return ir.binary(Add, left, right)
 
 
 def _less(left: Expression, right: Expression) -> Expression:
-    return ir.binary(exp.Sub, left, right)
+    return ir.binary(Sub, left, right)
 
 
 def microseconds(when: date) -> int:

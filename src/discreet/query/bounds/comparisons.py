@@ -1,10 +1,10 @@
-"""Comparisons as conditions over codes, in three-valued logic.
+"""Turn comparisons into conditions over codes, in three-valued logic.
 
 Claim. On every row the condition is true, false or NULL exactly as SQL's comparison of the declared values is.
-What a question compares with is put on the axis of codes beforehand, as an exact fraction: `age >= 64.5` is
-`c0 >= 65`. Past a column's bounds a comparison is always true, or always false, which is a public fact; on a
+The constant of a comparison is converted to the axis of codes beforehand, as an exact fraction: `age >= 64.5` is
+`c0 >= 65`. Beyond a column's bounds a comparison is always true, or always false, which is a public fact; on a
 missing value it is NULL all the same. Lists of categories are public too, so `<` and LIKE on them are looked up in
-the list, and a value that is not in it is an error and no guess.
+the list, and a value that is not in the list is an error.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from fractions import Fraction
 from typing import Any
 from unicodedata import normalize
 
-from sqlglot.expressions import Expression
-
+from discreet.engines import case_folding
+from discreet.engines.nodes import Expression
 from discreet.errors import QuestionRefused
 from discreet.query import ir
 from discreet.query.bounds import arithmetic, calendar, conditionals
@@ -68,7 +68,7 @@ def compare(name: str, left: Operand, right: Operand) -> Expression:
 def among(term: Operand, listed: Sequence[Operand]) -> Expression:
     """Return term IN (constants)."""
     if isinstance(term, Constant) or not all(isinstance(item, Constant) for item in listed):
-        raise QuestionRefused("in takes a column and a list of constants. Write comparisons joined by or.")
+        raise QuestionRefused("IN takes a column and a list of constants.", fix="Write comparisons joined by or.")
     values = [item.value for item in listed if isinstance(item, Constant)]
     if term.kind == "text":
         return ir.among(term.code, [ir.string(text) for text in sorted({_text(value) for value in values})])
@@ -79,27 +79,29 @@ def among(term: Operand, listed: Sequence[Operand]) -> Expression:
 
 
 def like(term: Operand, pattern: str, *, caseless: bool = False) -> Expression:
-    """Return whether a category or a text matches a pattern, in which % is anything and _ any one character.
+    """Return whether a category or a string matches a pattern: % is any characters, _ is one character.
 
     >>> city = Term(ir.sealed("c0"), 0, 2, kind="category", labels=("Bergen", "Oslo", "Odda"))
     >>> like(city, "o%", caseless=True).sql()
     'c0 >= 1'
     """
     if isinstance(term, Constant) or term.kind not in ("category", "text"):
-        raise QuestionRefused("like is for categories and texts. Compare numbers and dates with = < > or between.")
+        raise QuestionRefused(
+            "LIKE is for categories and text columns.", fix="Compare numbers and dates with = < > or between."
+        )
     if term.labels is None:
         return ir.like(term.code, pattern, caseless=caseless)
     if not all(isinstance(label, str) for label in term.labels):
-        raise QuestionRefused("like is for lists of strings, and this category is not one. Use = or in.")
+        raise QuestionRefused("LIKE is for categories of strings, and this category has none.", fix="Use = or in.")
     wanted = _fold(pattern, caseless)
     return codes(term, {code for code, label in enumerate(term.labels) if matches(wanted, _fold(label, caseless))})
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Return whether a text matches a pattern of LIKE, in as many steps as both are long together, multiplied.
+    """Return whether a string matches a pattern of LIKE, in at most len(pattern)·len(text) steps.
 
-    What stands between two % is looked for from left to right, and the first place is the best: whatever follows
-    has the more room. So nothing is tried twice, as a regular expression would.
+    The parts between two % are searched from left to right, and the first match is the best one, because it leaves
+    the most room for what follows. So nothing is tried twice, as a regular expression would do.
 
     >>> matches("_s%o", "Oslo"), matches("%a" * 2000, "a" * 1999)
     (True, False)
@@ -124,7 +126,7 @@ def _fits(part: str, text: str, place: int) -> bool:
 
 
 def codes(term: Term, wanted: set[int]) -> Expression:
-    """Return whether the code is one of those wanted, as a range if they are neighbours."""
+    """Return whether the code is one of those wanted; consecutive codes become a range."""
     if not wanted:
         return arithmetic.surely(term, False)
     low, high = min(wanted), max(wanted)
@@ -146,7 +148,9 @@ def truth(term: Operand) -> Expression:
         return ir.always(term.value)
     if isinstance(term, Term) and term.kind == "boolean":
         return ir.compared("=", term.code, ir.number(1))
-    raise QuestionRefused("a condition is wanted here, and this is a value. Compare it with something: age >= 65.")
+    raise QuestionRefused(
+        "A condition is wanted here, and this is a value.", fix="Compare it with something: age >= 65."
+    )
 
 
 def as_term(condition: Expression) -> Term:
@@ -164,7 +168,9 @@ def _of_constants(name: str, left: Any, right: Any) -> bool:
     if isinstance(left, str) is not isinstance(right, str) or isinstance(left, date) is not isinstance(
         right, date
     ):
-        raise QuestionRefused(f"{_shown(left)} and {_shown(right)} are not comparable. Compare like with like.")
+        raise QuestionRefused(
+            f"{_shown(left)} and {_shown(right)} are not comparable.", fix="Compare values of one kind."
+        )
     if isinstance(left, date) and isinstance(right, date):  # Python does not compare a day with a time
         left, right = calendar.microseconds(left), calendar.microseconds(right)
     return _PYTHON[name](left, right)
@@ -175,13 +181,15 @@ def _with_constant(name: str, term: Term, value: Any) -> Expression:
     if term.kind == "text":
         if name not in ("=", "<>"):
             raise QuestionRefused(
-                f"engines order texts differently, so {name} is not for them. Use =, in or like."
+                f"Engines order strings differently, so {name} is not for text columns.", fix="Use =, in or like."
             )
         return ir.compared(name, term.code, ir.string(_text(value)))
     if term.labels is not None:
         return _with_label(name, term, value)
     if term.kind == "boolean" and name not in ("=", "<>"):
-        raise QuestionRefused(f"{name} is not for true and false. Write the column alone, or not column.")
+        raise QuestionRefused(
+            f"{name} is not for true and false.", fix="Write the column alone, or not and the column."
+        )
     return arithmetic.ordered(name, term, arithmetic.constant(axis(term, value)))
 
 
@@ -193,11 +201,13 @@ def _with_label(name: str, term: Term, value: Any) -> Expression:
     try:
         return codes(term, {code for code, label in enumerate(labels) if holds(label, wanted)})
     except TypeError:
-        raise QuestionRefused(f"{name} cannot compare {_shown(value)} with {_shown(labels[0])}.") from None
+        raise QuestionRefused(
+            f"{name} cannot compare {_shown(value)} with {_shown(labels[0])}.", fix="Compare values of one kind."
+        ) from None
 
 
 def _place(term: Term, value: Any) -> int:
-    """Where a value stands in the list of a category, which is public: so is that it does not."""
+    """Return the place of a value in the list of a category. The list is public, so a missing value is too."""
     _refuse_null(value)
     labels, wanted = term.labels or (), _like_label(term, value)
     if type(wanted) is type(labels[0]) or (isinstance(wanted, Fraction) and isinstance(labels[0], int)):
@@ -205,21 +215,22 @@ def _place(term: Term, value: Any) -> int:
             return labels.index(wanted)
         if isinstance(wanted, date):
             raise QuestionRefused(
-                f"{wanted} begins no period here. The first is {labels[0]}, the last {labels[-1]}."
+                f"{wanted} does not begin a period of this category.",
+                fix=f"The first period begins on {labels[0]}, the last on {labels[-1]}.",
             )
     shown = [str(label) for label in labels]
     near = get_close_matches(str(value), shown, n=3, cutoff=0.5)
     hint = f"Did you mean {' or '.join(map(_quoted, near))}?" if near else _listed(shown)
-    raise QuestionRefused(f"{_shown(value)} is not in the declared list. {_alike(str(value), shown) or hint}")
+    raise QuestionRefused(f"{_shown(value)} is not in the declared list.", fix=_alike(str(value), shown) or hint)
 
 
 def _alike(written: str, labels: Sequence[str]) -> str:
-    """What to say of a value that looks like one of the list, and is another by its code points."""
+    """Return a hint for a value that looks like one of the list, but has other code points or blanks."""
     for label in labels:
         if normalize("NFC", label) == normalize("NFC", written):
             return (
-                f"Did you mean {_quoted(label)}? It looks the same and has other code points, as ü may be one "
-                "letter, or u with dots after it. Copy it from the list."
+                f"Did you mean {_quoted(label)}? It looks the same and has other code points: ü may be one "
+                "character, or u and a combining diaeresis. Copy it from the list."
             )
         if label.split() == written.split():
             return f"Did you mean {_quoted(label)}? Only blanks differ."
@@ -245,7 +256,9 @@ def axis(term: Term, value: Any) -> Fraction:
     if term.kind in ("date", "datetime"):
         exact = Fraction(calendar.microseconds(moment(value)))
         return exact / calendar.DAY if term.kind == "date" else exact
-    raise QuestionRefused(f"{_shown(value)} is compared with {_NOUNS[term.kind]}. Compare like with like.")
+    raise QuestionRefused(
+        f"{_shown(value)} is compared with {_NOUNS[term.kind]}.", fix="Compare values of one kind."
+    )
 
 
 def moment(value: Any) -> date | datetime:
@@ -264,7 +277,9 @@ def moment(value: Any) -> date | datetime:
                 continue
             if not isinstance(when, datetime) or when.tzinfo is None:
                 return when
-    raise QuestionRefused(f"{_shown(value)} is no date. Write '2024-01-31', or '2024-01-31 18:00:00' for a time.")
+    raise QuestionRefused(
+        f"{_shown(value)} is not a date.", fix="Write '2024-01-31', or '2024-01-31 18:00:00' for a time."
+    )
 
 
 def _of_terms(name: str, a: Term, b: Term) -> Expression:
@@ -272,11 +287,10 @@ def _of_terms(name: str, a: Term, b: Term) -> Expression:
         a, b = (_in_microseconds(term) for term in (a, b))
     if a.kind != b.kind:
         raise QuestionRefused(
-            f"{_NOUNS.get(a.kind, 'a ' + a.kind)} is compared with {_NOUNS.get(b.kind, 'a ' + b.kind)}. "
-            "Compare columns of one kind."
+            f"{_capital(_noun(a.kind))} is compared with {_noun(b.kind)}.", fix="Compare columns of one kind."
         )
     if a.kind in ("category", "text", "boolean") and name not in ("=", "<>"):
-        raise QuestionRefused(f"{name} is not for two columns of this kind. Use = or <>.")
+        raise QuestionRefused(f"{name} is not for two columns of this kind.", fix="Use = or <>.")
     if a.kind == "text":
         return ir.compared(name, a.code, b.code)
     if a.labels is not None:
@@ -293,19 +307,25 @@ def _in_microseconds(term: Term) -> Term:
 
 def _refuse_null(*values: Any) -> None:
     if None in values:
-        raise QuestionRefused("a comparison with null is never true. Write is null, or is not null.")
+        raise QuestionRefused("A comparison with null is never true.", fix="Write is null, or is not null.")
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise QuestionRefused(f"{_shown(value)} is compared with a text. Write it in single quotes.")
+        raise QuestionRefused(f"{_shown(value)} is compared with a text column.", fix="Write it in single quotes.")
     return value
 
 
 def _fold(text: str, caseless: bool) -> str:
-    from discreet.engines import case_folding
+    return case_folding.folded(text) if caseless else text  # engines are told to fold in the same way
 
-    return case_folding.folded(text) if caseless else text  # as every engine is told to
+
+def _noun(kind: str) -> str:
+    return _NOUNS.get(kind, f"a {kind}")
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _shown(value: Any) -> str:
@@ -317,4 +337,4 @@ def _quoted(value: str) -> str:
 
 
 def _listed(labels: Sequence[str]) -> str:
-    return f"It is {', '.join(map(_quoted, labels[:8]))}{' …' if len(labels) > 8 else ''}."
+    return f"The list is {', '.join(map(_quoted, labels[:8]))}{' …' if len(labels) > 8 else ''}."

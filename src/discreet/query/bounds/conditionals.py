@@ -1,8 +1,8 @@
-"""Terms that depend on a condition: case, coalesce, least, greatest, absolute values, rounding.
+"""Compute terms that depend on a condition: case, coalesce, least, greatest, absolute values, rounding.
 
 Claim. The outcomes are brought to one step and one offset, and the bounds are the hull of the outcomes' own, each
-cut to what its condition leaves of it: in least(a, b) the a that is taken is at most b's bound. As everywhere, a
-theorem for any rows. NULL is SQL's: least and greatest pass over it, as DuckDB and PostgreSQL do.
+cut to what its condition leaves of it: in least(a, b) the a that is taken is at most b's bound. This holds for any
+rows. NULL is SQL's: least and greatest ignore it, as DuckDB and PostgreSQL do.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from sqlglot.expressions import Expression
-
+from discreet.engines.nodes import Expression
 from discreet.errors import QuestionRefused
 from discreet.query import ir
 from discreet.query.bounds.arithmetic import (
@@ -33,7 +32,7 @@ from discreet.query.bounds.arithmetic import (
 from discreet.query.question import Term
 
 Branch = tuple[Expression, Term]
-"""A condition, and the term that holds under it."""
+"""A condition, and the term that is taken under it."""
 
 
 def choose(branches: Sequence[Branch], default: Term | None) -> Term:
@@ -114,34 +113,34 @@ def rounded(a: Term, digits: int = 0) -> Term:
 
 
 def relabelled(a: Term, labels: Sequence[Any]) -> Expression:
-    """Return the code of a category in another list of labels; what is not in it becomes one past the last."""
+    """Return the code of a category in another list of labels; labels that it lacks get one code past its last."""
     places = {label: place for place, label in enumerate(labels)}
     table = [places.get(label, len(labels)) for label in a.labels or ()]
     return ir.number(table[0]) if is_constant(a) else lookup(a.code, table)
 
 
 def expect_alike(*outcomes: Term) -> None:
-    """Refuse categories of strings beside such of numbers or of dates.
+    """Refuse categories of different kinds in one expression: strings, numbers, dates.
 
     >>> city = Term(ir.sealed("c0"), 0, 1, kind="category", labels=("Bergen", "Oslo"))
     >>> ward = Term(ir.sealed("c1"), 0, 1, kind="category", labels=(1, 2))
     >>> expect_alike(city, ward)
     Traceback (most recent call last):
-    discreet.errors.QuestionRefused: a category of strings stands beside one of numbers. Take one kind at a time.
+    discreet.errors.QuestionRefused: A category of strings stands beside one of numbers. Use one kind at a time.
     """
     kinds = {type(outcome.labels[0]) for outcome in outcomes if outcome.labels}
     if len(kinds) > 1:
         nouns = " stands beside one of ".join(sorted(_LISTS.get(kind, "dates") for kind in kinds)[::-1])
-        raise QuestionRefused(f"a category of {nouns}. Take one kind at a time.")
+        raise QuestionRefused(f"A category of {nouns}.", fix="Use one kind at a time.")
 
 
 _LISTS = {str: "strings", int: "numbers"}
 
 
 def lookup(code: Expression, table: Sequence[int]) -> Expression:
-    """Return table[code] by halvings over the table's runs: log₂(runs) comparisons for a row. NULL stays NULL.
+    """Return table[code] by binary search over the table's runs, in log₂(runs) comparisons for a row.
 
-    A run is constant or rises by one at each step.
+    A run is constant or rises by one at each step. NULL stays NULL.
 
     >>> lookup(ir.sealed("c0"), [0, 1, 2, 3]).sql()
     'c0'
@@ -155,7 +154,7 @@ def lookup(code: Expression, table: Sequence[int]) -> Expression:
     return ir.stepped(code, starts, values, slopes)
 
 
-_Part = tuple[Term, int, int]  # a term, and the bounds of its code under the condition that it stands behind
+_Part = tuple[Term, int, int]  # a term, and the bounds of its code under its condition
 
 
 def _part(a: Term, *, least: Fraction | None = None, most: Fraction | None = None) -> _Part:
@@ -165,7 +164,7 @@ def _part(a: Term, *, least: Fraction | None = None, most: Fraction | None = Non
 
 
 def _merged(branches: Sequence[tuple[Expression, _Part]], default: _Part | None) -> Term:
-    """Bring all outcomes to one step and one offset, and take the hull of their bounds."""
+    """Convert all outcomes to one step and one offset, and take the hull of their bounds."""
     parts = [part for _, part in branches] + ([default] if default is not None else [])
     base, step = min(a.offset for a, _, _ in parts), Fraction(0)
     for a, _, _ in parts:
@@ -185,7 +184,7 @@ def _merged(branches: Sequence[tuple[Expression, _Part]], default: _Part | None)
 
 
 def _labelled(branches: Sequence[Branch], default: Term | None) -> Term:
-    """Bring categories to one list of labels, in the order in which they appear."""
+    """Convert categories to one list of labels, in the order in which they appear."""
     outcomes = [outcome for _, outcome in branches] + ([default] if default is not None else [])
     expect_alike(*outcomes)
     labels = tuple(dict.fromkeys(label for outcome in outcomes for label in outcome.labels or ()))
@@ -196,7 +195,7 @@ def _labelled(branches: Sequence[Branch], default: Term | None) -> Term:
 
 
 def _runs(table: Sequence[int]) -> list[tuple[int, int, int]]:
-    """Where each run starts, its first value, and its slope."""
+    """Return where each run starts, its first value, and its slope."""
     runs: list[tuple[int, int, int]] = []
     for place, value in enumerate(table):
         if runs:
@@ -211,7 +210,7 @@ def _runs(table: Sequence[int]) -> list[tuple[int, int, int]]:
 
 
 def _whichever(first: Term, second: Term) -> Term:
-    """The first, unless it is missing."""
+    """Return the first term, or the second where it is missing."""
     return plain(coalesce(plain(first), plain(second)))
 
 

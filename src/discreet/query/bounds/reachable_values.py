@@ -1,4 +1,4 @@
-"""Which codes an expression can take, by trying every value of the columns it reads.
+"""Find the codes that an expression can take, by trying every value of the columns that it reads.
 
 Only the declared domains are looked at, never a row. So `where city in ('Oslo', 'Bergen') group by city` has two
 groups, and `case when age < 18 then 0 else 18 end` has two values and not nineteen.
@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
-from sqlglot.expressions import Expression
 
+from discreet.engines import nodes
+from discreet.engines.nodes import Column, Expression, Int
 from discreet.query import ir
 from discreet.query.question import Term
 
 MOST = 10**6
-"""Combinations that are tried; beyond them nothing is narrowed."""
+"""The largest number of combinations that are tried; with more, nothing is narrowed."""
 
 Cells = tuple[NDArray[Any], NDArray[np.bool_]]
 """A value for every combination, and whether it is missing."""
@@ -44,7 +44,7 @@ def attained(
     if any(columns[name].kind == "text" for name in names) or np.prod([float(size) for size in sizes]) > MOST:
         return None
     parts = [part for part in _parts(where) if ir.columns_of(part) <= set(names)]
-    if isinstance(code, exp.Column) and not parts:  # all of its codes
+    if isinstance(code, Column) and not parts:  # all of its codes
         return list(range(columns[code.name].low, columns[code.name].high + 1)), columns[code.name].nullable
     cells = _grid({name: columns[name] for name in names})
     kept = np.ones(int(np.prod(sizes, dtype=np.int64)), dtype=bool)
@@ -81,72 +81,75 @@ def narrowed(name: str, term: Term, where: Expression | None) -> Term:
 
 
 def _ends(part: Expression, name: str) -> tuple[int, int] | None:
-    """What a comparison of a column with a number, or IN, leaves of it; None for any other condition."""
-    if not isinstance(part.this, exp.Column) or part.this.name != name:
-        return None
-    if isinstance(part, exp.In):
-        listed = [int(item.this) for item in part.expressions]
-        return min(listed), max(listed)
-    if type(part) not in _NARROWING or not isinstance(part.expression, exp.Literal):
-        return None
-    least, most = _NARROWING[type(part)](int(part.expression.this))
-    return least, most
+    """Return the bounds that a comparison with a number, or IN, leaves a column; None for any other condition."""
+    match part:
+        case nodes.In(Column(column), values) if column == name:
+            listed = [value.value for value in values if isinstance(value, Int)]
+            return min(listed), max(listed)
+        case nodes.Compare(symbol, Column(column), Int(value)) if column == name and symbol in _NARROWING:
+            return _NARROWING[symbol](value)
+    return None
 
 
 _FAR = 2**63  # no code is so large
-_NARROWING: dict[type, Callable[[int], tuple[int, int]]] = {
-    exp.EQ: lambda code: (code, code),
-    exp.LT: lambda code: (-_FAR, code - 1),
-    exp.LTE: lambda code: (-_FAR, code),
-    exp.GT: lambda code: (code + 1, _FAR),
-    exp.GTE: lambda code: (code, _FAR),
+_NARROWING: dict[str, Callable[[int], tuple[int, int]]] = {
+    "=": lambda code: (code, code),
+    "<": lambda code: (-_FAR, code - 1),
+    "<=": lambda code: (-_FAR, code),
+    ">": lambda code: (code + 1, _FAR),
+    ">=": lambda code: (code, _FAR),
 }
 
 
 def evaluated(tree: Expression, cells: Mapping[str, Cells]) -> Cells:
-    """Return what a tree comes to on every combination, in SQL's three-valued logic."""
+    """Return the value of a tree on every combination, in SQL's three-valued logic."""
     match tree:
-        case exp.Paren():
-            return evaluated(tree.this, cells)
-        case exp.Column():
-            return cells[tree.name]
-        case exp.Literal():
-            return np.asarray(int(tree.this), dtype=np.int64), np.asarray(False)
-        case exp.Is():
-            return evaluated(tree.this, cells)[1], np.asarray(False)
-        case exp.Not():
-            truth, unknown = evaluated(tree.this, cells)
+        case Column(name):
+            return cells[name]
+        case Int(value):
+            return np.asarray(value, dtype=np.int64), np.asarray(False)
+        case nodes.IsNull(operand):
+            return evaluated(operand, cells)[1], np.asarray(False)
+        case nodes.Not(operand):
+            truth, unknown = evaluated(operand, cells)
             return ~truth, unknown
-        case exp.In():
-            values, missing = evaluated(tree.this, cells)
-            return np.isin(values, [int(item.this) for item in tree.expressions]), missing
-        case exp.Case():
+        case nodes.In(operand, values):
+            found, missing = evaluated(operand, cells)
+            return np.isin(found, [value.value for value in values if isinstance(value, Int)]), missing
+        case nodes.Case():
             return _case(tree, cells)
-        case exp.And() | exp.Or():
+        case nodes.And() | nodes.Or():
             return _connected(tree, cells)
-        case _:
-            (left, no_left), (right, no_right) = (evaluated(part, cells) for part in (tree.this, tree.expression))
-            return _OPERATIONS[type(tree)](left, right), no_left | no_right
+        case nodes.Compare(symbol, left, right):
+            return _strict(_COMPARISONS[symbol], evaluated(left, cells), evaluated(right, cells))
+        case nodes.Arithmetic(left, right):
+            return _strict(_ARITHMETIC[tree.symbol], evaluated(left, cells), evaluated(right, cells))
+    raise TypeError(f"No value is known for {type(tree).__name__}.")
 
 
-def _case(tree: Expression, cells: Mapping[str, Cells]) -> Cells:
-    default = tree.args.get("default")
+def _strict(operation: Callable[[Any, Any], Any], left: Cells, right: Cells) -> Cells:
+    """Apply an operation that is NULL where an operand is."""
+    return operation(left[0], right[0]), left[1] | right[1]
+
+
+def _case(tree: nodes.Case, cells: Mapping[str, Cells]) -> Cells:
+    default = tree.default
     values, missing = (np.asarray(0), np.asarray(True)) if default is None else evaluated(default, cells)
-    for branch in reversed(tree.args["ifs"]):
-        truth, unknown = evaluated(branch.this, cells)
-        outcome, absent = evaluated(branch.args["true"], cells)
+    for condition, value in reversed(tree.branches):
+        truth, unknown = evaluated(condition, cells)
+        outcome, absent = evaluated(value, cells)
         taken = truth & ~unknown
         values, missing = np.where(taken, outcome, values), np.where(taken, absent, missing)
     return values, missing
 
 
-def _connected(tree: Expression, cells: Mapping[str, Cells]) -> Cells:
-    (left, no_left), (right, no_right) = (evaluated(part, cells) for part in (tree.this, tree.expression))
-    if isinstance(tree, exp.Or):  # by De Morgan
+def _connected(tree: nodes.And | nodes.Or, cells: Mapping[str, Cells]) -> Cells:
+    (left, no_left), (right, no_right) = (evaluated(part, cells) for part in (tree.left, tree.right))
+    if isinstance(tree, nodes.Or):  # by De Morgan
         left, right = ~left, ~right
     false = (~left & ~no_left) | (~right & ~no_right)
     unknown = (no_left | no_right) & ~false
-    return (false if isinstance(tree, exp.Or) else ~false), unknown
+    return (false if isinstance(tree, nodes.Or) else ~false), unknown
 
 
 def _size(term: Term) -> int:
@@ -154,7 +157,7 @@ def _size(term: Term) -> int:
 
 
 def _grid(columns: Mapping[str, Term]) -> dict[str, Cells]:
-    """Every combination of codes; one more code past the last stands for NULL."""
+    """Return every combination of codes; one more code after the last stands for NULL."""
     axes = [np.arange(term.low, term.low + _size(term)) for term in columns.values()]
     mesh = np.meshgrid(*axes, indexing="ij")
     return {
@@ -163,15 +166,17 @@ def _grid(columns: Mapping[str, Term]) -> dict[str, Cells]:
     }
 
 
-_OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
-    exp.Add: operator.add,
-    exp.Sub: operator.sub,
-    exp.Mul: operator.mul,
-    exp.IntDiv: operator.floordiv,
-    exp.EQ: operator.eq,
-    exp.NEQ: operator.ne,
-    exp.LT: operator.lt,
-    exp.LTE: operator.le,
-    exp.GT: operator.gt,
-    exp.GTE: operator.ge,
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+}
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
 }

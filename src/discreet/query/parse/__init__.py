@@ -1,5 +1,13 @@
 """Parse SQL into a Question, through an allow-list.
 
-Modules: aggregates, canonical, expressions, functions, group_by, having_order_limit, scope, select,
-statement, unsupported.
+statement           parse the text into one select of bounded size
+scope               resolve the names of columns and of the table
+select              read the select into a Question
+expressions         read values and conditions, node by node
+functions           the allow-list of operators and functions
+aggregates          read count, sum, avg, quantiles and their filters
+group_by            list the declared groups
+having_order_limit  read what happens to the answer
+canonical           write the canonical text of a question
+unsupported         explain what is not answered
 """

@@ -1,9 +1,8 @@
-"""The aggregates of a question: what is counted, summed or ranked, and how the answer differs from the letter.
+"""Read the aggregates of a question, and note where the answer differs from what was written.
 
-Where a private answer cannot be the literal one, the note says so: min and max of a sample belong to one person,
-so they are answered as the 0.001 and 0.999 quantiles; variances are those of the rows at hand, divided by n and
-not n − 1; rows without an id are counted as one person. `filter (where …)` is answered by taking a value for
-missing on all other rows.
+Some aggregates are answered by another number, and a note says so: min and max belong to one person, so they are
+answered as the 0.001 and 0.999 quantiles; variances are divided by n and not by n − 1; rows without an id are
+counted as one person. `filter (where …)` is answered by taking the value as missing on all other rows.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
-from sqlglot.expressions import Expression
 
+from discreet.engines.nodes import Expression
 from discreet.errors import QuestionRefused
 from discreet.query.bounds import arithmetic, conditionals
 from discreet.query.bounds.comparisons import Constant
@@ -29,8 +28,8 @@ EXTREME = Fraction(1, 1000)
 """min is the quantile of this probability, max the one at 1 minus it."""
 
 
-def is_aggregate(node: Expression) -> bool:
-    """Return whether a node of the select list is meant as an aggregate."""
+def is_aggregate(node: exp.Expression) -> bool:
+    """Return whether a node of the select list is an aggregate."""
     inner = bare(node)
     if isinstance(inner, exp.Filter):
         inner = bare(inner.this)
@@ -38,8 +37,8 @@ def is_aggregate(node: Expression) -> bool:
     return type(inner) in _READERS or named or isinstance(inner, exp.AggFunc | exp.WithinGroup | exp.Window)
 
 
-def aggregate(node: Expression, scope: Scope, name: str) -> Aggregate:
-    """Return what an aggregate of the select list asks for."""
+def aggregate(node: exp.Expression, scope: Scope, name: str) -> Aggregate:
+    """Return the aggregate that a node of the select list asks for."""
     inner, kept = bare(node), None
     if isinstance(inner, exp.Filter):
         only(inner, "this", "expression")
@@ -56,14 +55,14 @@ def aggregate(node: Expression, scope: Scope, name: str) -> Aggregate:
 def _filtered(read: Aggregate, kept: Expression) -> Aggregate:
     if read.kind == "persons":
         raise QuestionRefused(
-            "persons are counted with where, not with filter: select count(distinct …) … where …"
+            "Persons are counted with where, not with filter.", fix="Move the condition of filter to where."
         )
     kind = "count_of" if read.kind == "count" else read.kind
     counted = arithmetic.constant(Fraction(1)) if read.term is None else read.term
     return Aggregate(kind, conditionals.where(kept, counted), read.probability, read.name, read.note)
 
 
-def _count(node: Expression, scope: Scope, name: str) -> Aggregate:
+def _count(node: exp.Expression, scope: Scope, name: str) -> Aggregate:
     only(node, "this")
     if node.this is None or isinstance(node.this, exp.Star):
         if node.this is not None:
@@ -77,24 +76,24 @@ def _count(node: Expression, scope: Scope, name: str) -> Aggregate:
     return Aggregate("count_of", functions.as_term(counted), None, name)
 
 
-def _persons(node: Expression, scope: Scope, name: str) -> Aggregate:
+def _persons(node: exp.Expression, scope: Scope, name: str) -> Aggregate:
     only(node, "expressions")
     person = scope.metadata.person
     if len(node.expressions) == 1 and scope.is_person(bare(node.expressions[0])):
         return Aggregate("persons", None, None, name, _counted_once(scope))
     if person is None:
         raise QuestionRefused(
-            "every row is a person here, and only persons are counted as distinct. Use count(*)."
+            "Every row is a person here, and only persons are counted as distinct.", fix="Use count(*)."
         )
     raise QuestionRefused(
-        f"only persons are counted as distinct: count(distinct {person}). "
-        "For another column, group by it and count the groups that have rows."
+        "Only persons are counted as distinct.",
+        fix=f"Write count(distinct {person}), or group by the column and count the groups that have rows.",
     )
 
 
 def _counted_once(scope: Scope) -> str:
     rows = scope.metadata.rows_per_person
-    return f"{_nobody(scope)}; whoever has more than {rows:,} rows may count for less than one."
+    return f"{_without_person(scope)}; a person with more than {rows:,} rows may count for less than one."
 
 
 def over_bound(read: Aggregate, scope: Scope) -> Aggregate:
@@ -105,62 +104,65 @@ def over_bound(read: Aggregate, scope: Scope) -> Aggregate:
     than one while n is small, and as more than a half in any case. If n > U·K, w is 0.
     """
     rows = scope.metadata.rows_per_person
-    part = f"; one with n rows counts as 1 − ({UNIT} mod n)/{UNIT}" if rows == 1 else ""
-    nothing = f"someone with more than {UNIT * rows:,} rows weighs nothing, and is not counted"
-    return replace(read, note=f"{_nobody(scope)}; {nothing}{part}.")
+    part = f"; a person with n rows counts as 1 − ({UNIT} mod n)/{UNIT}" if rows == 1 else ""
+    nothing = f"a person with more than {UNIT * rows:,} rows weighs nothing, and is not counted"
+    return replace(read, note=f"{_without_person(scope)}; {nothing}{part}.")
 
 
-def _nobody(scope: Scope) -> str:
+def _without_person(scope: Scope) -> str:
     return f"rows without a {scope.metadata.person} count as one person"
 
 
-def _count_if(node: Expression, scope: Scope, name: str) -> Aggregate:
+def _count_if(node: exp.Expression, scope: Scope, name: str) -> Aggregate:
     only(node, "this")
     return Aggregate(
         "count_of", conditionals.where(condition(node.this, scope), arithmetic.constant(Fraction(1))), None, name
     )
 
 
-def _moment(kind: str, note: str = "") -> Callable[[Expression, Scope, str], Aggregate]:
-    def read(node: Expression, scope: Scope, name: str) -> Aggregate:
+def _moment(kind: str, note: str = "") -> Callable[[exp.Expression, Scope, str], Aggregate]:
+    def read(node: exp.Expression, scope: Scope, name: str) -> Aggregate:
         only(node, "this")
         return Aggregate(kind, _summed(node, scope), None, name, note)
 
     return read
 
 
-def _summed(node: Expression, scope: Scope) -> Term:
-    """A number, or a truth value as 0 and 1."""
+def _summed(node: exp.Expression, scope: Scope) -> Term:
+    """Return the argument of a sum or a mean: a number, or a truth value as 0 and 1."""
     if isinstance(node.this, exp.Distinct):
-        raise QuestionRefused(f"{node.sql('duckdb')} looks at single values. Leave distinct out.")
+        raise QuestionRefused(f"{node.sql('duckdb')} looks at single values.", fix="Leave distinct out.")
     summed = term(node.this, scope)
     if summed.kind == "boolean":
         return arithmetic.plain(summed)
     if summed.kind != "number":
         raise QuestionRefused(
-            f"{node.sql('duckdb')} needs a number, and this is a {summed.kind}. "
-            "Count rows, or take the median of a date."
+            f"{node.sql('duckdb')} needs a number, and this is a {summed.kind}.",
+            fix="Count rows, or take the median of a date.",
         )
     return summed
 
 
-def _quantile(*names: str) -> Callable[[Expression, Scope, str], Aggregate]:
-    def read(node: Expression, scope: Scope, name: str) -> Aggregate:
+def _quantile(*names: str) -> Callable[[exp.Expression, Scope, str], Aggregate]:
+    def read(node: exp.Expression, scope: Scope, name: str) -> Aggregate:
         only(node, *names)
         asked = node.args.get(names[1]) if len(names) > 1 else exp.Literal.number("0.5")
         if asked is None:
-            raise QuestionRefused("a quantile needs its probability: quantile(income, 0.9).")
+            raise QuestionRefused("A quantile needs its probability.", fix="Write quantile(income, 0.9).")
         return _ranked(node.this, asked, scope, name)
 
     return read
 
 
-def _within_group(node: Expression, scope: Scope, name: str) -> Aggregate:
-    """percentile_cont(0.9) within group (order by x)."""
+def _within_group(node: exp.Expression, scope: Scope, name: str) -> Aggregate:
+    """Read percentile_cont(0.9) within group (order by x)."""
     only(node, "this", "expression")
     inner, order = node.this, node.expression
     if not isinstance(inner, exp.PercentileCont | exp.PercentileDisc) or len(order.expressions) != 1:
-        raise QuestionRefused("within group is for percentile_cont(0.9) within group (order by income).")
+        raise QuestionRefused(
+            "WITHIN GROUP is for percentile_cont and percentile_disc, and takes one column.",
+            fix="Write percentile_cont(0.9) within group (order by income).",
+        )
     only(inner, "this")
     only(order, "expressions")
     ordered = order.expressions[0]
@@ -171,8 +173,8 @@ def _within_group(node: Expression, scope: Scope, name: str) -> Aggregate:
     return Aggregate("quantile", read.term, 1 - read.probability, name, read.note)
 
 
-def _extreme(word: str, probability: Fraction) -> Callable[[Expression, Scope, str], Aggregate]:
-    def read(node: Expression, scope: Scope, name: str) -> Aggregate:
+def _extreme(word: str, probability: Fraction) -> Callable[[exp.Expression, Scope, str], Aggregate]:
+    def read(node: exp.Expression, scope: Scope, name: str) -> Aggregate:
         only(node, "this")
         shown = f"{float(probability):g}"
         note = f"{word} is answered as the {shown} quantile: the extreme value itself belongs to one person."
@@ -181,13 +183,14 @@ def _extreme(word: str, probability: Fraction) -> Callable[[Expression, Scope, s
     return read
 
 
-def _ranked(node: Expression, asked: Expression, scope: Scope, name: str) -> Aggregate:
+def _ranked(node: exp.Expression, asked: exp.Expression, scope: Scope, name: str) -> Aggregate:
     probability = value(asked, scope) if not isinstance(asked, exp.Array | exp.Tuple) else None
     exact = probability.value if isinstance(probability, Constant) else None
     if not isinstance(exact, Fraction) or not 0 <= exact <= 1:
         raise QuestionRefused(
-            f"the probability of a quantile is one number from 0 to 1, not {asked.sql('duckdb')}. "
-            "Write one quantile for each."
+            "The probability of a quantile is one number from 0 to 1.",
+            found=asked.sql("duckdb"),
+            fix="Write one quantile for each.",
         )
     if exact in (0, 1):
         return _extreme(*(("the least", EXTREME) if exact == 0 else ("the largest", 1 - EXTREME)))(
@@ -196,11 +199,11 @@ def _ranked(node: Expression, asked: Expression, scope: Scope, name: str) -> Agg
     return Aggregate("quantile", _rankable(node, scope), exact, name)
 
 
-def _rankable(node: Expression, scope: Scope) -> Term:
+def _rankable(node: exp.Expression, scope: Scope) -> Term:
     ranked = term(node, scope)
     if ranked.kind not in ("number", "date", "datetime"):
         raise QuestionRefused(
-            f"{node.sql('duckdb')} is a {ranked.kind}, which has no quantiles. Count it by group instead."
+            f"{node.sql('duckdb')} is a {ranked.kind}, which has no quantiles.", fix="Count it by group instead."
         )
     return ranked
 
@@ -208,7 +211,7 @@ def _rankable(node: Expression, scope: Scope) -> Term:
 _SAMPLE = "the variance of these rows, divided by n, not n − 1."
 _SAMPLE_ROOT = "the standard deviation of these rows, its square divided by n, not n − 1."
 
-_READERS: dict[type, Callable[[Expression, Scope, str], Aggregate]] = {
+_READERS: dict[type, Callable[[exp.Expression, Scope, str], Aggregate]] = {
     exp.Count: _count,
     exp.CountIf: _count_if,
     exp.Sum: _moment("sum"),

@@ -1,10 +1,10 @@
-"""One spelling for each question: the key under which an answer is kept and served again for nothing.
+"""Write the canonical text of a question: the key under which its answer is recorded and found again for free.
 
-Names are as declared, functions and keywords in one case, numbers in full without idle zeros, operands of AND and
-OR sorted, parentheses where and only where operands are compound, aliases and comments gone. Equal texts mean
-equal questions: a text read again gives the question it came from, which tests/query/parse/test_select.py checks
-for every question it knows. Some equal questions have unequal texts (`5 < age` and `age > 5`); they are paid for
-twice.
+Names are as declared, functions and keywords in one case, numbers in full without trailing zeros. Operands of AND
+and OR are sorted, compound operands and no others stand in parentheses, aliases and comments are removed. Equal
+texts mean equal questions: a text that is parsed again gives the question that it came from, which
+tests/query/parse/test_select.py checks for every question it knows. Some equal questions have unequal texts
+(`5 < age` and `age > 5`); both are charged.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from decimal import Decimal
 from functools import lru_cache
 
 from sqlglot import exp
-from sqlglot.expressions import Expression
 
 from discreet.query.parse.expressions import bare, chain
 from discreet.query.parse.scope import Scope
@@ -25,15 +24,22 @@ _TIGHT = (exp.Binary, exp.Not, exp.Neg, exp.Between, exp.In)
 _SIMPLE: dict[type, str] = {exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg"}
 
 
-def spelled(node: Expression, scope: Scope) -> str:
-    """Return the one spelling of an expression that has been understood."""
+def expression_text(node: exp.Expression, scope: Scope) -> str:
+    """Return the canonical text of an expression that has been read."""
     return _written(_normal(node, scope), last=True)
 
 
 def question(
     table: str, keys: Sequence[str], aggregates: Sequence[str], where: str | None, groups: Sequence[str]
 ) -> str:
-    """Return the text of a whole question from the spellings of its parts.
+    """Return the canonical text of a whole question from those of its parts.
+
+    Args:
+        table: The name of the table.
+        keys: The texts of the group keys.
+        aggregates: The texts of the aggregates.
+        where: The text of the condition; None without one.
+        groups: The texts after GROUP BY; empty without groups.
 
     >>> question("people", ["city"], ["count(*)"], "age >= 65", ["city"])
     'select city, count(*) from people where age >= 65 group by city'
@@ -45,7 +51,7 @@ def question(
 
 
 def identifier(name: str) -> exp.Identifier:
-    """Return a name, quoted unless it is plain and no word of SQL."""
+    """Return a name, quoted unless it is plain and not a keyword of SQL."""
     plain = re.fullmatch("[a-z_][a-z0-9_]*", name) is not None and name.upper() not in _words()
     return exp.Identifier(this=name, quoted=not plain)
 
@@ -59,17 +65,17 @@ def _words() -> frozenset[str]:
     )
 
 
-def _written(node: Expression, *, last: bool = False) -> str:
-    """The text of a normal form. Where it is the last use of it, it need not be spared the writer's changes."""
-    if isinstance(node, exp.Column):  # this and the next need no writer, which takes its time
+def _written(node: exp.Expression, *, last: bool = False) -> str:
+    """Return the text of a normal form. On its `last` use the writer may change it, which saves a copy."""
+    if isinstance(node, exp.Column):  # these two are common, and sqlglot's writer is slow
         return _named(node.name)
     if type(node) in _SIMPLE and (inside := _only(node)):
         return f"{_SIMPLE[type(node)]}({inside})"
     return node.sql("duckdb", copy=not last, normalize_functions="lower", comments=False)
 
 
-def _only(call: Expression) -> str:
-    """The column, or the star, that a function is called with; empty if there is more to it."""
+def _only(call: exp.Expression) -> str:
+    """Return the column, or the star, that a function is called with; empty if it has other arguments."""
     if any(argument for name, argument in call.args.items() if name not in ("this", "big_int")):
         return ""
     if isinstance(call.this, exp.Star):
@@ -82,7 +88,7 @@ def _named(name: str) -> str:
     return identifier(name).sql("duckdb")
 
 
-def _normal(node: Expression, scope: Scope) -> Expression:
+def _normal(node: exp.Expression, scope: Scope) -> exp.Expression:
     node = bare(node)
     if isinstance(node, exp.And | exp.Or):
         return _sorted(node, scope)
@@ -99,31 +105,31 @@ def _normal(node: Expression, scope: Scope) -> Expression:
 
 
 def _numeral(text: str) -> str:
-    """A number as its value alone decides: 65 for 65.0 and 6.5e1. It has been read, and so is not long."""
+    """Return a number by its value alone: 65 for 65.0 and 6.5e1. It has been read before, so it is short."""
     whole, _, places = f"{Decimal(text):f}".partition(".")
     places = places.rstrip("0")
     return f"{whole}.{places}" if places else whole
 
 
-def _called(node: exp.WithinGroup) -> Expression:
-    """percentile_cont(0.9) within group (order by x) as a call with two arguments."""
+def _called(node: exp.WithinGroup) -> exp.Expression:
+    """Return percentile_cont(0.9) within group (order by x) as a call with two arguments."""
     ordered, probability = node.expression.expressions[0], node.this.this
     if ordered.args.get("desc"):
         probability = exp.Sub(this=exp.Literal.number(1), expression=exp.Paren(this=probability.copy()))
     return exp.PercentileCont(this=ordered.this.copy(), expression=probability.copy())
 
 
-def _argument(part: object, parent: Expression, scope: Scope) -> object:
+def _argument(part: object, parent: exp.Expression, scope: Scope) -> object:
     if isinstance(part, list):
         return [_argument(item, parent, scope) for item in part]
-    if not isinstance(part, Expression):
+    if not isinstance(part, exp.Expression):
         return part
     normal = _normal(part, scope)
     return exp.Paren(this=normal) if isinstance(parent, _TIGHT) and isinstance(normal, _COMPOUND) else normal
 
 
-def _sorted(node: Expression, scope: Scope) -> Expression:
-    """A chain of AND or OR, sorted by spelling, each operand once."""
+def _sorted(node: exp.Expression, scope: Scope) -> exp.Expression:
+    """Return a chain of AND or OR, sorted by canonical text, each operand once."""
     parts = {_written(part): part for part in (_normal(operand, scope) for operand in chain(node))}
     operands = [parts[text] for text in sorted(parts)]
     joined = _closed(operands[0])
@@ -132,5 +138,5 @@ def _sorted(node: Expression, scope: Scope) -> Expression:
     return joined if len(operands) > 1 else operands[0]
 
 
-def _closed(operand: Expression) -> Expression:
+def _closed(operand: exp.Expression) -> exp.Expression:
     return exp.Paren(this=operand) if isinstance(operand, exp.Connector) else operand

@@ -1,7 +1,8 @@
-"""An analyst's expression, read node by node against the allow-list of discreet.query.parse.functions.
+"""Read an analyst's expression, node by node, against the allow-list of discreet.query.parse.functions.
 
-Every argument that a node carries has to be one that its reader knows, so what a parser may add tomorrow is
-refused today. What is read becomes a term or a condition of our own; the analyst's tree goes no further.
+Each reader knows the arguments that its node may carry, and refuses any other. So an argument that a later version
+of the parser adds is refused too. The result is a term or a condition of our own; the analyst's tree goes no
+further.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from fractions import Fraction
 from typing import Any
 
 from sqlglot import exp
-from sqlglot.expressions import Expression
 
+from discreet.engines.nodes import Expression
 from discreet.errors import ParameterError, QuestionRefused
 from discreet.query import ir
 from discreet.query.bounds import arithmetic, calendar, comparisons, conditionals, reachable_values
@@ -24,22 +25,22 @@ from discreet.query.parse.unsupported import not_understood
 from discreet.query.question import Term
 from discreet.rational import rational
 
-# Arguments by which the parser remembers a dialect; they change no meaning here.
+# The parser remembers the dialect by these arguments; they change no meaning here.
 _REMARKS = {"typed", "safe", "big_int", "ignore_nulls"}
 
-# Bits of the numbers of a question. In the end answers are floats: with codes below 2⁶², squares and sums of what
-# is within these stay far from where floats end, at either end.
+# The most bits of a number in a question. Answers become floats: with codes below 2⁶² and numbers of at most this
+# length, squares and sums neither overflow nor underflow.
 _DIGITS = 340
 
 
-def only(node: Expression, *known: str) -> None:
+def only(node: exp.Expression, *known: str) -> None:
     """Refuse a node that carries anything besides the arguments known."""
     for name, argument in node.args.items():
         if argument and name not in known and name not in _REMARKS:
             raise not_understood(node)
 
 
-def bare(node: Expression) -> Expression:
+def bare(node: exp.Expression) -> exp.Expression:
     """Return a node without the parentheses around it."""
     while isinstance(node, exp.Paren):
         only(node, "this")
@@ -47,43 +48,43 @@ def bare(node: Expression) -> Expression:
     return node
 
 
-def value(node: Expression, scope: Scope) -> Operand:
-    """Return what an expression is on each row: a term, or a constant."""
+def value(node: exp.Expression, scope: Scope) -> Operand:
+    """Return the value of an expression on each row: a term, or a constant."""
     read = _value(bare(node), scope)
     exact = (read.scale, read.offset) if isinstance(read, Term) else (read.value,)
     for number in exact:
         if isinstance(number, Fraction) and max(map(int.bit_length, number.as_integer_ratio())) > _DIGITS:
             raise QuestionRefused(
-                f"{node.sql('duckdb')[:40]} leads to a number of more digits than are computed with, which is "
-                "about 100. Write fewer digits, or round first."
+                f"{node.sql('duckdb')[:40]} leads to a number of more digits than are computed with, about 100.",
+                fix="Write fewer digits, or round first.",
             )
     return read
 
 
-def _value(node: Expression, scope: Scope) -> Operand:
+def _value(node: exp.Expression, scope: Scope) -> Operand:
     if type(node) in functions.VALUES:
         return _applied(node, scope, *functions.VALUES[type(node)])  # type: ignore[no-any-return]
     if type(node) in _VALUES:
         return _VALUES[type(node)](node, scope)
     if type(node) in functions.CONDITIONS or type(node) in _CONDITIONS:
-        said = condition(node, scope)
-        known = settled(said)
-        return comparisons.as_term(said) if known is None else Constant(known)
+        found = condition(node, scope)
+        known = settled(found)
+        return comparisons.as_term(found) if known is None else Constant(known)
     raise not_understood(node)
 
 
-def term(node: Expression, scope: Scope) -> Term:
+def term(node: exp.Expression, scope: Scope) -> Term:
     """Return an expression as a term, a constant included."""
     return functions.as_term(value(node, scope))
 
 
-def condition(node: Expression, scope: Scope) -> Expression:
-    """Return what an expression says of each row: true, false or NULL."""
+def condition(node: exp.Expression, scope: Scope) -> Expression:
+    """Return an expression as a condition: true, false or NULL on each row."""
     node = bare(node)
     if type(node) in functions.CONDITIONS:
         negated = node.args.get("negate")  # as the parser writes NOT LIKE
-        said = _applied(node, scope, *functions.CONDITIONS[type(node)], "negate")
-        return ir.opposite(said) if negated else said
+        found = _applied(node, scope, *functions.CONDITIONS[type(node)], "negate")
+        return ir.opposite(found) if negated else found
     if type(node) in _CONDITIONS:
         return _CONDITIONS[type(node)](node, scope)
     if _is_over_bound(node):
@@ -91,7 +92,9 @@ def condition(node: Expression, scope: Scope) -> Expression:
     return comparisons.truth(value(node, scope))
 
 
-def _applied(node: Expression, scope: Scope, names: tuple[str, ...], apply: Callable[..., Any], *more: str) -> Any:
+def _applied(
+    node: exp.Expression, scope: Scope, names: tuple[str, ...], apply: Callable[..., Any], *more: str
+) -> Any:
     only(node, *(name.rstrip("?*") for name in names), *more)
     operands: list[Any] = []
     for name in names:
@@ -105,23 +108,27 @@ def _applied(node: Expression, scope: Scope, names: tuple[str, ...], apply: Call
     return apply(*operands)
 
 
-def _column(node: Expression, scope: Scope) -> Operand:
+def _column(node: exp.Expression, scope: Scope) -> Operand:
     if not isinstance(node, exp.Column):
         raise not_understood(node)
     only(node, "this", "table", "db", "catalog")
     return scope.term(node)
 
 
-def _literal(node: Expression, scope: Scope) -> Operand:
+def _literal(node: exp.Expression, scope: Scope) -> Operand:
     if node.is_string:
         return Constant(str(node.this))
     try:
         return Constant(rational(str(node.this), "a number"))
-    except ParameterError as wrong:
-        raise QuestionRefused(str(wrong)) from None
+    except ParameterError:
+        raise QuestionRefused(
+            "This number has more digits than a number here may have.",
+            found=f"{str(node.this)[:20]}",
+            fix="Write fewer digits.",
+        ) from None
 
 
-def _case(node: Expression, scope: Scope) -> Operand:
+def _case(node: exp.Expression, scope: Scope) -> Operand:
     only(node, "this", "ifs", "default")
     branches = []
     for branch in node.args["ifs"]:
@@ -134,13 +141,15 @@ def _case(node: Expression, scope: Scope) -> Operand:
     return _chosen(branches, node.args.get("default"), scope)
 
 
-def _if(node: Expression, scope: Scope) -> Operand:
+def _if(node: exp.Expression, scope: Scope) -> Operand:
     only(node, "this", "true", "false")
     return _chosen([(condition(node.this, scope), node.args["true"])], node.args.get("false"), scope)
 
 
-def _chosen(branches: list[tuple[Expression, Expression]], default: Expression | None, scope: Scope) -> Operand:
-    """Outcomes of one kind. Where one is NULL, the later branches have to stand back on its rows."""
+def _chosen(
+    branches: list[tuple[Expression, exp.Expression]], default: exp.Expression | None, scope: Scope
+) -> Operand:
+    """Return the outcomes of a case, all of one kind. Rows of a NULL outcome are excluded from later branches."""
     if default is not None:
         branches = [*branches, (ir.always(True), default)]
     read = [(met, None if isinstance(bare(part), exp.Null) else term(part, scope)) for met, part in branches]
@@ -155,50 +164,55 @@ def _chosen(branches: list[tuple[Expression, Expression]], default: Expression |
         if known:
             break
     if not kept:
-        raise QuestionRefused("a case needs an outcome that is not null: case when age >= 65 then 1 else 0 end.")
+        raise QuestionRefused(
+            "A case needs an outcome that is not null.", fix="Write case when age >= 65 then 1 else 0 end."
+        )
     if len({outcome.kind for _, outcome in kept}) > 1 or kept[0][1].kind == "text":
-        raise QuestionRefused("the outcomes of a case are all numbers, or all categories, dates or truth values.")
+        raise QuestionRefused(
+            "The outcomes of a case are all numbers, or all categories, dates or truth values.",
+            fix="Use outcomes of one kind: case when age >= 65 then 1 else 0 end.",
+        )
     last = kept.pop()[1] if settled(kept[-1][0]) else None
     return conditionals.choose(kept, last) if kept or last is None else functions.folded(last)
 
 
-def settled(said: Expression) -> bool | None:
-    """Return what a condition is on every row if it reads no column; None if it does, or if it is NULL.
+def settled(tree: Expression) -> bool | None:
+    """Return the truth of a condition that reads no column; None if it reads one, or if it is NULL.
 
     >>> settled(ir.always(False)), settled(ir.is_null(ir.sealed("c0")))
     (False, None)
     """
-    if ir.columns_of(said):
+    if ir.columns_of(tree):
         return None
-    truth, unknown = reachable_values.evaluated(said, {})
+    truth, unknown = reachable_values.evaluated(tree, {})
     return None if unknown else bool(truth)
 
 
 def _unless(empty: list[Expression], met: Expression) -> Expression:
-    """The condition, on rows where none of the empty branches holds."""
+    """Restrict a condition to the rows where none of the empty branches holds."""
     if not empty:
         return met
     free = ir.case([(ir.either(*empty), ir.number(0))], ir.number(1))
     return ir.both(ir.compared("=", free, ir.number(1)), met)
 
 
-def _truncated(node: Expression, scope: Scope) -> Operand:
+def _truncated(node: exp.Expression, scope: Scope) -> Operand:
     only(node, "this", "unit")
     return calendar.truncated(node.args["unit"].name.lower(), functions.moment(value(node.this, scope)))
 
 
-def _extracted(node: Expression, scope: Scope) -> Operand:
+def _extracted(node: exp.Expression, scope: Scope) -> Operand:
     only(node, "this", "expression")
     return _part(node.name, node.expression, scope)
 
 
-def _part(name: str, node: Expression, scope: Scope) -> Operand:
+def _part(name: str, node: exp.Expression, scope: Scope) -> Operand:
     known = {"dayofweek": "dow", "dayofyear": "doy", "dayofmonth": "day"}
     return calendar.extracted(known.get(name.lower(), name.lower()), functions.moment(value(node, scope)))
 
 
-def _function(node: Expression, scope: Scope) -> Operand:
-    """A function that the parser has no node for."""
+def _function(node: exp.Expression, scope: Scope) -> Operand:
+    """Read a function for which the parser has no node."""
     arguments = node.expressions
     if _is_over_bound(node):
         return comparisons.as_term(scope.over_bound())
@@ -207,16 +221,16 @@ def _function(node: Expression, scope: Scope) -> Operand:
     raise not_understood(node)
 
 
-def _is_over_bound(node: Expression) -> bool:
+def _is_over_bound(node: exp.Expression) -> bool:
     if not isinstance(node, exp.Anonymous) or str(node.this).lower() != "over_bound":
         return False
     if node.expressions:
-        raise QuestionRefused("over_bound() takes nothing: it says of each row whether its person has too many.")
+        raise QuestionRefused("over_bound() takes no argument.", fix="Write over_bound().")
     return True
 
 
-def _cast(node: Expression, scope: Scope) -> Operand:
-    """Only casts that change no value: texts to dates, times to their day, truth values to 0 and 1."""
+def _cast(node: exp.Expression, scope: Scope) -> Operand:
+    """Read a cast that changes no value: strings to dates, times to their day, truth values to 0 and 1."""
     only(node, "this", "to")
     only(node.args["to"], "this")
     to, inner = str(node.args["to"].this.value), value(node.this, scope)
@@ -231,8 +245,8 @@ def _cast(node: Expression, scope: Scope) -> Operand:
     if read.kind == "number" and (to in ("DOUBLE", "FLOAT") or (to in _INTEGERS and whole)):
         return functions.folded(read)
     raise QuestionRefused(
-        f"{node.sql('duckdb')} may change values in ways that engines disagree about. "
-        "Use floor(…) or round(…) for numbers, and date '2024-01-31' for dates."
+        f"{node.sql('duckdb')} may change values in ways in which engines disagree.",
+        fix="Use floor(…) or round(…) for numbers, and date '2024-01-31' for dates.",
     )
 
 
@@ -247,7 +261,7 @@ def _typed(text: str, to: str) -> date | datetime:
     return read if isinstance(read, datetime) else datetime(read.year, read.month, read.day)
 
 
-def _is(node: Expression, scope: Scope) -> Expression:
+def _is(node: exp.Expression, scope: Scope) -> Expression:
     only(node, "this", "expression")
     if isinstance(node.expression, exp.Null):
         return ir.is_null(term(node.this, scope).code)
@@ -258,24 +272,24 @@ def _is(node: Expression, scope: Scope) -> Expression:
     return ir.both(ir.opposite(ir.is_null(code)), wanted)
 
 
-def _not(node: Expression, scope: Scope) -> Expression:
+def _not(node: exp.Expression, scope: Scope) -> Expression:
     only(node, "this")
     return ir.opposite(condition(node.this, scope))
 
 
-def _connected(join: Callable[..., Expression]) -> Callable[[Expression, Scope], Expression]:
-    """Operands in one order, each once: the same question has the same tree."""
+def _connected(join: Callable[..., Expression]) -> Callable[[exp.Expression, Scope], Expression]:
+    """Join the operands in sorted order, each once, so that equal questions have equal trees."""
 
-    def read(node: Expression, scope: Scope) -> Expression:
-        operands = {said.sql(): said for said in (condition(part, scope) for part in chain(node))}
+    def read(node: exp.Expression, scope: Scope) -> Expression:
+        operands = {found.sql(): found for found in (condition(part, scope) for part in chain(node))}
         return join(*(operands[text] for text in sorted(operands)))
 
     return read
 
 
-def chain(node: Expression) -> list[Expression]:
+def chain(node: exp.Expression) -> list[exp.Expression]:
     """Return the operands of a AND b AND c, or of a OR b OR c, without recursion: such chains may be long."""
-    operands: list[Expression] = []
+    operands: list[exp.Expression] = []
     stack = [node]
     while stack:
         part = bare(stack.pop())
@@ -287,7 +301,7 @@ def chain(node: Expression) -> list[Expression]:
     return operands
 
 
-_VALUES: dict[type, Callable[[Expression, Scope], Operand]] = {
+_VALUES: dict[type, Callable[[exp.Expression, Scope], Operand]] = {
     exp.Column: _column,
     exp.Literal: _literal,
     exp.Boolean: lambda node, scope: Constant(bool(node.this)),
@@ -301,7 +315,7 @@ _VALUES: dict[type, Callable[[Expression, Scope], Operand]] = {
     exp.Anonymous: _function,
 }
 
-_CONDITIONS: dict[type, Callable[[Expression, Scope], Expression]] = {
+_CONDITIONS: dict[type, Callable[[exp.Expression, Scope], Expression]] = {
     exp.Is: _is,
     exp.Not: _not,
     exp.And: _connected(ir.both),

@@ -1,8 +1,9 @@
-"""What a question may compute: each node of the parser that is understood, its arguments, and what it means.
+"""List the operators and functions that a question may use, with their arguments and meanings.
 
-A table is the allow-list. `"expressions*"` stands for any number of arguments, `"decimals?"` for one that may be
-absent. An argument that is not listed makes the node refused. Meanings are functions of operands that have been
-read already (terms and constants of our own), so nothing here sees the analyst's tree.
+The tables `VALUES` and `CONDITIONS` are the allow-list. `"expressions*"` stands for any number of arguments,
+`"decimals?"` for one that may be absent. A node with an argument that is not listed is refused. The meanings are
+functions of operands that have been read already (terms and constants of our own), so none of them sees the
+analyst's tree.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from fractions import Fraction
 from typing import Any
 
 from sqlglot import exp
-from sqlglot.expressions import Expression
 
+from discreet.engines.nodes import Expression
 from discreet.errors import QuestionRefused
 from discreet.query import ir
 from discreet.query.bounds import arithmetic, calendar, comparisons, conditionals
@@ -41,7 +42,7 @@ def as_term(operand: Operand) -> Term:
     if isinstance(fixed, date):
         kind = "datetime" if isinstance(fixed, datetime) else "date"
         return replace(arithmetic.constant(calendar.constant(fixed)), kind=kind)
-    raise QuestionRefused("null stands for nothing here. Leave it out: case without else gives null.")
+    raise QuestionRefused("NULL has no value here.", fix="Leave it out: case without else gives null.")
 
 
 def number(operand: Operand) -> Term:
@@ -49,30 +50,33 @@ def number(operand: Operand) -> Term:
     term = as_term(operand)
     if term.kind != "number":
         raise QuestionRefused(
-            f"{_article(term.kind)} takes no part in arithmetic. Count rows instead, or group by it: "
-            "select city, count(*) … group by city."
+            f"{_article(term.kind)} takes no part in arithmetic.",
+            fix="Count rows instead, or group by it: select city, count(*) from people group by city.",
         )
     return term
 
 
 def moment(operand: Operand) -> Term:
-    """Return an operand that is a date or a time, and a column's."""
+    """Return an operand that is a date or a time, and not a constant."""
     if isinstance(operand, Term) and operand.kind in ("date", "datetime"):
         return operand
-    raise QuestionRefused("the parts of dates are taken of Date and Datetime columns, and this is something else.")
+    raise QuestionRefused(
+        "The parts of dates are taken of Date and Datetime columns, and this is another kind.",
+        fix="Name a Date or Datetime column: year(day).",
+    )
 
 
 def folded(term: Term) -> Operand:
-    """Return a number that is the same on every row as the constant it is."""
+    """Return a term as a constant if it is the same number on every row."""
     return Constant(term.offset) if arithmetic.is_constant(term) and term.kind == "number" else term
 
 
 def whole(operand: Operand, what: str, least: int, most: int) -> int:
-    """Return a whole number that is written out."""
+    """Return a constant that has to be a whole number."""
     fixed = operand.value if isinstance(operand, Constant) else None
     if isinstance(fixed, Fraction) and fixed.denominator == 1 and least <= fixed <= most:
         return int(fixed)
-    raise QuestionRefused(f"{what} must be a whole number from {least} to {most}.")
+    raise QuestionRefused(f"{what} must be a whole number from {least} to {most}.", fix=f"Write {max(least, 1)}.")
 
 
 def _arithmetic(operation: Callable[[Term, Term], Term]) -> Callable[[Operand, Operand], Operand]:
@@ -86,7 +90,7 @@ def _arithmetic(operation: Callable[[Term, Term], Term]) -> Callable[[Operand, O
 
 
 def _days(operation: Callable[[Term, Term], Term], a: Term, b: Term) -> Operand:
-    """Days may be added to a date, and two dates are so many days apart."""
+    """Add days to a date, or subtract two dates."""
     if {a.kind, b.kind} <= {"date", "number"}:
         result, kinds = operation(arithmetic.plain(a), arithmetic.plain(b)), (a.kind, b.kind)
         if kinds == ("date", "date") and operation is arithmetic.subtract:
@@ -96,7 +100,10 @@ def _days(operation: Callable[[Term, Term], Term], a: Term, b: Term) -> Operand:
             kinds == ("date", "number") or (kinds == ("number", "date") and operation is arithmetic.add)
         ):
             return replace(result, kind="date")
-    raise QuestionRefused("to a date whole days may be added, and from a date another date subtracted: day + 7.")
+    raise QuestionRefused(
+        "Only whole days can be added to a date, and only a date or whole days subtracted from it.",
+        fix="Write day + 7.",
+    )
 
 
 def _unary(operation: Callable[[Term], Term]) -> Callable[[Operand], Operand]:
@@ -104,7 +111,7 @@ def _unary(operation: Callable[[Term], Term]) -> Callable[[Operand], Operand]:
 
 
 def _rounded(operand: Operand, digits: Operand | None) -> Operand:
-    places = 0 if digits is None else whole(digits, "the digits of round", -18, 18)
+    places = 0 if digits is None else whole(digits, "The number of digits of round", -18, 18)
     return folded(conditionals.rounded(number(operand), places))
 
 
@@ -123,29 +130,34 @@ def _coalesce(first: Operand, others: list[Operand]) -> Operand:
     for other in others:
         following = _fitting(other, result)
         if following.kind != result.kind or following.kind == "text":
-            raise QuestionRefused("coalesce replaces a missing value by one of its own kind: coalesce(age, 0).")
+            raise QuestionRefused(
+                "coalesce replaces a missing value by one of its own kind.", fix="Write coalesce(age, 0)."
+            )
         result = conditionals.coalesce(result, following)
     return result
 
 
 def _fitting(operand: Operand, model: Term) -> Term:
-    """A string among dates is a date."""
+    """Return an operand as a term; a string beside a date is a date."""
     if isinstance(operand, Constant) and isinstance(operand.value, str) and model.kind in ("date", "datetime"):
         exact = comparisons.axis(model, operand.value)
         if exact.denominator > 1:
             raise QuestionRefused(
-                f"'{operand.value}' is a time of day, and a date has none: coalesce(day, '2024-01-31')."
+                f"'{operand.value}' has a time of day, and a date has none.",
+                fix="Write coalesce(day, '2024-01-31').",
             )
         return replace(arithmetic.constant(exact), kind=model.kind)
     return as_term(operand)
 
 
 def _bucket(operand: Operand, low: Operand, high: Operand, count: Operand) -> Operand:
-    """Bucket 0 is below, 1 … n are equally wide, n + 1 is above."""
+    """Return the bucket: 0 is below the range, 1 … n are equally wide, n + 1 is above."""
     a, b, term = number(low), number(high), number(operand)
-    buckets = whole(count, "the number of buckets", 1, 10**6)
+    buckets = whole(count, "The number of buckets", 1, 10**6)
     if not (arithmetic.is_constant(a) and arithmetic.is_constant(b)) or a.offset >= b.offset:
-        raise QuestionRefused("width_bucket takes two numbers, the smaller first: width_bucket(age, 0, 100, 10).")
+        raise QuestionRefused(
+            "width_bucket takes two numbers, the smaller first.", fix="Write width_bucket(age, 0, 100, 10)."
+        )
     width = arithmetic.constant((b.offset - a.offset) / buckets)
     place = arithmetic.add(
         arithmetic.floor(arithmetic.divide(arithmetic.subtract(term, a), width)), arithmetic.constant(Fraction(1))
@@ -169,12 +181,12 @@ def _between(operand: Operand, low: Operand, high: Operand) -> Expression:
 
 def _like(operand: Operand, pattern: Operand, *, caseless: bool = False) -> Expression:
     if not isinstance(pattern, Constant) or not isinstance(pattern.value, str):
-        raise QuestionRefused("like takes a pattern in quotes: city like 'O%'.")
+        raise QuestionRefused("LIKE takes a pattern in quotes.", fix="Write city like 'O%'.")
     return comparisons.like(operand, pattern.value, caseless=caseless)
 
 
 def _article(kind: str) -> str:
-    return {"boolean": "a truth value"}.get(kind, f"a {kind}")
+    return {"boolean": "A truth value"}.get(kind, f"A {kind}")
 
 
 _TWO = ("this", "expression")
@@ -207,7 +219,7 @@ VALUES: dict[type, tuple[tuple[str, ...], Callable[..., Operand]]] = {
     exp.Minute: (("this",), _part("minute")),
     exp.Second: (("this",), _part("second")),
 }
-"""Nodes that are a value on each row."""
+"""Nodes that have a value on each row."""
 
 CONDITIONS: dict[type, tuple[tuple[str, ...], Callable[..., Any]]] = {
     exp.EQ: (_TWO, _compared("=")),

@@ -1,9 +1,8 @@
-"""Group keys: a dense list of codes and what each stands for.
+"""List the declared groups of a question: a dense list of codes, and the value of each.
 
-Every group is declared: it comes from the schema and the question, and appears in the answer whether it has rows
-or not. Only those are listed that some row could fall into (discreet.query.bounds.reachable_values): the filter is
-as public as the rest of the question, so of a million declared days `where day between … and …` leaves those
-between.
+Every group comes from the schema and the question, and appears in the answer even if it has no rows. Groups that
+no row can fall into are left out (discreet.query.bounds.reachable_values). The filter is as public as the rest of
+the question, so `where day between … and …` keeps only the days between of a million declared ones.
 """
 
 from __future__ import annotations
@@ -12,19 +11,19 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from sqlglot.expressions import Expression
-
+from discreet.engines.nodes import Expression
 from discreet.errors import QuestionRefused
 from discreet.query import ir
-from discreet.query.bounds import calendar
-from discreet.query.bounds import reachable_values as attainable
+from discreet.query.bounds import calendar, reachable_values
 from discreet.query.parse.scope import Scope
 from discreet.query.question import Key, Term
 
 MOST_GROUPS = 10**6
-"""Groups that one answer may have."""
+"""The most groups of one answer."""
 
-_RUNS = 64  # ranges of codes that are moved together; each costs a row some comparisons
+_WIDER = "Use wider bins, such as floor(age / 10) or date_trunc('month', day)."
+
+_RUNS = 64  # the most ranges of codes that are renumbered together; each adds comparisons per row
 
 
 def key(term: Term, where: Expression | None, scope: Scope, name: str) -> Key:
@@ -32,13 +31,16 @@ def key(term: Term, where: Expression | None, scope: Scope, name: str) -> Key:
     if term.kind == "text":
         return Key(name, term.code, None, missing=True)
     read = ir.columns_of(term.code)
-    bounds = {name: attainable.narrowed(name, scope.bounds(name), where) for name in read}
-    found = attainable.attained(term.code, where, bounds)
+    bounds = {name: reachable_values.narrowed(name, scope.bounds(name), where) for name in read}
+    found = reachable_values.attained(term.code, where, bounds)
     if found is None:
         return _whole(term, name)
     codes, missing = found
     if not codes and not missing:
-        raise QuestionRefused(f"no row can have a {name} that the where clause allows: there is nothing to count.")
+        raise QuestionRefused(
+            f"No row can have a value of {name} that the where clause allows.",
+            fix="Change the condition in where.",
+        )
     return _dense(term, codes, missing, name)
 
 
@@ -50,8 +52,9 @@ def check(keys: Sequence[Key]) -> None:
     if product > MOST_GROUPS:
         widest = max(keys, key=lambda part: part.groups or 0)
         raise QuestionRefused(
-            f"there are {product} groups, and an answer has {MOST_GROUPS} at most; {widest.name} alone makes "
-            f"{widest.groups}. Use wider bins, such as floor(age / 10) or date_trunc('month', day)."
+            f"There are {product} groups, and an answer has {MOST_GROUPS} at most; {widest.name} alone makes "
+            f"{widest.groups}.",
+            fix=_WIDER,
         )
 
 
@@ -59,8 +62,7 @@ def _whole(term: Term, name: str) -> Key:
     size = term.high - term.low + 1
     if size > MOST_GROUPS:
         raise QuestionRefused(
-            f"{name} has {size} values, and an answer has {MOST_GROUPS} groups at most. "
-            "Use wider bins, such as floor(age / 10) or date_trunc('month', day)."
+            f"{name} has {size} values, and an answer has {MOST_GROUPS} groups at most.", fix=_WIDER
         )
     return Key(name, ir.plus(term.code, -term.low), _values(term, range(term.low, term.high + 1)), term.nullable)
 
@@ -97,7 +99,7 @@ def _values(term: Term, codes: Sequence[int]) -> tuple[Any, ...]:
 
 
 def _numbers(term: Term, codes: Sequence[int]) -> tuple[int, ...] | tuple[float, ...]:
-    """All of them integers, or all floats, and no two the same."""
+    """Return the values of a number: all integers, or all floats, and no two equal."""
     parts = math.lcm(term.offset.denominator, term.scale.denominator)
     first, step = int(term.offset * parts), int(term.scale * parts)  # value = (first + step·code)/parts
     exact = [first + step * code for code in codes]
@@ -106,7 +108,7 @@ def _numbers(term: Term, codes: Sequence[int]) -> tuple[int, ...] | tuple[float,
     rounded = tuple(value / parts for value in exact)
     if len(set(rounded)) < len(exact):
         raise QuestionRefused(
-            "groups of numbers that agree in their first 15 digits could not be told apart in the answer. "
-            "Use wider bins, such as floor(x), or subtract what they have in common first."
+            "Groups of numbers that agree in their first 15 digits could not be told apart in the answer.",
+            fix="Use wider bins, such as floor(x), or subtract what they have in common first.",
         )
     return rounded

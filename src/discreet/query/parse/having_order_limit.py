@@ -1,9 +1,9 @@
-"""Having, order by, limit and offset, read against the columns of the answer.
+"""Read having, order by, limit and offset against the columns of the answer.
 
-They may name what is selected, by alias, by position or by writing it again, and nothing else: an aggregate that
-is not selected would have to be bought. Every column of an answer is a number, a text, a truth value, a date or a
-time before anyone has seen it, so what compares one with another is refused here, and not after it was paid for.
-Dates and times are compared in microseconds since 1970, as released medians of dates are numbers already.
+They name selected columns only, by alias, by position or by writing them again: another aggregate would have its
+own cost. The kind of every column of an answer is known before it is released (number, string, truth value, date,
+time), so a comparison of different kinds is refused here, before anything is charged. Dates and times are compared
+in microseconds since 1970, because released medians of dates are numbers already.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from sqlglot import exp
-from sqlglot.expressions import Expression
 
 from discreet.errors import QuestionRefused
 from discreet.query.answer.postprocess import After, Node, Ordering, Output, Step, Value
@@ -23,7 +22,7 @@ from discreet.query.bounds import calendar, comparisons
 from discreet.query.bounds.comparisons import Constant
 from discreet.query.parse import expressions
 from discreet.query.parse.aggregates import is_aggregate
-from discreet.query.parse.canonical import spelled
+from discreet.query.parse.canonical import expression_text
 from discreet.query.parse.expressions import bare, only
 from discreet.query.parse.scope import Scope, did_you_mean
 from discreet.query.parse.unsupported import not_understood
@@ -40,7 +39,7 @@ _WRITTEN = {
 
 
 class Typed(NamedTuple):
-    """An expression over the columns of an answer, and what it is: a number, a text, a boolean, a date …"""
+    """An expression over the columns of an answer, and its kind: number, text, boolean, date …"""
 
     node: Node
     kind: str
@@ -48,19 +47,19 @@ class Typed(NamedTuple):
 
 @dataclass(frozen=True)
 class Outputs:
-    """The columns of an answer: their names in order, how each is spelled when written out, and their kinds.
+    """The columns of an answer: their names in order, the name for each canonical text, and their kinds.
 
-    `counted` are those of the kind date or datetime that come as days or microseconds since 1970, which the
-    quantiles of dates do.
+    `counted` are the date and datetime columns that are released as days or microseconds since 1970, as the
+    quantiles of dates are.
     """
 
     names: Sequence[str]
-    spellings: Mapping[str, str]
+    texts: Mapping[str, str]
     kinds: Mapping[str, str]
     counted: frozenset[str] = field(default=frozenset())
 
-    def after(self, select: Expression, scope: Scope) -> After:
-        """Return what a select does with its answer."""
+    def after(self, select: exp.Expression, scope: Scope) -> After:
+        """Return the post-processing that a select asks for."""
         having, order = select.args.get("having"), select.args.get("order")
         limit, offset = select.args.get("limit"), select.args.get("offset")
         if order is not None:
@@ -72,7 +71,7 @@ class Outputs:
             0 if offset is None else _count(offset, "offset", scope),
         )
 
-    def read(self, node: Expression, scope: Scope) -> Typed:
+    def read(self, node: exp.Expression, scope: Scope) -> Typed:
         """Return an expression over the columns of the answer."""
         node = bare(node)
         named = self._named(node, scope)
@@ -83,24 +82,24 @@ class Outputs:
                 return reader(self, node, scope)
         return _constant(node, scope)
 
-    def operands(self, node: Expression, scope: Scope, *names: str) -> list[Typed]:
-        """Return the arguments of a node that has these and no other."""
+    def operands(self, node: exp.Expression, scope: Scope, *names: str) -> list[Typed]:
+        """Return the arguments of a node that has these and no others."""
         only(node, *names)
         parts = [node.args[name] for name in names]
         return [self.read(part, scope) for many in parts for part in (many if isinstance(many, list) else [many])]
 
-    def connected(self, node: Expression, scope: Scope) -> Typed:
+    def connected(self, node: exp.Expression, scope: Scope) -> Typed:
         """Return a AND b AND …, or the same with OR."""
         name = "and" if isinstance(node, exp.And) else "or"
         parts = [self._condition(part, scope, name) for part in expressions.chain(node)]
         return Typed(Step(name, tuple(parts)), "boolean")
 
-    def opposite(self, node: Expression, scope: Scope) -> Typed:
+    def opposite(self, node: exp.Expression, scope: Scope) -> Typed:
         """Return NOT a."""
         only(node, "this")
         return Typed(Step("not", (self._condition(node.this, scope, "not"),)), "boolean")
 
-    def stated(self, node: Expression, scope: Scope) -> Typed:
+    def stated(self, node: exp.Expression, scope: Scope) -> Typed:
         """Return a IS NULL, a IS TRUE or a IS FALSE."""
         only(node, "this", "expression")
         if isinstance(node.expression, exp.Null):
@@ -112,10 +111,10 @@ class Outputs:
         return Typed(Step("and", (known, inner if node.expression.this else Step("not", (inner,)))), "boolean")
 
     def compared(self, name: str, *operands: Typed) -> Node:
-        """Return a comparison of things of one kind, or refuse it."""
+        """Return a comparison of operands of one kind, or refuse it."""
         kinds = {operand.kind for operand in operands}
         if "null" in kinds:
-            raise QuestionRefused("a comparison with null is never true. Write is null, or is not null.")
+            raise QuestionRefused("A comparison with null is never true.", fix="Write is null, or is not null.")
         if kinds & _MOMENTS:
             return Step(name, tuple(self._instant(name, operand, kinds) for operand in operands))
         if kinds == {"boolean", "number"}:  # as in where, 0 and 1 are truth values
@@ -126,7 +125,7 @@ class Outputs:
         return Step(name, tuple(operand.node for operand in operands))
 
     def _instant(self, name: str, operand: Typed, kinds: set[str]) -> Node:
-        """A date or a time in microseconds since 1970. A string beside one is one."""
+        """Return a date or a time in microseconds since 1970. A string beside a date is a date."""
         node, kind = operand
         if isinstance(node, Value) and kind in ("text", *_MOMENTS):
             return Value(calendar.microseconds(comparisons.moment(node.value)))
@@ -136,16 +135,16 @@ class Outputs:
             return node if kind == "datetime" else Step("days", (node,))
         return Step("instant", (node,))
 
-    def _condition(self, node: Expression, scope: Scope, word: str) -> Node:
+    def _condition(self, node: exp.Expression, scope: Scope, word: str) -> Node:
         read = self.read(node, scope)
         if read.kind not in ("boolean", "null"):
             raise QuestionRefused(
-                f"{word} takes a condition, and {node.sql('duckdb')[:80]} is {_noun(read.kind)}. "
-                f"Compare it with something: {_WRITTEN[read.kind]}."
+                f"{word.upper()} takes a condition, and {node.sql('duckdb')[:80]} is {_noun(read.kind)}.",
+                fix=f"Compare it with something: {_WRITTEN[read.kind]}.",
             )
         return read.node
 
-    def _named(self, node: Expression, scope: Scope) -> Output | None:
+    def _named(self, node: exp.Expression, scope: Scope) -> Output | None:
         if isinstance(node, exp.Column) and not node.table:
             exact = [name for name in self.names if name == node.name]
             fitting = exact or [name for name in self.names if name.casefold() == node.name.casefold()]
@@ -154,24 +153,24 @@ class Outputs:
         if isinstance(node, exp.Literal | exp.Boolean | exp.Null):
             return None
         try:
-            text = spelled(node, scope)
+            text = expression_text(node, scope)
         except QuestionRefused:
             text = ""
-        if text in self.spellings:
-            return Output(self.spellings[text])
+        if text in self.texts:
+            return Output(self.texts[text])
         if is_aggregate(node):
             raise QuestionRefused(
-                f"{text or node.sql('duckdb')} is not selected, and it has a price of its own. "
-                "Add it to the select list."
+                f"{text or node.sql('duckdb')} is not selected, and it has a cost of its own.",
+                fix="Add it to the select list.",
             )
         if isinstance(node, exp.Column):
             raise QuestionRefused(
-                f"{node.name} is not a column of the answer. {did_you_mean(node.name, self.names)} "
-                "Conditions on rows belong to where."
+                f"{node.name} is not a column of the answer.",
+                fix=[did_you_mean(node.name, self.names), "Conditions on rows belong to where."],
             )
         return None
 
-    def _ordering(self, item: Expression, scope: Scope) -> Ordering:
+    def _ordering(self, item: exp.Expression, scope: Scope) -> Ordering:
         only(item, "this", "desc", "nulls_first")
         node, flags = bare(item.this), (bool(item.args.get("desc")), bool(item.args.get("nulls_first")))
         if isinstance(node, exp.Literal) and not node.is_string:
@@ -180,31 +179,34 @@ class Outputs:
         return Ordering(self.read(node, scope).node, *flags)
 
 
-def position(node: Expression, count: int, clause: str) -> int:
+def position(node: exp.Expression, count: int, clause: str) -> int:
     """Return the place in the select list that a number names, from 0."""
     text = str(node.this)
     if not text.isdecimal() or not 1 <= int(text[:9]) <= count:
-        raise QuestionRefused(f"{clause} {text} names no column: the select list has {count}.")
+        raise QuestionRefused(
+            f"{clause.upper()} {text} does not name a column: the select list has {count}.",
+            fix=f"Write a number from 1 to {count}.",
+        )
     return int(text) - 1
 
 
-def _comparison(name: str) -> Callable[[Outputs, Expression, Scope], Typed]:
-    def read(outputs: Outputs, node: Expression, scope: Scope) -> Typed:
+def _comparison(name: str) -> Callable[[Outputs, exp.Expression, Scope], Typed]:
+    def read(outputs: Outputs, node: exp.Expression, scope: Scope) -> Typed:
         left, right = outputs.operands(node, scope, "this", "expression")
         return Typed(outputs.compared(name, left, right), "boolean")
 
     return read
 
 
-def _arithmetic(name: str) -> Callable[[Outputs, Expression, Scope], Typed]:
-    def read(outputs: Outputs, node: Expression, scope: Scope) -> Typed:
+def _arithmetic(name: str) -> Callable[[Outputs, exp.Expression, Scope], Typed]:
+    def read(outputs: Outputs, node: exp.Expression, scope: Scope) -> Typed:
         operands = outputs.operands(node, scope, "this", "expression")
         return _computed(name, *operands)
 
     return read
 
 
-def _negative(outputs: Outputs, node: Expression, scope: Scope) -> Typed:
+def _negative(outputs: Outputs, node: exp.Expression, scope: Scope) -> Typed:
     (operand,) = outputs.operands(node, scope, "this")
     if isinstance(operand.node, Value) and operand.kind == "number":
         return Typed(Value(-operand.node.value), "number")
@@ -215,25 +217,25 @@ def _computed(name: str, *operands: Typed) -> Typed:
     for operand in operands:
         if operand.kind not in ("number", "null"):
             raise QuestionRefused(
-                f"after the answer {name} is for numbers, and here it meets {_noun(operand.kind)}. Compute with "
-                "counts, sums and means: sum(income) / count(*)."
+                f"In having and order by, {name} is for numbers, and here it meets {_noun(operand.kind)}.",
+                fix="Compute with counts, sums and means: sum(income) / count(*).",
             )
     return Typed(Step(name, tuple(operand.node for operand in operands)), "number")
 
 
-def _between(outputs: Outputs, node: Expression, scope: Scope) -> Typed:
+def _between(outputs: Outputs, node: exp.Expression, scope: Scope) -> Typed:
     inner, low, high = outputs.operands(node, scope, "this", "low", "high")
     ends = outputs.compared(">=", inner, low), outputs.compared("<=", inner, high)
     return Typed(Step("and", ends), "boolean")
 
 
-def _among(outputs: Outputs, node: Expression, scope: Scope) -> Typed:
+def _among(outputs: Outputs, node: exp.Expression, scope: Scope) -> Typed:
     if not node.expressions:
         raise not_understood(node)
     return Typed(outputs.compared("in", *outputs.operands(node, scope, "this", "expressions")), "boolean")
 
 
-def _constant(node: Expression, scope: Scope) -> Typed:
+def _constant(node: exp.Expression, scope: Scope) -> Typed:
     if node.find(exp.Column, exp.AggFunc) is not None:
         raise not_understood(node)
     read = expressions.value(node, scope)
@@ -255,23 +257,29 @@ def _truth(operand: Typed) -> Typed:
 def _unlike(name: str, kinds: set[str]) -> QuestionRefused:
     nouns = " beside ".join(_noun(kind) for kind in sorted(kinds))
     ways = "; ".join(_WRITTEN[kind] for kind in sorted(kinds))
-    return QuestionRefused(f"{name} compares like with like, and here it meets {nouns}. Write {ways}.")
+    return QuestionRefused(
+        f"{name.upper()} compares values of one kind, and here it meets {nouns}.", fix=f"Write {ways}."
+    )
 
 
 def _noun(kind: str) -> str:
     return _NOUNS.get(kind, f"a {kind}")
 
 
-def _count(node: Expression, word: str, scope: Scope) -> int:
+def _count(node: exp.Expression, word: str, scope: Scope) -> int:
     only(node, "expression")
     read = expressions.value(node.expression, scope)
     exact = read.value if isinstance(read, Constant) else None
     if not isinstance(exact, Fraction) or exact.denominator != 1 or exact < 0:
-        raise QuestionRefused(f"{word} takes a whole number, not {node.expression.sql('duckdb')}.")
+        raise QuestionRefused(
+            f"{word.upper()} takes a whole number.",
+            found=node.expression.sql("duckdb"),
+            fix=f"Write {word} 10.",
+        )
     return int(exact)
 
 
-_READERS: Sequence[tuple[type | tuple[type, ...], Callable[[Outputs, Expression, Scope], Typed]]] = (
+_READERS: Sequence[tuple[type | tuple[type, ...], Callable[[Outputs, exp.Expression, Scope], Typed]]] = (
     ((exp.And, exp.Or), Outputs.connected),
     (exp.Not, Outputs.opposite),
     (exp.Is, Outputs.stated),

@@ -1,4 +1,4 @@
-"""The names a question may use: the columns of the table, and the table itself."""
+"""Resolve the names that a question may use: the columns of the table, and the table itself."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from discreet.query.question import Term
 from discreet.schema.metadata import UNIT
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expression
-
+    from discreet.engines.nodes import Expression
     from discreet.schema import Column
     from discreet.schema.metadata import TableMetadata
 
 
-_WEIGHT = "w"  # of a sealed row: UNIT, unless its person has more rows than count in full
+_WEIGHT = "w"  # the weight of a sealed row: UNIT, or less if its person has more rows than count in full
 
 
 @dataclass(frozen=True)
 class Scope:
-    """A table and what it may be called in this question."""
+    """A table, and its alias in this question."""
 
     metadata: TableMetadata
     alias: str | None = None
@@ -37,7 +36,7 @@ class Scope:
         return {name.casefold(): name for name in self.metadata.columns}
 
     def term(self, node: exp.Column) -> Term:
-        """Return the column that a node names, whatever its case."""
+        """Return the column that a node names, in upper or lower case."""
         name = self.name(node)
         return column_term(self.metadata.sealed_name(name), self.metadata.columns[name])
 
@@ -47,27 +46,31 @@ class Scope:
         written = node.name
         if self.is_person(node):
             raise QuestionRefused(
-                f"{written} says who a row is about, and nothing is asked of it but count(distinct {written})."
+                f"{written} names the person of a row, and a question may only count it.",
+                fix=f"Write count(distinct {written}).",
             )
         if written.casefold() in self._folded:
             return self._folded[written.casefold()]
-        raise QuestionRefused(f"there is no column {written}. {did_you_mean(written, self.metadata.columns)}")
+        raise QuestionRefused(f"There is no column {written}.", fix=did_you_mean(written, self.metadata.columns))
 
     def is_person(self, node: exp.Expression) -> bool:
-        """Return whether a node names the column that says who a row is about."""
+        """Return whether a node names the person column."""
         person = self.metadata.person
         if person is None or not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
             return False
         return node.name.casefold() == person.casefold()
 
     def over_bound(self) -> Expression:
-        """Return whether a row is of a person with more rows than count in full: only then it weighs less."""
+        """Return whether the person of a row has more rows than count in full: only then the row weighs less."""
         if self.metadata.person is None:
-            raise QuestionRefused("every row is a person here and counts in full: nobody is over the bound.")
+            raise QuestionRefused(
+                "Every row is a person here and counts in full, so no person is over the bound.",
+                fix="Leave over_bound() out.",
+            )
         return ir.compared("<", ir.sealed(_WEIGHT), ir.number(UNIT))
 
     def bounds(self, sealed: str) -> Term:
-        """Return a column of the sealed table by the name that it has there, or the weight."""
+        """Return a column, or the weight, by its name in the sealed table."""
         if sealed == _WEIGHT:
             return Term(ir.sealed(_WEIGHT), 0, UNIT, nullable=False)
         names = {self.metadata.sealed_name(name): name for name in self.metadata.columns}
@@ -75,10 +78,12 @@ class Scope:
 
     def _check_table(self, node: exp.Column) -> None:
         if not isinstance(node.this, exp.Identifier) or any(node.args.get(part) for part in ("db", "catalog")):
-            raise QuestionRefused(f"{node.sql()} is no column. Name one column: age, or people.age.")
+            raise QuestionRefused(f"{node.sql()} is not a column.", fix="Name one column: age, or people.age.")
         known = self.alias or self.metadata.name
         if node.table and node.table.casefold() != known.casefold():
-            raise QuestionRefused(f"{node.table} is not the table of this question. Write {known}.{node.name}.")
+            raise QuestionRefused(
+                f"{node.table} is not the table of this question.", fix=f"Write {known}.{node.name}."
+            )
 
 
 def column_term(sealed: str, column: Column) -> Term:
@@ -106,7 +111,7 @@ def column_term(sealed: str, column: Column) -> Term:
 
 
 def did_you_mean(written: str, names: Iterable[str]) -> str:
-    """Return a hint: the nearest names, or a few of them all.
+    """Return a hint: the nearest names, or the first dozen of all names.
 
     >>> did_you_mean("agee", ["age", "city"])
     'Did you mean age?'

@@ -1,9 +1,9 @@
-"""SQL text to a question, by allow-list.
+"""Parse SQL into a Question, by an allow-list.
 
 One select over the vault's table is understood: aggregates and group keys, where, group by, and on the answer
-having, order by, limit, offset. It is read into records of our own; whatever is not on the list is refused, with
-the reason and the nearest thing that works. Refusals depend on the text and the public description alone. The
-text and its depth are bounded, so that no question exhausts the reader. Meaning is DuckDB's.
+having, order by, limit, offset. It is read into records of our own. Anything that is not on the list is refused,
+with the reason and the nearest SQL that works. Refusals depend on the text and the public metadata alone. The text
+and its depth are bounded, so that no question exhausts the parser. The semantics are DuckDB's.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
-from sqlglot.expressions import Expression
 
+from discreet.engines.nodes import Expression
 from discreet.errors import QuestionRefused
 from discreet.query import ir
 from discreet.query.parse import canonical, group_by, statement, unsupported
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from discreet.schema.metadata import TableMetadata
 
 DEEPEST_TREE = 150
-"""Levels of a tree that an engine is given: writing it takes two or three calls for each."""
+"""The most levels of an expression for an engine: writing SQL takes two or three nested calls for each."""
 
 MOST_ITEMS = 100
-"""Items of a select list."""
+"""The most items of a select list."""
 
 
 def parse(text: str, metadata: TableMetadata) -> Question:
-    """Return the question that a text asks of a described table, or refuse it.
+    """Return the question that a text asks of a table, or refuse it.
 
     >>> from discreet.schema.metadata import TableMetadata
     >>> from discreet.schema import Category, Integer
@@ -49,20 +49,20 @@ def parse(text: str, metadata: TableMetadata) -> Question:
     """
     if "\0" in text or not _writable(text):
         raise QuestionRefused(
-            "the question holds a NUL, or half a sign of UTF-16, which no text has. Leave it out."
+            "The question contains a NUL, or half of a UTF-16 surrogate pair.", fix="Leave this character out."
         )
     try:
         select = statement.statement(text)
         return _question(select, statement.scope(select, metadata))
     except RecursionError:
-        raise QuestionRefused(statement.TOO_DEEP) from None
+        raise statement.too_deep() from None
 
 
 @dataclass(frozen=True)
 class _Item:
-    """One item of the select list: as it was written, what it means, its spelling, and the name it was given."""
+    """One item of the select list: its node, what it means, its canonical text, and its alias."""
 
-    node: Expression
+    node: exp.Expression
     read: Term | Aggregate
     text: str
     alias: str | None
@@ -73,7 +73,7 @@ class _Item:
         return self.alias or (_unquoted(self.text) if plain else self.text)
 
 
-def _question(select: Expression, scope: Scope) -> Question:
+def _question(select: exp.Expression, scope: Scope) -> Question:
     items = [_item(node, scope) for node in select.expressions]
     where = _where(select, scope)
     groups = _groups(select, items, scope)
@@ -86,17 +86,19 @@ def _question(select: Expression, scope: Scope) -> Question:
     group_by.check(list(keys.values()))
     for item in items:
         if isinstance(item.read, Term) and item.text not in keys:
-            raise _stray(item, bool(groups))
+            raise _stray(item, bool(groups), scope.metadata.name)
     aggregates = _aggregates(items, where, scope)
     if not aggregates:
-        raise QuestionRefused("a question needs something to count or to sum. Add count(*) to the select list.")
+        raise QuestionRefused(
+            "A question needs something to count or to sum.", fix="Add count(*) to the select list."
+        )
     outputs = Outputs(names, {item.text: item.name for item in items}, _kinds(items), _counted(items))
-    spelled_where = None if where is None else canonical.spelled(select.args["where"].this, scope)
+    where_text = None if where is None else canonical.expression_text(select.args["where"].this, scope)
     text = canonical.question(
         scope.metadata.name,
         list(keys),
         [item.text for item in items if isinstance(item.read, Aggregate)],
-        spelled_where,
+        where_text,
         list(keys),
     )
     _check_trees(where, keys.values(), aggregates)
@@ -105,13 +107,13 @@ def _question(select: Expression, scope: Scope) -> Question:
 
 
 def _check_trees(where: Expression | None, keys: Iterable[Key], aggregates: Iterable[Aggregate]) -> None:
-    """Refuse, before anything is paid for, what would be too deep to be written for an engine."""
+    """Refuse, before anything is charged, an expression that is too deep to be written for an engine."""
     codes = [*(key.code for key in keys), *(part.term.code for part in aggregates if part.term is not None)]
-    if any(ir.depth(tree) > DEEPEST_TREE for tree in [*codes, *([where] if where is not None else [])]):
-        raise QuestionRefused(statement.TOO_DEEP)
+    if any(tree.depth > DEEPEST_TREE for tree in [*codes, *([where] if where is not None else [])]):
+        raise statement.too_deep()
 
 
-def _where(select: Expression, scope: Scope) -> Expression | None:
+def _where(select: exp.Expression, scope: Scope) -> Expression | None:
     clause = select.args.get("where")
     if clause is None:
         return None
@@ -119,32 +121,32 @@ def _where(select: Expression, scope: Scope) -> Expression | None:
     return None if read == ir.always(True) else read
 
 
-def _item(node: Expression, scope: Scope) -> _Item:
+def _item(node: exp.Expression, scope: Scope) -> _Item:
     if isinstance(node, exp.Alias):
         only(node, "this", "alias")
         return _item_of(node.this, scope, str(node.alias))
     return _item_of(node, scope, None)
 
 
-def _item_of(node: Expression, scope: Scope, alias: str | None) -> _Item:
+def _item_of(node: exp.Expression, scope: Scope, alias: str | None) -> _Item:
     inner = bare(node)
     starred = isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star)
     if starred or isinstance(inner, exp.Star | exp.Columns):
         raise unsupported.not_understood(exp.Star())
     if not is_aggregate(inner):
         _refuse_mixed(inner)
-    # What is read is understood, and only what is understood is spelled.
+    # Reading comes first: it refuses what is not understood, and only the rest has a canonical text.
     read = aggregate(inner, scope, "") if is_aggregate(inner) else term(inner, scope)
-    return _Item(inner, read, canonical.spelled(inner, scope), alias)
+    return _Item(inner, read, canonical.expression_text(inner, scope), alias)
 
 
-def _refuse_mixed(node: Expression) -> None:
+def _refuse_mixed(node: exp.Expression) -> None:
     inside: Any = node.find(exp.AggFunc)
     if inside is not None:
         raise unsupported.not_understood(inside)
 
 
-def _groups(select: Expression, items: Sequence[_Item], scope: Scope) -> list[_Item]:
+def _groups(select: exp.Expression, items: Sequence[_Item], scope: Scope) -> list[_Item]:
     clause = select.args.get("group")
     if clause is None:
         return []
@@ -153,26 +155,30 @@ def _groups(select: Expression, items: Sequence[_Item], scope: Scope) -> list[_I
         return list({item.text: item for item in items if isinstance(item.read, Term)}.values())
     for name, argument in clause.args.items():
         if argument and name != "expressions":
-            raise QuestionRefused("rollup, cube and grouping sets are several questions. Ask each on its own.")
+            raise _several()
     groups = [_group(node, items, scope) for node in clause.expressions]
     return list({group.text: group for group in groups}.values())
 
 
-def _group(node: Expression, items: Sequence[_Item], scope: Scope) -> _Item:
-    """A key by position, by column, by alias, or written out."""
+def _group(node: exp.Expression, items: Sequence[_Item], scope: Scope) -> _Item:
+    """Return a key that is given by position, by column, by alias, or as an expression."""
     inner = bare(node)
     if isinstance(inner, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple):
-        raise QuestionRefused("rollup, cube and grouping sets are several questions. Ask each on its own.")
+        raise _several()
     if isinstance(inner, exp.Literal) and not inner.is_string:
         found = items[position(inner, len(items), "group by")]
     else:
         found = _by_alias(inner, items, scope) or _item_of(inner, scope, None)
     if isinstance(found.read, Aggregate):
-        raise QuestionRefused(f"{found.text} is an aggregate, and groups are made of columns. Use having.")
+        raise QuestionRefused(f"{found.text} is an aggregate, and groups are made of columns.", fix="Use having.")
     return found
 
 
-def _by_alias(node: Expression, items: Sequence[_Item], scope: Scope) -> _Item | None:
+def _several() -> QuestionRefused:
+    return QuestionRefused("ROLLUP, CUBE and GROUPING SETS are several questions.", fix="Ask each on its own.")
+
+
+def _by_alias(node: exp.Expression, items: Sequence[_Item], scope: Scope) -> _Item | None:
     if not isinstance(node, exp.Column) or node.table:
         return None
     names = {name.casefold() for name in scope.metadata.columns}
@@ -189,17 +195,19 @@ def _key_name(group: _Item, items: Sequence[_Item]) -> str:
 
 def _names(items: Sequence[_Item]) -> list[str]:
     if len(items) > MOST_ITEMS:
-        raise QuestionRefused(f"the select list has {len(items)} items, and {MOST_ITEMS} is the most.")
+        raise QuestionRefused(
+            f"A select list has at most {MOST_ITEMS} items.", found=len(items), fix="Ask two questions."
+        )
     names = [item.name for item in items]
     for name in names:
         if names.count(name) > 1:
             raise QuestionRefused(
-                f"two columns of the answer are called {name}. Give one an alias: {name} as other."
+                f"Two columns of the answer are called {name}.", fix=f"Give one an alias: {name} as other."
             )
     texts = [item.text for item in items]
     for text in texts:
         if texts.count(text) > 1:
-            raise QuestionRefused(f"{text} is selected twice. Once is enough.")
+            raise QuestionRefused(f"{text} is selected twice.", fix="Select it once.")
     return names
 
 
@@ -210,17 +218,18 @@ def _aggregates(items: Sequence[_Item], where: Expression | None, scope: Scope) 
     return [over_bound(part, scope) if part.kind == "persons" else part for part in read]
 
 
-def _stray(item: _Item, grouped: bool) -> QuestionRefused:
+def _stray(item: _Item, grouped: bool, table: str) -> QuestionRefused:
     if grouped:
-        return QuestionRefused(f"{item.text} is neither a group key nor an aggregate. Add it to group by.")
+        return QuestionRefused(f"{item.text} is neither a group key nor an aggregate.", fix="Add it to group by.")
     return QuestionRefused(
-        f"{item.text} would show single rows. Count or average it, or group by it: "
-        f"select {item.text}, count(*) … group by {item.text}."
+        f"{item.text} would show single rows.",
+        fix="Count or average it, or group by it: "
+        f"select {item.text}, count(*) from {table} group by {item.text}.",
     )
 
 
 def _kinds(items: Sequence[_Item]) -> dict[str, str]:
-    """What every column of the answer holds."""
+    """Return the kind of every column of the answer."""
     return {item.name: _kind(item.read) for item in items}
 
 
@@ -234,7 +243,7 @@ def _kind(read: Term | Aggregate) -> str:
 
 
 def _counted(items: Sequence[_Item]) -> frozenset[str]:
-    """Dates and times that are released as days and microseconds."""
+    """Return the columns whose dates and times are released as days and microseconds."""
     return frozenset(item.name for item in items if isinstance(item.read, Aggregate))
 
 

@@ -1,4 +1,4 @@
-"""One select, parsed: of bounded size, with no clause but those understood, over the one table there is."""
+"""Parse the text into one select of bounded size, over the one table, with known clauses only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
-from sqlglot.expressions import Expression
 
 from discreet.errors import QuestionRefused
 from discreet.query.parse import unsupported
@@ -19,106 +18,122 @@ if TYPE_CHECKING:
     from discreet.schema.metadata import TableMetadata
 
 LONGEST = 100_000
-"""Characters of a question."""
+"""The most characters of a question."""
 
 DEEPEST = 60
-"""Levels of nesting."""
+"""The most levels of nesting."""
 
 
-def statement(text: str) -> Expression:
-    """Return the one select that a text is, of bounded size."""
+def statement(text: str) -> exp.Expression:
+    """Return the one select that a text consists of, or refuse it."""
     if not text.strip():
-        raise QuestionRefused("a question is SQL text, such as select count(*) from people.")
+        raise QuestionRefused("The question is empty.", fix="Write SQL text, such as select count(*) from people.")
     if len(text) > LONGEST:
         raise QuestionRefused(
-            f"the question has {len(text)} characters, and {LONGEST} is the most. Ask it in parts."
+            f"A question has at most {LONGEST} characters.", found=len(text), fix="Ask it in parts."
         )
     try:
         statements: list[Any] = [part for part in sqlglot.parse(text, read="duckdb") if part is not None]
     except SqlglotError as wrong:
-        raise QuestionRefused(f"this is no SQL: {_where_wrong(wrong)}{_hint(text)}") from None
+        raise QuestionRefused(f"This is not valid SQL: {_where_wrong(wrong)}", fix=_hint(text) or ()) from None
     except (ValueError, TypeError, AttributeError, KeyError, IndexError) as wrong:  # of the parser, on odd texts
-        raise QuestionRefused(f"this is no SQL that can be read ({type(wrong).__name__}).") from None
+        raise QuestionRefused("The parser cannot read this SQL.", found=type(wrong).__name__) from None
     statements = [part for part in statements if not isinstance(part, exp.Semicolon)]
     if len(statements) != 1:
-        raise QuestionRefused(f"one question at a time: there are {len(statements)} statements here.")
-    select: Expression = statements[0]
+        raise QuestionRefused(
+            f"A question is one statement, and there are {len(statements)} statements here.",
+            fix="Ask one question at a time.",
+        )
+    select: exp.Expression = statements[0]
     if not isinstance(select, exp.Select):
         if isinstance(select, exp.Query):
             raise unsupported.not_understood(select)
-        raise QuestionRefused("a vault answers select and nothing else: select count(*) from people.")
+        raise QuestionRefused("A vault answers select and nothing else.", fix="Write select count(*) from people.")
     _check_depth(select)
     for name, argument in select.args.items():
         if argument and name not in _CLAUSES:
-            raise QuestionRefused(
-                _REFUSED_CLAUSES.get(name, f"a select with {name.strip('_')} is not understood.")
-            )
+            raise _refused_clause(name, f"A select with {name.strip('_')} is not understood.")
     return select
 
 
 _CLAUSES = {"expressions", "from_", "where", "group", "having", "order", "limit", "offset"}
-_ONE_TABLE = "a question reads the vault's own table and no other. Join before sealing."
+_ONE_TABLE = ("A question reads the vault's own table and no other.", "Join the tables before sealing.")
+_WINDOWS = ("Window functions look at other people's rows.", "Use group by and having.")
 _REFUSED_CLAUSES = {
-    "distinct": "distinct rows are single rows, which are never shown. Use group by.",
+    "distinct": ("Distinct rows are single rows, which are never shown.", "Use group by."),
     "joins": _ONE_TABLE,
     "laterals": _ONE_TABLE,
-    "with_": "a question is one select, without with. Ask each part on its own.",
-    "qualify": "window functions look at other people's rows. Use group by and having.",
-    "windows": "window functions look at other people's rows. Use group by and having.",
-    "into": "a vault answers questions and stores nothing. Leave into out.",
-    "sample": "all rows take part: noise protects people, not sampling. Leave sample out.",
+    "with_": ("A question is one select, without with.", "Ask each part on its own."),
+    "qualify": _WINDOWS,
+    "windows": _WINDOWS,
+    "into": ("A vault answers questions and stores nothing.", "Leave into out."),
+    "sample": ("All rows take part: noise protects people, not sampling.", "Leave sample out."),
 }
-TOO_DEEP = (
-    f"the question is nested more than {DEEPEST} levels deep. Write in (…) for long lists, and ask it in parts."
-)
+
+
+def _refused_clause(name: str, problem: str, fix: str = "Leave it out.") -> QuestionRefused:
+    """Return the refusal of a clause: its particular reason, or the one given."""
+    problem, fix = _REFUSED_CLAUSES.get(name, (problem, fix))
+    return QuestionRefused(problem, fix=fix)
+
+
+def too_deep() -> QuestionRefused:
+    """Return the refusal of a question with too many levels."""
+    return QuestionRefused(
+        f"The question is nested more than {DEEPEST} levels deep.",
+        fix="Write in (…) for long lists, and ask it in parts.",
+    )
 
 
 def _where_wrong(wrong: SqlglotError) -> str:
     found = getattr(wrong, "errors", None)
     if not found:
-        return str(wrong).split("\n")[0][:200]
+        return f"{str(wrong).split(chr(10))[0][:200].rstrip('.')}."
     first = found[0]
     near = str(first.get("highlight") or "")[:40]
     place = f"line {first.get('line')}, column {first.get('col')}"
     what = re.sub(r"<class '[\w.]*?(\w+)'>", r"\1", str(first.get("description")))
-    return f"{what[:160]} At {place}{f', near {near}' if near else ''}."
+    return f"{what[:160].rstrip('.')}, at {place}{f', near {near}' if near else ''}."
 
 
 def _hint(text: str) -> str:
-    """What people often mean by what is no SQL."""
+    """Return a hint for common mistakes; empty if there is none."""
     first = re.match(r"\s*(\w+)", text)
     if first and first[1].lower() != "select" and get_close_matches(first[1].lower(), ["select"], cutoff=0.7):
-        return f" Did you mean select, not {first[1]}?"
+        return f"Did you mean select, not {first[1]}?"
     if name := re.search(r"`([^`]+)`", text):
-        return f' Names stand in double quotes here, not in backquotes: "{name[1][:40]}".'
+        return f'Write names in double quotes, not in backquotes: "{name[1][:40]}".'
     return ""
 
 
-def _check_depth(select: Expression) -> None:
-    """Refuse deep nesting before anything recurses; a chain of AND or OR is one level."""
+def _check_depth(select: exp.Expression) -> None:
+    """Refuse deep nesting before any function recurses; a chain of AND or OR is one level."""
     stack: list[tuple[Any, int]] = [(select, 0)]
     while stack:
         node, depth = stack.pop()
         if depth > DEEPEST:
-            raise QuestionRefused(TOO_DEEP)
+            raise too_deep()
         for child in node.iter_expressions():
             chained = isinstance(child, exp.Connector) and type(child) is type(node)
             stack.append((child, depth if chained else depth + 1))
 
 
-def scope(select: Expression, metadata: TableMetadata) -> Scope:
-    """Return the names that a select may use: it reads the described table and no other."""
+def scope(select: exp.Expression, metadata: TableMetadata) -> Scope:
+    """Return the names that a select may use: it reads the sealed table and no other."""
     source = select.args.get("from_")
     if source is None:
-        raise QuestionRefused(f"the question names no table. Write from {metadata.name}.")
+        raise QuestionRefused("The question names no table.", fix=f"Write from {metadata.name}.")
     table = source.this
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
-        raise QuestionRefused(_ONE_TABLE)
+        problem, fix = _ONE_TABLE
+        raise QuestionRefused(problem, fix=fix)
     for name, argument in table.args.items():
         if argument and name not in ("this", "alias"):
-            raise QuestionRefused(_REFUSED_CLAUSES.get(name, f"from takes the table alone: from {metadata.name}."))
+            raise _refused_clause(name, "FROM takes the table alone.", f"Write from {metadata.name}.")
     if table.name.casefold() != metadata.name.casefold():
-        raise QuestionRefused(f"there is no table {table.name} here. Write from {metadata.name}.")
+        raise QuestionRefused(f"There is no table {table.name} here.", fix=f"Write from {metadata.name}.")
     if table.args.get("alias") and table.args["alias"].args.get("columns"):
-        raise QuestionRefused("columns keep their names in from. Rename them in the select list: age as years.")
+        raise QuestionRefused(
+            "Columns keep their names in from.", fix="Rename them in the select list: age as years."
+        )
     return Scope(metadata, table.alias or None)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import QuestionRefused
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expression
-
+    from discreet.engines.nodes import Expression
     from discreet.query.question import Term
 
 _LARGEST = 2**61  # bounds every integer inside a factor, because engines compute in int64
@@ -91,14 +90,13 @@ def shifted(tree: Expression, shift: int) -> Expression:
     """Return ⌊tree/2^shift⌋ for a tree that is never negative: the caller proves it.
 
     >>> from discreet.query import ir
-    >>> shifted(ir.sealed("c0"), 3).sql("duckdb")
+    >>> shifted(ir.sealed("c0"), 3).sql()
     'c0 // 8'
     """
-    from sqlglot import exp
-
+    from discreet.engines.nodes import FloorDiv
     from discreet.query import ir
 
-    return ir.binary(exp.IntDiv, tree, ir.number(1 << shift)) if shift else tree
+    return ir.binary(FloorDiv, tree, ir.number(1 << shift)) if shift else tree
 
 
 def centred(term: Term, most: int) -> tuple[AffineMap, Fraction]:

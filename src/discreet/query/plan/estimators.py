@@ -38,6 +38,8 @@ from discreet.schema.metadata import UNIT
 
 KINDS = ("count", "count_of", "persons", "sum", "avg", "variance", "stddev", "quantile")
 
+_Identity = tuple[object, ...]  # of a term: its expression, bounds, scale and offset
+
 
 @dataclass(frozen=True)
 class Linear:
@@ -118,21 +120,21 @@ def formulas(
         raise QuestionRefused(
             "A question must ask for at least one number.", fix="Select an aggregate, such as count(*)."
         )
-    sums = [_identity(_term(aggregate)) if aggregate.kind == "sum" else "" for aggregate in aggregates]
+    sums = [_identity(_term(aggregate)) if aggregate.kind == "sum" else () for aggregate in aggregates]
 
     @cache  # a formula does not depend on how the other sums are measured
     def formula(place: int, by_itself: bool) -> Formula:
         return _formula(aggregates[place], rows_per_person, by_itself)
 
-    def made(whole: frozenset[str]) -> tuple[Formula, ...]:
+    def made(whole: frozenset[_Identity]) -> tuple[Formula, ...]:
         return tuple(formula(place, term in whole) for place, term in enumerate(sums))
 
-    def cost(whole: frozenset[str]) -> float:
+    def cost(whole: frozenset[_Identity]) -> float:
         squares = importance(made(whole), rows_per_person, groups, pure=pure)
         return allocation.least(list(squares.values()), pure=pure)
 
     whole = frozenset(filter(None, sums))
-    for term in [] if alone else sorted(whole):
+    for term in [] if alone else sorted(whole, key=_written):
         whole = min(whole, whole - {term}, key=cost)
     return made(whole)
 
@@ -270,11 +272,12 @@ def _term(aggregate: Aggregate) -> Term:
     return term
 
 
-def _identity(term: Term) -> str:
-    from sqlglot import exp
+def _identity(term: Term) -> _Identity:
+    return term.code, term.low, term.high, term.scale, term.offset
 
-    code = term.code.name if isinstance(term.code, exp.Column) else term.code.sql()  # which takes its time
-    return f"{code} {term.low} {term.high} {term.scale} {term.offset}"
+
+def _written(identity: _Identity) -> str:
+    return " ".join(map(str, identity))  # an order that does not depend on that of the aggregates
 
 
 def _ends(term: Term) -> tuple[Fraction, Fraction]:

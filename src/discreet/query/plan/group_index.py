@@ -22,9 +22,8 @@ from discreet.mechanisms.exact import LIMIT, Integers
 from discreet.query.question import Key
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expression
-
     from discreet.engines.engine import GroupKey
+    from discreet.engines.nodes import Expression
     from discreet.query.plan.partition_selection import Partition
 
 MOST = 10**6
@@ -68,8 +67,7 @@ class Cells:
 
     def trees(self) -> list[Expression]:
         """Return by what an engine groups: the texts, then the place among the declared keys."""
-        from sqlglot import exp
-
+        from discreet.engines import nodes
         from discreet.query import ir as trees
 
         place: Expression | None = None
@@ -77,7 +75,7 @@ class Cells:
             code, size = key.code, len(key.values or ())
             if key.missing and len(self._declared) > 1:  # engines group faster by a bare column, NULL included
                 code = trees.case([(trees.is_null(code), trees.number(size))], code)
-            place = code if place is None else trees.binary(exp.Add, trees.times(place, key.groups or 0), code)
+            place = code if place is None else trees.binary(nodes.Add, trees.times(place, key.groups or 0), code)
         return [*(key.code for key in self.open), *([] if place is None else [place])]
 
     def places(self, found: Sequence[GroupKey], partitions: Sequence[Partition] | None) -> Integers:

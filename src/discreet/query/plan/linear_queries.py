@@ -37,8 +37,7 @@ from discreet.query.plan.affine import AffineMap, centred, half_step, rounded, s
 from discreet.schema.metadata import UNIT
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expression
-
+    from discreet.engines.nodes import Expression
     from discreet.query.question import Term
 
 MOST = 2**36
@@ -62,7 +61,7 @@ class LinearQuery:
         description: What is summed, for the explanation of a plan.
     """
 
-    key: str
+    key: str | tuple[str, Expression]
     build: Callable[[], Expression] | None = field(compare=False, repr=False)
     bound: int = field(compare=False, default=1)
     unit: Fraction = field(compare=False, default=Fraction(1))
@@ -132,14 +131,14 @@ def rows_with(term: Term) -> LinearQuery:
 
         return ir.case([(ir.is_null(term.code), ir.number(0))], _weight())
 
-    return LinearQuery(f"w with {_text(term)}", tree, monotonic=True, description="rows with a value")
+    return LinearQuery(("w with", term.code), tree, monotonic=True, description="rows with a value")
 
 
 def deviation(term: Term, rows_per_person: int) -> LinearQuery:
     """Return the sum of code − centre over the rows that have a value, with |code − centre| ≤ m."""
     line, unit = centred(term, MOST // (rows_per_person * UNIT))
     return LinearQuery(
-        f"w·{line} of {_text(term)}",
+        (f"w·{line} of", term.code),
         partial(_weighed, term, line.at, line.tree),
         bound=line.bound,
         unit=unit,
@@ -155,7 +154,7 @@ def total(term: Term, rows_per_person: int) -> LinearQuery:
     line = fine.coarse(MOST // (rows_per_person * UNIT))
     unit = term.scale / ratio.denominator
     return LinearQuery(
-        f"w·{line} of {_text(term)}",
+        (f"w·{line} of", term.code),
         partial(_weighed, term, line.at, line.tree),
         bound=line.bound,
         unit=unit * 2**line.shift,
@@ -205,14 +204,14 @@ def square(term: Term, rows_per_person: int) -> Square:
         return double * rounded(line.at(code) ** 2, shift) + start
 
     def tree(code: Expression) -> Expression:
-        from sqlglot import exp
+        from discreet.engines.nodes import Mul
 
         factor = line.tree(code)
-        squared = ir.plus(ir.binary(exp.Mul, factor, factor), int(half_step(shift)))
+        squared = ir.plus(ir.binary(Mul, factor, factor), int(half_step(shift)))
         return ir.plus(ir.times(shifted(squared, shift), double), start)
 
     measure = LinearQuery(
-        f"w·({double}·{line}²/{step} + {start}) of {_text(term)}",
+        (f"w·({double}·{line}²/{step} + {start}) of", term.code),
         partial(_weighed, term, at, tree),
         bound=(largest - least) * double // 2,
         unit=step / double,
@@ -223,8 +222,7 @@ def square(term: Term, rows_per_person: int) -> Square:
 
 def _weighed(term: Term, at: Callable[[int], int], tree: Callable[[Expression], Expression]) -> Expression:
     """Return weight·factor: NULL where there is no value, and the factor of the nearer end outside the bounds."""
-    from sqlglot import exp
-
+    from discreet.engines.nodes import Mul
     from discreet.query import ir
 
     within = ir.case(
@@ -234,16 +232,10 @@ def _weighed(term: Term, at: Callable[[int], int], tree: Callable[[Expression], 
         ],
         tree(term.code),
     )
-    return ir.binary(exp.Mul, _weight(), within)
+    return ir.binary(Mul, _weight(), within)
 
 
 def _weight() -> Expression:
     from discreet.query import ir
 
     return ir.sealed("w")
-
-
-def _text(term: Term) -> str:
-    from discreet.engines import sql_writer
-
-    return sql_writer.sql(term.code, limits=None)

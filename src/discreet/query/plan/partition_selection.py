@@ -41,7 +41,7 @@ from discreet.rational import Rational, rational
 from discreet.schema.metadata import UNIT
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expression
+    from discreet.engines.nodes import Expression
 
 Partition: TypeAlias = tuple[str | None, ...]
 """One combination of values of the string keys; None is a missing value."""

@@ -47,7 +47,7 @@ from discreet.query.question import Term
 from discreet.schema.metadata import UNIT
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expression
+    from discreet.engines.nodes import Expression
 
 CELLS = 10**6
 """The largest number of candidates in a group."""
@@ -257,6 +257,6 @@ def _release(ranking: Ranking, histogram: Integers) -> list[Integers]:
 
 
 def _null() -> Expression:
-    from sqlglot import exp
+    from discreet.engines import nodes
 
-    return exp.Null()
+    return nodes.Null()

@@ -186,7 +186,7 @@ def seal(
 def engine_with_fingerprint(storage: Storage, metadata: TableMetadata) -> Engine:
     """Open the rows, and check that they were sealed with these metadata."""
     engine = storage.engine(metadata)
-    if engine.mark() != metadata.fingerprint:
+    if engine.fingerprint() != metadata.fingerprint:
         engine.close()
         raise ParameterError(
             f"The metadata of {storage.display_name} are not those that its rows were sealed with.",

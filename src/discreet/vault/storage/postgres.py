@@ -74,7 +74,7 @@ class Schema:
 
     def engine(self, metadata: TableMetadata) -> Postgres:
         """Open the rows of these metadata."""
-        return Postgres(self._address, _table(metadata), limits=metadata.limits, mark=metadata.fingerprint)
+        return Postgres(self._address, _table(metadata), limits=metadata.limits, fingerprint=metadata.fingerprint)
 
     def reseal(
         self,
