@@ -87,6 +87,6 @@ def expect_writable(option: str, file: Path, endings: Mapping[str, Any] | None =
 
 
 def _plain(text: str) -> str:
-    from discreet.release.label import plain
+    from discreet.render.terminal import plain
 
     return plain(text)

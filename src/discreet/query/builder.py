@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError
+from discreet.schema.identifiers import quote
 
 if TYPE_CHECKING:
     from discreet.query.question import Question
@@ -65,7 +66,7 @@ class Ask:
 
     def sql(self, table: str) -> str:
         """Return the question as SQL text."""
-        lines = [f"select {', '.join([*self.keys, *self.items])} from {name(table)}"]
+        lines = [f"select {', '.join([*self.keys, *self.items])} from {quote(table)}"]
         if self.conditions:
             lines.append(f"where {_all(self.conditions)}")
         if self.keys:
@@ -93,7 +94,7 @@ def select(*items: str, **named: str) -> Ask:
     """
     if not items and not named:
         raise ParameterError('select needs something to ask for. Write select("count(*)").')
-    return Ask((*items, *(f"{text} as {name(alias)}" for alias, text in named.items())))
+    return Ask((*items, *(f"{text} as {quote(alias)}" for alias, text in named.items())))
 
 
 def where(*conditions: str, **columns: Any) -> Ask:
@@ -136,15 +137,6 @@ def quantile(column: str, probability: float | str | Fraction) -> str:
     return f"quantile({_key(column)}, {literal(exact)})"
 
 
-def name(text: str) -> str:
-    """Return a name as SQL writes it, whatever it contains.
-
-    >>> name('the "best" one')
-    '"the ""best"" one"'
-    """
-    return '"' + text.replace('"', '""') + '"'
-
-
 def literal(value: Any) -> str:
     """Return a value as SQL writes it.
 
@@ -172,11 +164,11 @@ def literal(value: Any) -> str:
 
 def _key(text: str) -> str:
     """A plain word is the name of a column; anything else is an expression."""
-    return name(text) if text.isidentifier() else text
+    return quote(text) if text.isidentifier() else text
 
 
 def _condition(column: str, wanted: Any) -> str:
-    quoted = name(column)
+    quoted = quote(column)
     if wanted is None:
         return f"{quoted} is null"
     if isinstance(wanted, tuple):

@@ -139,10 +139,10 @@ class TableMetadata:
         return render.text(self)
 
     def _repr_html_(self) -> str:
-        from discreet.release import render as show
+        from discreet.render.html import framed
         from discreet.schema import render
 
-        return show.framed(render.page(self))
+        return framed(render.page(self))
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> TableMetadata:

@@ -51,7 +51,7 @@ def label(
             *_noise(scores, f"{len(scores)} lists of distances, the noisiest"),
             *_noise(sizes, "how many persons have how many rows", unit=1),
         ],
-        cost=bill,
+        receipt=bill,
         version=metadata.version,
         sealed_at=metadata.sealed_at,
         engine=metadata.engine,
@@ -76,7 +76,7 @@ def _noise(noises: Sequence[Gaussian], on: str, unit: int = UNIT) -> list[Noise]
             on=on,
             law="discrete Gaussian noise",
             spread=math.sqrt(widest.variance) / unit,
-            moves=moves / unit,
+            sensitivity=moves / unit,
             loss="; ".join(described(widest.loss)),
         )
     ]

@@ -199,7 +199,7 @@ class Synthetic:
     @property
     def cost(self) -> Receipt:
         """What it cost, and what is left."""
-        return self.label.cost
+        return self.label.receipt
 
     @property
     def notes(self) -> tuple[str, ...]:

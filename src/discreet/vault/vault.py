@@ -22,6 +22,7 @@ from discreet.ledger import Budget, Ledger, cost
 from discreet.ledger.costs import described
 from discreet.ledger.ledger import Standing
 from discreet.query import cache_key
+from discreet.query.answer.estimates import columns
 from discreet.query.answer.label import label
 from discreet.query.answer.presenting import presented
 from discreet.query.plan import relative_accuracy as widths
@@ -30,7 +31,7 @@ from discreet.query.preview import Preview
 from discreet.query.question import Question
 from discreet.rational import Rational, positive, rational
 from discreet.release.receipt import Receipt
-from discreet.release.release import Release, columns
+from discreet.release.release import Release
 from discreet.schema.metadata import TableMetadata
 from discreet.vault import storage as place
 from discreet.vault.storage import at, marked
@@ -219,12 +220,12 @@ class Vault:
 
         What they add is scaled down, which no interval shows. With `where over_bound()` anything is asked of them.
         """
-        from discreet.query.builder import name
+        from discreet.schema.identifiers import quote
 
         epsilon = None if epsilon is None else positive(epsilon, "epsilon")
         described = self.metadata
-        counted = "*" if described.person is None else f"distinct {name(described.person)}"
-        text = f"select count({counted}) as over_bound from {name(described.name)} where over_bound()"
+        counted = "*" if described.person is None else f"distinct {quote(described.person)}"
+        text = f"select count({counted}) as over_bound from {quote(described.name)} where over_bound()"
         return self.ask(text, epsilon=epsilon, within=within, confidence=confidence)
 
     def _step_by_step(
@@ -394,10 +395,10 @@ class Vault:
         return f"{self.metadata}\n\n{self._ledger}"
 
     def _repr_html_(self) -> str:
-        from discreet.release import render as show
+        from discreet.render.html import framed
         from discreet.schema import render
 
-        return show.framed(render.page(self.metadata) + self._ledger._repr_html_())
+        return framed(render.page(self.metadata) + self._ledger._repr_html_())
 
     def _standing(self, text: str) -> Standing:
         return self._ledger.standing(text, analyst=self._analyst, purpose=self._purpose)

@@ -91,7 +91,7 @@ def oracle(
 
 def _converse(made: Oracle, questions: list[str] | None, unchecked: bool, as_json: bool) -> None:
     """Answer one question after the other; one that cannot be answered does not keep the next from being asked."""
-    from discreet.release.label import plain
+    from discreet.render.terminal import plain
 
     worst = 0
     for place, question in (("", asked) for asked in questions) if questions else _lines():
