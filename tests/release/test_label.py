@@ -16,10 +16,11 @@ from discreet.errors import ParameterError
 from discreet.ledger import Account, Balance, Budget, Cost
 from discreet.privacy import explain
 from discreet.privacy.theorems.conversions import zcdp_to_approximate
-from discreet.release.label import BIAS, Label, Noise
+from discreet.release.label import Label, Noise
 from discreet.release.nist import CURATOR, NOT_APPLICABLE
 from discreet.release.receipt import Promise, Receipt, largest_question
 from discreet.release.registry import written
+from discreet.release.statements import BIAS
 from discreet.schema import Boolean, Category, Date, Datetime, Integer, Real, Text, describe
 from tests.vault.releases import label, receipt
 

@@ -1,4 +1,4 @@
-"""The public description: declared facts only, in one file, replaced whole."""
+"""The public metadata: declared facts only, in one file, replaced whole."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_description_that_changes_is_noticed_whatever_the_file_says_of_itself(
     assert descriptions.read(tmp_path).columns["age"] == Integer(0, 120)
 
 
-def test_what_a_reader_does_to_a_description_is_nobody_elses(tmp_path: Path) -> None:
+def test_a_reader_changes_only_its_own_copy(tmp_path: Path) -> None:
     descriptions.write(PEOPLE, tmp_path)
     mine = descriptions.read(tmp_path)
     mine.columns["age"] = Integer(0, 5)  # type: ignore[index]
@@ -66,11 +66,11 @@ def test_what_a_reader_does_to_a_description_is_nobody_elses(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("left", ["rows.duckdb", "rows-2.duckdb", "ledger.sqlite"])
 def test_a_vault_that_lost_its_description_is_told_from_no_vault(tmp_path: Path, left: str) -> None:
-    with pytest.raises(ParameterError, match="there is no vault at"):
+    with pytest.raises(ParameterError, match=r"There is no vault at .*Make one with Vault\.seal"):
         descriptions.read(tmp_path)
     (tmp_path / left).touch()
     with pytest.raises(
-        ParameterError, match=rf"description\.json is missing in .*{left}\. Restore it from a backup"
+        ParameterError, match=rf"description\.json is missing in .*\(found: {left}\)\. Restore it from a backup"
     ):
         descriptions.read(tmp_path)
 
@@ -85,14 +85,14 @@ def test_columns_are_numbered_in_the_order_of_the_schema() -> None:
     ("change", "says"),
     [
         ({"columns": {}}, "at least one column"),
-        ({"columns": ["age", "city"]}, r"columns=\{\"age\": dp\.Integer\(0, 110\)\}, not \['age', 'city'\]"),
+        ({"columns": ["age", "city"]}, r"\['age', 'city'\].*columns=\{\"age\": dp\.Integer\(0, 110\)\}"),
         ({"columns": {"age": "Integer"}}, "Declare it as Integer, Real"),
         ({"columns": {"": Integer(0, 1)}}, "needs a name"),
         ({"columns": {"Age": Integer(0, 1), "age": Integer(0, 1)}}, "differ in capitals only"),
-        ({"columns": {"user_id": Integer(0, 1)}}, "nothing may be asked about it"),
-        ({"person": None}, 'person="user_id", rows_per_person=8'),
+        ({"columns": {"user_id": Integer(0, 1)}}, "may not be asked about"),
+        ({"person": None}, 'Try: person="user_id", or rows_per_person=1'),
         ({"rows_per_person": 0}, "whole number, 1 or more"),
-        ({"rows_per_person": 2**25}, "16777216 at most"),
+        ({"rows_per_person": 2**25}, "at most 16777216"),
         ({"name": ""}, "needs a name"),
     ],
 )
@@ -115,7 +115,7 @@ def test_a_place_without_a_vault_is_refused_in_words(tmp_path: Path) -> None:
         with pytest.raises(ParameterError, match="damaged"):
             descriptions.read(tmp_path)
     (tmp_path / "description.json").write_text(json.dumps({**PEOPLE.as_json(), "format": 9}))
-    with pytest.raises(ParameterError, match="format 9, and this discreet reads format 1"):
+    with pytest.raises(ParameterError, match=r"reads metadata of format 1 \(found: 9\)"):
         descriptions.read(tmp_path)
     (tmp_path / "description.json").write_text(json.dumps({"format": 1}))
     with pytest.raises(ParameterError, match="damaged"):
@@ -131,14 +131,14 @@ def test_a_file_in_the_place_of_a_vault_is_refused_in_words(tmp_path: Path) -> N
         descriptions.read(tmp_path)
 
 
-def test_a_vault_of_somebody_else_is_refused_in_words(tmp_path: Path) -> None:
+def test_a_vault_of_another_user_is_refused_in_words(tmp_path: Path) -> None:
     descriptions.write(PEOPLE, tmp_path)
     tmp_path.chmod(0)
     own = os.geteuid()
     try:
         if own == 0:  # root may read everything
             os.seteuid(65534)
-        with pytest.raises(ParameterError, match="may not be read by whoever runs this"):
+        with pytest.raises(ParameterError, match="This process may not read"):
             descriptions.read(tmp_path)
     finally:
         os.seteuid(own)

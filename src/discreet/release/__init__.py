@@ -9,6 +9,7 @@ Modules:
     frames: Arrow, pandas and polars
     serialize: JSON, this version and the one before; written_label and read_label for other results
     render: text, HTML and pictures
+    statements: what is true of every release
     nist: the questions of NIST SP 800-226
     registry: entries of the public registry of deployments
 

@@ -13,19 +13,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import discreet
 from discreet.ledger.balance import Balance
+from discreet.release import nist, registry
 from discreet.release.receipt import Receipt
+from discreet.release.statements import ARITHMETIC, BIAS, TIMING, TRUST
 from discreet.render import numbers
 from discreet.render.html import fragment, framed
 from discreet.render.terminal import paragraph
 from discreet.schema import Column, describe
 from discreet.schema.identifiers import quote
-
-if TYPE_CHECKING:
-    from discreet.release.nist import Item
 
 Facts: TypeAlias = dict[str, dict[str, str]]
 """Headings, and under each of them facts by name."""
@@ -35,20 +34,6 @@ _PAGE = (
     "{% for heading, named in facts.items() %}<h4>{{ heading }}</h4><dl>"
     "{% for name, fact in named.items() %}<dt>{{ name }}</dt><dd>{{ fact }}</dd>{% endfor %}</dl>{% endfor %}"
 )
-
-BIAS = (
-    "Intervals cover the noise only. Bounding adds a bias that they do not show: the rows of a person with more "
-    "rows than count in full are scaled down, and values outside their bounds are moved to them."
-)
-ARITHMETIC = (
-    "Sums are exact integers, and so is the noise, which a cryptographic generator draws with exactly its law; "
-    "floating point is used only after the noise was added."
-)
-TIMING = (
-    "The time of a draw of noise does not depend on the value drawn. The time of the engine depends on the rows, "
-    "and is not hidden."
-)
-TRUST = "central: every account that can read the vault's files can read the rows; analysts see releases only"
 
 
 @dataclass(frozen=True)
@@ -251,11 +236,9 @@ class Label:
         """Return the label as a fragment of HTML, escaped."""
         return fragment(_PAGE, facts=self.facts)
 
-    def checklist(self) -> tuple[Item, ...]:
+    def checklist(self) -> tuple[nist.Item, ...]:
         """Return the questions of NIST SP 800-226, with the known facts as answers."""
-        from discreet.release.nist import checklist
-
-        return checklist(self)
+        return nist.checklist(self)
 
     def registry_entry(
         self,
@@ -289,8 +272,6 @@ class Label:
             justification: The reasons for these choices. Without it the entry is of tier 2, else of tier 3.
             sources: Where to read more; none by default.
         """
-        from discreet.release import registry
-
         about = registry.About(
             name=name,
             curators=curators,

@@ -6,10 +6,13 @@ Questions that only the curator can answer are marked as such.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from discreet.release.label import ARITHMETIC, BIAS, TIMING, TRUST, Label
+from discreet.release.statements import ARITHMETIC, BIAS, TIMING, TRUST
 from discreet.render import numbers
+
+if TYPE_CHECKING:
+    from discreet.release.label import Label
 
 CURATOR = "For the curator to answer"
 """The start of every answer that software cannot give."""

@@ -15,13 +15,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import Fix, ParameterError
-from discreet.release.label import ARITHMETIC, BIAS, TIMING, TRUST, Label
 from discreet.release.receipt import Promise
+from discreet.release.statements import ARITHMETIC, BIAS, TIMING, TRUST
 from discreet.render.numbers import spent
 from discreet.schema import describe
+
+if TYPE_CHECKING:
+    from discreet.release.label import Label
 
 PRODUCTS = (
     "Summary statistics",

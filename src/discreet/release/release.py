@@ -29,6 +29,7 @@ from discreet.errors import Fix, ParameterError
 from discreet.ledger.balance import Balance
 from discreet.ledger.entry import stamp
 from discreet.noise.testing import marked
+from discreet.release import frames, render, serialize
 from discreet.release.estimate import Estimate
 from discreet.release.label import Label
 from discreet.release.receipt import Receipt
@@ -192,43 +193,31 @@ class Release(Guarded):
 
     def to_arrow(self) -> pyarrow.Table:
         """Return a table of Arrow."""
-        from discreet.release import frames
-
         self.expect_release("to_arrow")
         return frames.arrow(self)
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a data frame of pandas."""
-        from discreet.release import frames
-
         self.expect_release("to_pandas")
         return frames.pandas(self)
 
     def to_polars(self) -> polars.DataFrame:
         """Return a data frame of polars."""
-        from discreet.release import frames
-
         self.expect_release("to_polars")
         return frames.polars(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release to a file of JSON."""
-        from discreet.release import serialize
-
         self.expect_release("save")
         serialize.save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Release:
         """Return the release that was saved. A file of JSON runs no code, and every part of it is checked."""
-        from discreet.release import serialize
-
-        return serialize.load(path)
+        return serialize.read(serialize.load(path), cls)
 
     def to_json(self) -> dict[str, Any]:
         """Return what `from_json` reads, for the ledger's record. It says if it was made from test bits."""
-        from discreet.release import serialize
-
         return serialize.written(self)
 
     def as_json(self) -> dict[str, Any]:
@@ -238,34 +227,24 @@ class Release(Guarded):
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Release:
         """Return the release that `to_json` wrote, in this version of the format or the one before."""
-        from discreet.release import serialize
-
-        return serialize.read(record)
+        return serialize.read(record, cls)
 
     # -- rendering --------------------------------------------------------------------------------------------
 
     def plot(self) -> altair.TopLevelMixin:
         """Draw the numbers with their intervals."""
-        from discreet.release import render
-
         return render.picture(self)
 
     def __repr__(self) -> str:
         return f"Release({self.question[:60]!r}, {self._size}, {self.receipt.spent})"
 
     def __str__(self) -> str:
-        from discreet.release import render
-
         return render.text(self)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from discreet.release import render
-
         yield render.styled(self, options.max_width)
 
     def _repr_html_(self) -> str:
-        from discreet.release import render
-
         return render.page(self)
 
     def _with_mark(self, value: Any) -> Any:

@@ -23,20 +23,22 @@ from collections.abc import Callable
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from discreet.errors import DiscreetError, ParameterError
 from discreet.ledger.account import Account
 from discreet.ledger.balance import Balance, read_cost, written_cost
 from discreet.ledger.balance import read as read_balance
 from discreet.ledger.balance import written as written_balance
+from discreet.release import frames
 from discreet.release.estimate import Estimate
-from discreet.release.frames import kind
 from discreet.release.label import Label, Noise
 from discreet.release.receipt import Receipt
-from discreet.release.release import Release
 from discreet.release.released import expect_schema
 from discreet.schema import from_json
+
+if TYPE_CHECKING:
+    from discreet.release.release import Release
 
 SCHEMA = "discreet release 2"
 """The version of the files that are written."""
@@ -70,15 +72,14 @@ def save(release: Release, path: str | os.PathLike[str]) -> None:
         draft.unlink(missing_ok=True)
 
 
-def load(path: str | os.PathLike[str]) -> Release:
-    """Return the release that was written to a file."""
+def load(path: str | os.PathLike[str]) -> Any:
+    """Return the JSON of the file of a release."""
     try:
-        record = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
+        return json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
     except (ValueError, RecursionError) as wrong:
         raise ParameterError(
             f"{os.fspath(path)} is not the file of a release.", found=str(wrong), fix=_RESTORE
         ) from None
-    return read(record)
 
 
 def written(release: Release) -> dict[str, Any]:
@@ -98,11 +99,11 @@ def written(release: Release) -> dict[str, Any]:
     }
 
 
-def read(record: Any) -> Release:
-    """Return the release that was written as JSON."""
+def read(record: Any, kind: type[Release]) -> Release:
+    """Return the release that was written as JSON. The class is given, because it imports this module."""
     expect_schema(record, *READABLE)
     try:
-        return Release(
+        return kind(
             question=_of(str, record["question"]),
             at=_of(str, record["at"]),
             free=_of(bool, record["free"]),
@@ -124,7 +125,7 @@ def read(record: Any) -> Release:
 
 def _written_key(name: str, release: Release) -> dict[str, Any]:
     values = release.keys[name]
-    type_ = kind(name, values)
+    type_ = frames.kind(name, values)
     times = type_ in ("date", "datetime")
     return {
         "name": name,

@@ -1,4 +1,4 @@
-"""What a curator declared about columns, in words."""
+"""Describe the declared columns: what they can hold, and how other values are treated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _LISTED = 6  # values of a category that are written out
 
 
 def domain(column: Column) -> str:
-    """Return what a column can hold.
+    """Describe the values that a column can hold.
 
     >>> domain(Integer(0, 110)), domain(Real(0, 500_000, step=100))
     ('whole numbers from 0 to 110', 'numbers from 0 to 500000 in steps of 100')
@@ -35,7 +35,7 @@ def domain(column: Column) -> str:
 
 
 def fate(column: Column) -> str:
-    """Return what becomes of values that are missing or outside.
+    """Describe how missing values and values outside the bounds are treated.
 
     >>> fate(Integer(0, 110))
     'outside is moved to the nearer bound; missing is a group of its own, and counts in count(*) only'

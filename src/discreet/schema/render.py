@@ -6,11 +6,15 @@ is escaped.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from discreet.render import numbers
 from discreet.render.html import fragment
 from discreet.render.terminal import aligned, wrapped
 from discreet.schema import describe
-from discreet.schema.metadata import TableMetadata
+
+if TYPE_CHECKING:
+    from discreet.schema.metadata import TableMetadata
 
 _PAGE = (
     '<p><b>{{ heading | plain }}</b></p><p class="soft">{{ protected | plain }}</p>'
@@ -24,6 +28,7 @@ def text(metadata: TableMetadata, width: int = 80) -> str:
     """Return the metadata in plain text, in lines of this width.
 
     >>> from discreet.schema import Boolean, Integer
+    >>> from discreet.schema.metadata import TableMetadata
     >>> columns = {"age": Integer(0, 110), "member": Boolean()}
     >>> print(text(TableMetadata("people", columns, person="user_id", rows_per_person=8)))
     Table people, version 1
