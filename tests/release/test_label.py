@@ -33,7 +33,7 @@ def test_the_size_of_noise_is_written_as_people_read_it() -> None:
     assert "of standard deviation 0.00001235;" in str(Noise("rows", "discrete Gaussian noise", 0.000012346, 1))
 
 
-# -- what was paid, and what it promises ------------------------------------------------------------------------
+# -- receipts and promises -----------------------------------------------------------------------------------
 
 
 def test_without_delta_the_promise_is_the_epsilon_that_was_charged() -> None:
@@ -129,17 +129,17 @@ def test_it_says_what_intervals_leave_out() -> None:
 @pytest.mark.parametrize(
     ("column", "domain", "fate"),
     [
-        (Integer(0, 110, missing=0), "whole numbers from 0 to 110", "missing is taken for 0"),
-        (Real(0, 1, step="0.1", outside="missing"), "in steps of 0.1", "outside is missing"),
-        (Category(["a"], other="b"), "one of a, b", "not in the list is taken for b"),
-        (Category(list("abcdefgh")), "a, b, c, d, e, f and 2 more", "not in the list is missing"),
-        (Boolean(), "true or false", "neither is missing"),
+        (Integer(0, 110, missing=0), "whole numbers from 0 to 110", "missing values become 0"),
+        (Real(0, 1, step="0.1", outside="missing"), "in steps of 0.1", "values outside are missing"),
+        (Category(["a"], other="b"), "one of a, b", "not in the list become b"),
+        (Category(list("abcdefgh")), "a, b, c, d, e, f and 2 more", "not in the list are missing"),
+        (Boolean(), "true or false", "neither are missing"),
         (Date("2024-01-01", "2024-12-31"), "days from 2024-01-01 to 2024-12-31", "nearer bound"),
         (Datetime("2024-01-01", "2024-01-02", step="1h"), "in steps of 1:00:00", "nearer bound"),
-        (Text(), "any text", "missing is a group"),
+        (Text(), "any string", "missing values form a group"),
     ],
 )
-def test_every_kind_of_column_has_its_bounds_and_the_fate_of_the_rest_in_words(
+def test_every_kind_of_column_describes_its_bounds_and_the_fate_of_other_values(
     column: Any, domain: str, fate: str
 ) -> None:
     assert domain in describe.domain(column)

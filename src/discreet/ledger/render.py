@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from discreet.ledger.balance import Balance
 from discreet.render import numbers, terminal
-from discreet.render.html import fragment
+from discreet.render.html import fragment, framed
 
 _COLUMNS = ("", "budget", "spent", "share", "left", "fits a question of", "questions")
 _PAGE = (
@@ -41,6 +41,11 @@ def page(title: str, balances: Sequence[Balance]) -> str:
     True
     """
     return fragment(_PAGE, title=title, columns=_COLUMNS, lines=rows(balances))
+
+
+def notebook(title: str, balances: Sequence[Balance]) -> str:
+    """Return what a notebook shows of a ledger: the table in the house style."""
+    return framed(page(title, balances))
 
 
 def _row(balance: Balance) -> tuple[str, ...]:
