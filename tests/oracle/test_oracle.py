@@ -135,7 +135,7 @@ def test_where_the_budget_ends_the_oracle_says_so_and_answers_unchecked_if_asked
 
 def test_a_notebook_shows_an_oracle_and_its_answers_without_fractions(oracle: Oracle) -> None:
     answer = oracle.ask("select count(*) from people where age < 90")
-    assert re.fullmatch(r"OracleAnswer\(.*, [\d,]+ ± [\d,]+, (free|paid ρ = [\d.e-]+)\)", repr(answer))
+    assert re.fullmatch(r"OracleAnswer\(.*, [\d,]+ ± [\d,]+, (free|cost ρ = [\d.e-]+)\)", repr(answer))
     page = answer._repr_html_()
     assert "± " in page
     assert "age &lt; 90" in page

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.engines import nodes, sql_writer
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.schema import (
     Boolean,
     Category,
@@ -77,25 +77,27 @@ def described(connection: duckdb.DuckDBPyConnection) -> str:
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        (lambda: Integer(5, 1), "lo=5 is above hi=1"),
-        (lambda: Integer(0, "1.5"), "no whole number"),  # type: ignore[arg-type]
+        (lambda: Integer(5, 1), "lower bound 5 is above the upper bound 1"),
+        (lambda: Integer(0, "1.5"), "not a whole number"),  # type: ignore[arg-type]
         (lambda: Integer(0, 2**62), r"beyond 2\^62"),
         (lambda: Integer(-(2**61), 2**61 + 1), r"at most 2\^62 values"),
         (lambda: Integer(0, float("nan")), "finite"),  # type: ignore[arg-type]
         (lambda: Integer(0, True), "must be a number"),
-        (lambda: Integer(0, 9, missing=10), "missing=10 is no value"),
-        (lambda: Integer(0, 9, outside="drop"), 'outside must be "clamp" or "missing"'),
+        (lambda: Integer(0, 9, missing=10), r"not a value of the column \(found: 10\)"),
+        (lambda: Integer(0, 9, outside="drop"), r"clamp or missing \(found: 'drop'\)"),
         (lambda: Real(0, 1, 0), "step must be above 0"),
         (lambda: Real(0, 1, -1), "step must be above 0"),
-        (lambda: Real(2, 1, 1), "lo=2 is above hi=1"),
+        (lambda: Real(2, 1, 1), "lower bound 2 is above the upper bound 1"),
         (lambda: Real(0, float("inf"), 1), "finite"),
         (lambda: Real(0, 1, 2), "wider than the whole range"),
-        (lambda: Real(0, 1, "1e-13"), r"levels, and 2\^40 are the most"),
-        (lambda: Real(10**15, 10**15 + 1, "0.25"), "finer than floats are that far from zero"),
-        (lambda: Real(0, 1, "0.1", missing=2), "missing=2 is no value"),
+        (lambda: Real(0, 1, "1e-13"), r"levels\. The largest number of levels is 2\^40.*Try: step=1e-06"),
+        (lambda: Real(10**15, 10**15 + 1, "0.25"), "finer than floating-point numbers"),
+        (lambda: Real(0, 10**400, 1), "between 1e-300 and 1e300"),
+        (lambda: Real(0, 10**300, Fraction(1, 10**300)), r"1\.0e\+600 levels"),
+        (lambda: Real(0, 1, "0.1", missing=2), r"not a value of the column \(found: 2\)"),
         (lambda: Category([]), "at least one value"),
-        (lambda: Category("red"), r"Write \['red'\]"),
-        (lambda: Category(["a", "b", "a"]), "'a' is listed twice"),
+        (lambda: Category("red"), r"list of values \(found: 'red'\).*values=\['red'\]"),
+        (lambda: Category(["a", "b", "a"]), r"listed twice \(found: 'a'\)"),
         (lambda: Category(["a", 1]), "strings or integers, not both"),
         (lambda: Category([True, False]), "there is Boolean"),
         (lambda: Category([1.5]), "strings or integers"),  # type: ignore[list-item]
@@ -103,14 +105,14 @@ def described(connection: duckdb.DuckDBPyConnection) -> str:
         (lambda: Category(["\ud800"]), "UTF-8"),
         (lambda: Category(["a\0"]), "UTF-8"),
         (lambda: Category(["a"], missing="b"), "not in the list"),
-        (lambda: Boolean(missing="no"), "True or False"),  # type: ignore[arg-type]
+        (lambda: Boolean(missing="no"), "true or false"),  # type: ignore[arg-type]
         (lambda: Date("2020-01-02", "2020-01-01"), "is after"),
-        (lambda: Date("2020-13-01", "2020-01-01"), "is no date"),
+        (lambda: Date("2020-13-01", "2020-01-01"), "not a date or a time"),
         (lambda: Date("2020-01-01 10:00", "2020-01-02"), "there is Datetime"),
         (lambda: Date(3, 4), "must be a date"),  # type: ignore[arg-type]
-        (lambda: Datetime("2020-01-01", "2021-01-01", "hour"), '"15min", "1h"'),
+        (lambda: Datetime("2020-01-01", "2021-01-01", "hour"), "written like 15min, 1h or 1d"),
         (lambda: Datetime("2020-01-01", "2021-01-01", timedelta(0)), "above 0"),
-        (lambda: Datetime("1970-01-01", "2070-01-01", "1us"), r"2\^40 are the most"),
+        (lambda: Datetime("1970-01-01", "2070-01-01", "1us"), r"largest number of levels is 2\^40"),
     ],
 )
 def test_a_column_that_means_nothing_is_refused_in_words(wrong: Any, says: str) -> None:
@@ -118,19 +120,34 @@ def test_a_column_that_means_nothing_is_refused_in_words(wrong: Any, says: str) 
         wrong()
 
 
+@pytest.mark.parametrize(
+    ("lo", "hi", "step"),
+    [(0, 1, 2), (0, 1, "1e-13"), (10**15, 10**15 + 1000, "0.25"), (10**15, 10**16, "1e-13"), (0, "1e-6", 1)],
+)
+def test_the_step_that_an_error_proposes_works(lo: Any, hi: Any, step: Any) -> None:
+    with pytest.raises(ParameterError) as refused:
+        Real(lo, hi, step)
+    (fix,) = (fix for fix in refused.value.fixes if isinstance(fix, Fix))
+    assert Real(lo, hi, **{fix.parameter: fix.value}).levels > 1
+
+
+def test_no_step_is_proposed_where_none_works() -> None:
+    with pytest.raises(ParameterError, match="finer than floating-point") as refused:
+        Real(10**15, 10**15 + 1, "0.25")
+    assert not [fix for fix in refused.value.fixes if isinstance(fix, Fix)]
+
+
 def test_outside_and_missing_are_named() -> None:
-    with pytest.raises(
-        TypeError, match=r"'missing' is one value too many \(say which it is: outside=…, missing=…\)"
-    ):
+    with pytest.raises(TypeError, match=r"'missing' is one value too many \(name it: outside=…, missing=…\)"):
         Integer(0, 1, "missing")  # type: ignore[call-arg]
 
 
 def test_what_a_declaration_lacks_is_said_with_an_example() -> None:
     with pytest.raises(
-        TypeError, match=r"^Real: it lacks step\. Declare it like dp\.Real\(0, 500_000, step=100\)\.$"
+        TypeError, match=r"^Real: step is missing\. Declare it like dp\.Real\(0, 500_000, step=100\)\.$"
     ):
         Real(0, 1)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match=r"^Integer: there is no 'step'"):
+    with pytest.raises(TypeError, match=r"^Integer: 'step' is not a parameter"):
         Integer(0, 1, step=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"^Date: lo is given twice"):
         Date("2020-01-01", lo="2020-01-01")  # type: ignore[misc,call-arg]
@@ -192,10 +209,10 @@ def test_json_that_is_no_column_is_refused_in_words() -> None:
     with pytest.raises(ParameterError, match="one of integer, real, category"):
         from_json({"type": "number"})
     with pytest.raises(
-        ParameterError, match=r"integer columns are declared by lo, hi, outside, missing: .*'step'"
+        ParameterError, match=r"type integer are declared with lo, hi, outside, missing \(found: 'step' is not"
     ):
         from_json({"type": "integer", "lo": 0, "hi": 1, "step": 1})
-    with pytest.raises(ParameterError, match=r"declared by lo, hi, outside, missing: it lacks lo\.$"):
+    with pytest.raises(ParameterError, match=r"with lo, hi, outside, missing \(found: lo is missing\)\.$"):
         from_json({"type": "integer", "hi": 1})
 
 

@@ -33,8 +33,10 @@ def label(**changes: Any) -> Label:
         "person": "user_id",
         "rows_per_person": 8,
         "columns": {"age": Integer(0, 110), "city": Category(["Oslo", "Bergen"], other="elsewhere")},
-        "noise": [Noise(on="rows", law="discrete Laplace noise", spread=80.0, moves=8.0, loss="DiscreteLaplace")],
-        "cost": receipt(),
+        "noise": [
+            Noise(on="rows", law="discrete Laplace noise", spread=80.0, sensitivity=8.0, loss="DiscreteLaplace")
+        ],
+        "receipt": receipt(),
         "sealed_at": AT,
         "library": "discreet 0.1.0",
     }

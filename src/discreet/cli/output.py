@@ -154,6 +154,6 @@ def write(option: str, file: Path | None, writer: Callable[[Path], None], *, qui
 
 
 def _plain(text: str) -> str:
-    from discreet.release.label import plain
+    from discreet.render.terminal import plain
 
     return plain(text)

@@ -307,7 +307,7 @@ class Ledger:
         return render.text(*self._table())
 
     def _repr_html_(self) -> str:
-        return render.page(*self._table())
+        return render.notebook(*self._table())
 
     def __repr__(self) -> str:
         return f"Ledger({self._store.name!r})"

@@ -1,24 +1,36 @@
-"""An oracle and its answers to the eye, in terminals and notebooks: the digits that the intervals warrant.
+"""Render an oracle and its answers for terminals and notebooks, with the digits that the intervals warrant.
 
-Whoever made them from test bits sees that they did, and no number.
+An oracle or an answer that was made from test bits says so, and shows no number.
 """
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
-from discreet.release.label import plain
-from discreet.release.render import TEST_BITS, framed
-from discreet.render import amounts, numbers
+from discreet.release.released import TEST_BITS
+from discreet.render import numbers
+from discreet.render.html import fragment, framed
+from discreet.render.terminal import plain
 
 if TYPE_CHECKING:
     from discreet.oracle.answer import OracleAnswer
     from discreet.oracle.oracle import Oracle
 
+_ORACLE = (
+    "<p><b>{{ first }}</b></p>{% for line in rest %}<p>{{ line }}</p>{% endfor %}"
+    '<table><thead><tr><th>column</th><th class="n">bins</th></tr></thead><tbody>'
+    "{% for axis in axes %}<tr><td>{{ axis.name | plain }}</td>"
+    '<td class="n">{{ "{:,}".format(axis.size) }}</td></tr>{% endfor %}</tbody></table>'
+)
+_ANSWER = (
+    "<p><code>{{ question }}</code></p><p><b>{{ number }}</b>{{ sure }}</p>"
+    '<p class="soft">{{ cost }}; {{ spent }}.</p>'
+)
+_TEST_ANSWER = '<p><code>{{ question }}</code></p><p class="test">{{ warning }}</p>'
+
 
 def lines(oracle: Oracle) -> list[str]:
-    """Return what an oracle is about, how wide its answers are, and what is spent of it."""
+    """Return the columns of an oracle, the margin of its answers, and how much of it is spent."""
     names = ", ".join(plain(axis.name) for axis in oracle.axes)
     if oracle.test_bits:
         return [f"An oracle over {names}.", TEST_BITS]
@@ -26,19 +38,14 @@ def lines(oracle: Oracle) -> list[str]:
     return [
         f"An oracle over {names}.",
         f"Answers are within {width} of about {oracle.rows:,.0f} rows.",
-        f"ρ = {amounts.spent(oracle.spent)} of {amounts.left(oracle.total)} is spent.",
+        f"ρ = {numbers.spent(oracle.spent)} of {numbers.left(oracle.total)} is spent.",
     ]
 
 
 def page(oracle: Oracle) -> str:
     """Return an oracle in HTML, with its columns and their bins."""
-    first, *rest = (escape(line) for line in lines(oracle))
-    rows = "".join(
-        f'<tr><td>{escape(plain(axis.name))}</td><td class="n">{axis.size:,}</td></tr>' for axis in oracle.axes
-    )
-    head = '<thead><tr><th>column</th><th class="n">bins</th></tr></thead>'
-    said = "".join(f"<p>{line}</p>" for line in rest)
-    return framed(f"<p><b>{first}</b></p>{said}<table>{head}<tbody>{rows}</tbody></table>")
+    first, *rest = lines(oracle)
+    return framed(fragment(_ORACLE, first=first, rest=rest, axes=oracle.axes))
 
 
 def number(answer: OracleAnswer) -> str:
@@ -46,24 +53,30 @@ def number(answer: OracleAnswer) -> str:
     if answer.test_bits:
         return TEST_BITS
     if not answer.checked:
-        return f"{answer.value:,.4g}, which nobody checked"
+        return f"{answer.value:,.4g} (not checked against the rows)"
     (shown,) = numbers.column([answer.value], [answer.low], [answer.high], "number")
     return f"{shown.value} {shown.rest}" if shown.rest.startswith("±") else f"{shown.value} ({shown.rest})"
 
 
 def price(answer: OracleAnswer) -> str:
-    """Return what an answer cost."""
-    return "free" if answer.free else f"paid ρ = {amounts.spent(answer.cost)}"
+    """Return the cost of an answer."""
+    return "free" if answer.free else f"cost ρ = {numbers.spent(answer.cost)}"
 
 
 def answer_page(answer: OracleAnswer) -> str:
     """Return an answer in HTML: the question, the number, and what was spent."""
     if answer.test_bits:
-        return framed(f'<p><code>{escape(answer.question)}</code></p><p class="test">{escape(TEST_BITS)}</p>')
-    sure = f", which holds with {numbers.percent(float(answer.confidence))}" if answer.checked else ""
+        return framed(fragment(_TEST_ANSWER, question=answer.question, warning=TEST_BITS))
+    sure = f", with {numbers.percent(float(answer.confidence))} confidence" if answer.checked else ""
     cost = price(answer)
-    spent = f"ρ = {amounts.spent(answer.spent)} of {amounts.left(answer.total)} is spent of the oracle"
+    spent = f"ρ = {numbers.spent(answer.spent)} of {numbers.left(answer.total)} is spent of the oracle"
     return framed(
-        f"<p><code>{escape(answer.question)}</code></p><p><b>{escape(number(answer))}</b>{sure}</p>"
-        f'<p class="soft">{cost[0].upper()}{cost[1:]}; {spent}.</p>'
+        fragment(
+            _ANSWER,
+            question=answer.question,
+            number=number(answer),
+            sure=sure,
+            cost=f"{cost[0].upper()}{cost[1:]}",
+            spent=spent,
+        )
     )

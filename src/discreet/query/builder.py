@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import Code, Fix, ParameterError
+from discreet.schema.identifiers import quote
 
 if TYPE_CHECKING:
     from discreet.query.question import Question
@@ -65,7 +66,7 @@ class Ask:
 
     def sql(self, table: str) -> str:
         """Return the question as SQL text."""
-        lines = [f"select {', '.join([*self.keys, *self.items])} from {name(table)}"]
+        lines = [f"select {', '.join([*self.keys, *self.items])} from {quote(table)}"]
         if self.conditions:
             lines.append(f"where {_all(self.conditions)}")
         if self.keys:
@@ -95,7 +96,7 @@ def select(*items: str, **named: str) -> Ask:
         raise ParameterError(
             "A question needs at least one aggregate.", fix=Fix("mean", Code('avg("income")'), call="dp.select")
         )
-    return Ask((*items, *(f"{text} as {name(alias)}" for alias, text in named.items())))
+    return Ask((*items, *(f"{text} as {quote(alias)}" for alias, text in named.items())))
 
 
 def where(*conditions: str, **columns: Any) -> Ask:
@@ -138,15 +139,6 @@ def quantile(column: str, probability: float | str | Fraction) -> str:
     return f"quantile({_key(column)}, {literal(exact)})"
 
 
-def name(text: str) -> str:
-    """Return a name as a quoted identifier of SQL.
-
-    >>> name('the "best" one')
-    '"the ""best"" one"'
-    """
-    return '"' + text.replace('"', '""') + '"'
-
-
 def literal(value: Any) -> str:
     """Return a value as a literal of SQL.
 
@@ -176,11 +168,11 @@ def literal(value: Any) -> str:
 
 def _key(text: str) -> str:
     """Return a plain word as the name of a column, and any other text as an expression."""
-    return name(text) if text.isidentifier() else text
+    return quote(text) if text.isidentifier() else text
 
 
 def _condition(column: str, wanted: Any) -> str:
-    quoted = name(column)
+    quoted = quote(column)
     if wanted is None:
         return f"{quoted} is null"
     if isinstance(wanted, tuple):

@@ -39,7 +39,7 @@ class Preview:
         return "\n".join([self.plan, *self._verdict])
 
     def _repr_html_(self) -> str:
-        from discreet.release.render import framed
+        from discreet.render.html import framed
 
         widths = "".join(
             f"<dt>{escape(number.name)}</dt><dd>{escape(number.words.removeprefix(f'{number.name}: '))}</dd>"

@@ -1,27 +1,28 @@
-"""One aggregate of a release: a number per group, and the ends of its interval.
+"""Hold numbers with their intervals: one aggregate of a release, a number per group.
 
-Numbers become Python's floats here, and lose the mark of test bits; the answer keeps it for them. An answer made
-inside `noise.deterministic` is marked whatever its numbers are, unless it is told otherwise.
+An estimate converts numbers to Python's floats, which do not carry the mark of test bits; the estimate keeps the
+mark for them. An estimate made inside `noise.deterministic` is marked whatever its numbers are, unless `test_bits`
+is given.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from fractions import Fraction
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet import noise
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.noise.testing import test_bits as bits_in_use
-
-if TYPE_CHECKING:
-    from discreet.query.question import Aggregate
 
 Numbers: TypeAlias = Sequence[float | None] | NDArray[Any]
 AXES = ("number", "date", "datetime")
+BASES = ("noise", "noise and model", "unchecked", "normal approximation")
+CONFIDENCE = Fraction(95, 100)
 _ADDED_UP = ("count", "count_of", "persons", "sum")
 
 
@@ -29,11 +30,11 @@ _ADDED_UP = ("count", "count_of", "persons", "sum")
 class Estimate:
     """One aggregate: a number per group with its interval; None where there is no answer.
 
-    `kind` is that of the question's aggregate, and `axis` what the number counts: "date" is days since 1970-01-01,
-    "datetime" microseconds.
-
-    >>> Estimate("count(*)", values=[1042.0], low=[1026], high=[1058]).error
+    >>> counts = Estimate("count(*)", values=[1042.0], low=[1026], high=[1058])
+    >>> counts.margins
     (16.0,)
+    >>> counts.value, counts.margin, counts.interval
+    (1042.0, 16.0, (1026.0, 1058.0))
     """
 
     name: str
@@ -44,6 +45,8 @@ class Estimate:
     kind: str = "count"
     axis: str = "number"
     test_bits: bool = False
+    confidence: Fraction = CONFIDENCE
+    basis: str = "noise"
 
     def __init__(
         self,
@@ -55,41 +58,92 @@ class Estimate:
         kind: str = "count",
         axis: str = "number",
         test_bits: bool | None = None,
+        confidence: Fraction = CONFIDENCE,
+        basis: str = "noise",
     ):
-        """Take lists or arrays, and their mark unless `test_bits` is said."""
+        """Take lists or arrays.
+
+        Args:
+            name: The text of the aggregate, or the name that the question gave it.
+            values: The numbers, one per group; None or NaN where there is no answer.
+            low: The lower ends of their intervals.
+            high: The upper ends of their intervals.
+            note: What a reader should know about these numbers; nothing by default.
+            kind: The kind of the question's aggregate; "count" by default.
+            axis: What the numbers count: "number" by default, "date" for days since 1970-01-01, "datetime" for
+                microseconds.
+            test_bits: Whether the noise came from test bits; read off the numbers by default.
+            confidence: The probability with which each interval holds by itself; 0.95 by default. A release sets
+                it to its own.
+            basis: What the intervals cover: "noise" by default, "noise and model", "unchecked", or "normal
+                approximation".
+        """
         given = {"values": values, "low": low, "high": high}
         if test_bits is None:
             test_bits = bits_in_use() is not None or any(map(noise.is_test_noise, given.values()))
         converted = {end: _numbers(numbers) for end, numbers in given.items()}
-        texts = {"name": name, "note": note, "kind": kind, "axis": axis}
-        for field_, content in {**texts, **converted, "test_bits": test_bits}.items():
+        texts = {"name": name, "note": note, "kind": kind, "axis": axis, "basis": basis}
+        others = {"test_bits": test_bits, "confidence": Fraction(confidence)}
+        for field_, content in {**texts, **converted, **others}.items():
             object.__setattr__(self, field_, content)
         if not len(self.values) == len(self.low) == len(self.high):
             sizes = f"{len(self.values)} values, {len(self.low)} low, {len(self.high)} high"
-            raise ParameterError(f"{self.name}: every value has an interval, not {sizes}.")
-        if self.axis not in AXES:
-            raise ParameterError(f"{self.name}: an axis is one of {', '.join(AXES)}, not {self.axis!r}.")
+            raise ParameterError(f"Every value of {self.name} needs an interval.", found=sizes)
+        _expect(self.axis, "axis", AXES)
+        _expect(self.basis, "basis", BASES)
 
     @property
-    def error(self) -> tuple[float | None, ...]:
-        """Half of the width of each interval."""
+    def margins(self) -> tuple[float | None, ...]:
+        """The margin of error of each number: half of the width of its interval."""
         pairs = zip(self.low, self.high, strict=True)
         return tuple(None if low is None or high is None else high / 2 - low / 2 for low, high in pairs)
 
     @property
+    def error(self) -> tuple[float | None, ...]:
+        """The margins, under their other name."""
+        return self.margins
+
+    @property
+    def value(self) -> float | None:
+        """The number, of an estimate that has only one."""
+        return self._single(self.values)
+
+    @property
+    def margin(self) -> float | None:
+        """The margin of error of the only number."""
+        return self._single(self.margins)
+
+    @property
+    def interval(self) -> tuple[float | None, float | None]:
+        """The ends of the interval of the only number."""
+        return self._single(self.low), self._single(self.high)
+
+    @property
     def added_up(self) -> bool:
-        """Whether it is a count or a sum, of which zero is none."""
+        """Whether it is a count or a sum: then zero is the natural start of an axis."""
         return self.kind in _ADDED_UP
 
+    def _single(self, numbers: Sequence[float | None]) -> float | None:
+        if len(self.values) != 1:
+            raise ParameterError(
+                f"{self.name} has one number per group, not a single one.",
+                found=f"{len(self.values):,} groups",
+                fix="Take .values, .low and .high.",
+            )
+        return numbers[0]
 
-def axis_of(aggregate: Aggregate) -> str:
-    """Return what the numbers of an aggregate count: averages and quantiles of dates are dates."""
-    kind = "number" if aggregate.term is None else aggregate.term.kind
-    return kind if kind in AXES and aggregate.kind in ("avg", "quantile") else "number"
+
+def _expect(value: str, name: str, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        raise ParameterError(
+            f"The {name} of an estimate must be one of {', '.join(allowed)}.",
+            found=value,
+            fix=Fix(name, allowed[0]),
+        )
 
 
 def _numbers(numbers: Numbers) -> tuple[float | None, ...]:
-    """Python's floats: noise has lost its mark here, and what is no number is no answer."""
+    """Return Python's floats, without the mark of test bits; NaN becomes None."""
     array = np.asarray(numbers, np.float64)  # None becomes NaN
     if not np.isnan(array).any():
         return tuple(array.tolist())

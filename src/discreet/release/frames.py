@@ -1,11 +1,12 @@
-"""A release as a table of Arrow, pandas or polars: keys, and x, x_low, x_high for every aggregate x.
+"""Convert a release to a table of Arrow, pandas or polars: keys, and x, x_low, x_high for every aggregate x.
 
-Numbers are doubles whatever they happen to be; averages and quantiles of dates are timestamps. Keys have the type
+Numbers are doubles, whatever their values are; averages and quantiles of dates are timestamps. Keys have the type
 of their values. The label goes along in Arrow's metadata, and in pandas' `attrs`.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Sequence
 from datetime import date, datetime
@@ -34,7 +35,7 @@ def kind(name: str, values: Sequence[Any]) -> str:
         return "real"
     if len(found) > 1:
         raise ParameterError(
-            f"The key {name!r} mixes {' and '.join(sorted(found))}: a key has values of one type."
+            f"The values of the key {name!r} have several types.", found=" and ".join(sorted(found))
         )
     return found.pop() if found else "null"
 
@@ -52,13 +53,10 @@ def arrow(release: Release) -> pa.Table:
         "null": pyarrow.string(),
     }
     columns, fields = [], []
-    axes = {answer.name: answer.axis for answer in release.aggregates}
-    axis = "number"
-    for name, values in release.table().items():
-        if name in release.keys:
+    for name, (values, axis) in release.typed_table().items():
+        if axis == "key":
             column = kind(name, values)
         else:
-            axis = axes.get(name, axis)  # that of x is that of x_low and x_high, which follow it
             column = "real" if axis == "number" else "datetime"
             if axis != "number":
                 values = tuple(None if value is None else instant(value, axis) for value in values)
@@ -86,8 +84,9 @@ def polars(release: Release) -> pl.DataFrame:
 def _about(release: Release) -> dict[str, Any]:
     return {
         "question": release.question,
+        "names": {release.identifiers[name]: name for name in release.columns},
         "confidence": float(release.confidence),
-        "cost": release.cost.spent,
+        "cost": release.receipt.spent,
         "at": release.at,
     }
 
@@ -106,13 +105,13 @@ def _kind(value: Any) -> str:
             return "datetime"
         case date():
             return "date"
-    raise ParameterError(f"A key is a text, a number, a truth value or a date, not {value!r}.")
+    raise ParameterError("A key must be text, a number, a truth value or a date.", found=repr(value))
 
 
 def _module(name: str, package: str) -> ModuleType:
-    import importlib
-
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise DiscreetError(f"This needs {package}. Install it with: pip install {package}") from None
+        raise DiscreetError(
+            f"This needs {package}, which is not installed.", fix=f"Install it with: pip install {package}."
+        ) from None

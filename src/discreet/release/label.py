@@ -1,84 +1,89 @@
-"""The label of a release: whom it protects, how well, by what means, and what it does not say.
+"""Label a release: whom it protects, how well, by what means, and what it does not cover.
 
-Everything here was declared by the curator, fixed by the plan, or charged to the ledger: a label is filled
-without a look at the rows, and is as public as the release that it is attached to. What cannot be known to
-software, such as why this ε was chosen, is said to be the curator's to answer, and not made up. The facts are
-those that reviewers ask for: the tiers of the public registry of deployments (discreet.release.registry), and the
-questions of NIST SP 800-226 (discreet.release.nist).
+Every fact was declared by the curator, fixed by the plan, or charged to the ledger. A label is therefore filled
+without reading a row, and is as public as the release that it is attached to. Some facts cannot be known to
+software, such as why this ε was chosen: the label says that the curator has to answer them, and does not invent
+them. The facts are those that reviewers ask for: the tiers of the public registry of deployments
+(discreet.release.registry), and the questions of NIST SP 800-226 (discreet.release.nist).
 """
 
 from __future__ import annotations
 
-import html
-import re
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Literal, TypeAlias
 
 import discreet
 from discreet.ledger.balance import Balance
+from discreet.release import nist, registry
 from discreet.release.receipt import Receipt
-from discreet.render import amounts, numbers
+from discreet.release.statements import ARITHMETIC, BIAS, TIMING, TRUST
+from discreet.render import numbers
+from discreet.render.html import fragment, framed
+from discreet.render.terminal import paragraph
 from discreet.schema import Column, describe
-
-if TYPE_CHECKING:
-    from discreet.release.nist import Item
+from discreet.schema.identifiers import quote
 
 Facts: TypeAlias = dict[str, dict[str, str]]
-"""Headings, and under each of them what is stated, by name."""
+"""Headings, and under each of them facts by name."""
 
 _NAMES = 24  # columns of the names of facts in a terminal
-
-WEIGHTS = (
-    "The interval is about the noise. Bounding is a bias that it does not show: the rows of someone with more "
-    "than their share are scaled down, and values outside their bounds are moved to them."
+_PAGE = (
+    "{% for heading, named in facts.items() %}<h4>{{ heading }}</h4><dl>"
+    "{% for name, fact in named.items() %}<dt>{{ name }}</dt><dd>{{ fact }}</dd>{% endfor %}</dl>{% endfor %}"
 )
-ARITHMETIC = (
-    "Sums are exact integers, and so is the noise, drawn with exactly its law from a cryptographic generator; "
-    "floating point comes after it."
-)
-TIMING = (
-    "How long a draw of noise takes does not depend on what is drawn. How long the engine takes depends on the "
-    "rows, and is not hidden."
-)
-TRUST = "central: whoever holds the files of the vault can read the rows; analysts see releases only"
 
 
 @dataclass(frozen=True)
 class Noise:
-    """What was measured, and the noise on it, in the units of the answer.
+    """One quantity that was measured, and the noise on it, in the units of the answer.
 
-    `spread` is the scale of Laplace noise or the standard deviation of Gaussian noise; None where something was
-    chosen, not added to. `moves` is how far one person can move it.
+    Args:
+        on: The quantity, in words.
+        law: The law of the noise, or the mechanism that chose the value.
+        spread: The scale of Laplace noise or the standard deviation of Gaussian noise; None by default, where a
+            value was chosen and no noise was added to it.
+        sensitivity: The most that one person can change the quantity; None by default.
+        loss: The privacy loss that was charged, in words.
 
-    >>> print(Noise(on="rows", law="discrete Laplace noise", spread=80, moves=8, loss="Laplace(scale=10)"))
-    rows: discrete Laplace noise of scale 80; one person moves it by at most 8
+    >>> print(Noise(on="rows", law="discrete Laplace noise", spread=80, sensitivity=8, loss="Laplace(scale=10)"))
+    rows: discrete Laplace noise of scale 80; sensitivity 8
     """
 
     on: str
     law: str
     spread: float | None = None
-    moves: float | None = None
+    sensitivity: float | None = None
     loss: str = ""
 
     def __str__(self) -> str:
-        from discreet.query.plan.explain import number
-
         name = "standard deviation" if "Gaussian" in self.law else "scale"
-        size = "" if self.spread is None else f" of {name} {number(self.spread)}"
+        size = "" if self.spread is None else f" of {name} {numbers.number(self.spread)}"
         law = self.law.replace(" noise", f" noise{size}", 1) if " noise" in self.law else self.law + size
-        moves = "" if self.moves is None else f"; one person moves it by at most {number(self.moves, 6)}"
-        return f"{self.on}: {law}{moves}"
+        most = "" if self.sensitivity is None else f"; sensitivity {numbers.number(self.sensitivity, 6)}"
+        return f"{self.on}: {law}{most}"
 
 
 @dataclass(frozen=True)
 class Label:
-    """What has to be known about a release, or about anything else that leaves a vault.
+    """The facts about a release, or about any other result that leaves a vault.
 
-    `columns` are those that the question used. `groups` is None without keys, else how many were declared, or 0 if
-    they were found in the data with budget. `notes` hold what only this question has, such as rounding.
+    Args:
+        table: The name of the sealed table.
+        person: The column that identifies a person; None if every row is a person.
+        rows_per_person: The number of rows of one person that count in full.
+        columns: The columns that the question used.
+        noise: The quantities that were measured, with their noise.
+        receipt: What was charged, and what is left.
+        groups: None without keys, else the number of declared groups, or 0 if partition selection found them.
+        version: The version of the sealed rows.
+        sealed_at: The time of sealing, in ISO form.
+        engine: The engine that holds the rows.
+        product: The kind of result.
+        notes: Facts about this question only, such as rounding.
+        library: The name and version of this library.
 
     >>> from fractions import Fraction
     >>> from discreet.ledger import Account, Balance, Budget, Cost
@@ -86,8 +91,8 @@ class Label:
     >>> cost = Cost(Fraction(1, 10), Fraction(1, 200))
     >>> label = Label(
     ...     table="people", person="user_id", rows_per_person=8, columns={"age": Integer(0, 110)},
-    ...     noise=[Noise(on="rows", law="discrete Laplace noise", spread=80, moves=8)],
-    ...     cost=Receipt(cost=cost, losses=["Laplace(scale=10)"], balances=[Balance(Account(), Budget(2))]),
+    ...     noise=[Noise(on="rows", law="discrete Laplace noise", spread=80, sensitivity=8)],
+    ...     receipt=Receipt(cost=cost, losses=["Laplace(scale=10)"], balances=[Balance(Account(), Budget(2))]),
     ... )
     >>> label.facts["Privacy"]["Unit"]
     'one person: all rows with the same user_id'
@@ -98,7 +103,7 @@ class Label:
     rows_per_person: int
     columns: Mapping[str, Column]
     noise: Sequence[Noise]
-    cost: Receipt
+    receipt: Receipt
     groups: int | None = None
     version: int = 1
     sealed_at: str = ""
@@ -115,66 +120,69 @@ class Label:
     # -- facts ------------------------------------------------------------------------------------------------
 
     @property
+    def cost(self) -> Receipt:
+        """The receipt, under its old name."""
+        return self.receipt
+
+    @property
     def unit(self) -> str:
-        """Whom the guarantee is about."""
+        """The unit of privacy."""
         return "one row" if self.person is None else f"one person: all rows with the same {self.person}"
 
     @property
     def neighbours(self) -> str:
-        """Which tables must not be told apart."""
+        """The pairs of tables that must not be told apart."""
         whose = "one row" if self.person is None else f"all rows of one {self.person}"
         return f"two tables, one of which lacks {whose}"
 
     @property
     def contribution(self) -> str:
-        """How much one person adds, at most."""
+        """The most that one person adds."""
         if self.person is None:
-            return "every row counts in full, and is taken for a person of its own"
+            return "every row counts in full, and is treated as a person of its own"
         rows = "row" if self.rows_per_person == 1 else "rows"
         return (
-            f"{self.rows_per_person:,} {rows} per {self.person} count in full; of someone with more, every row is "
-            "scaled down, so that together they count no more"
+            f"{self.rows_per_person:,} {rows} per {self.person} count in full; if a person has more, each "
+            f"of these rows is scaled down, so that together they count as {self.rows_per_person:,}"
         )
 
     @property
     def guarantee(self) -> str:
-        """What this release promises by itself."""
-        promise, spent = self.cost.promise, self.cost.spent
-        return f"{promise}" if self.cost.budget.pure else f"{promise} ({spent} as zero-concentrated DP)"
+        """The guarantee of this release by itself."""
+        promise, spent = self.receipt.promise, self.receipt.spent
+        return f"{promise}" if self.receipt.budget.pure else f"{promise} ({spent} as zero-concentrated DP)"
 
     @property
     def composition(self) -> str:
-        """How this release and all others add up."""
-        budget = self.cost.budget
+        """The rule by which this release and all others add up."""
+        budget = self.receipt.budget
         if budget.pure:
             return "the ε of all questions are added up, and stop at the total, however the questions are chosen"
-        total = amounts.left(self.cost.whole.total or Fraction(0))
+        total = numbers.left(self.receipt.whole.total or Fraction(0))
         return (
             f"the ρ of all questions are added up, and stop at {total}, "
-            "however the questions are chosen (zCDP filter); the δ of found groups are added up beside"
+            "however the questions are chosen (zCDP filter); the δ of partition selection are added up separately"
         )
 
     @property
     def grouping(self) -> str:
-        """Where the groups come from."""
+        """The origin of the groups."""
         if self.groups is None:
-            return "none: one answer for the whole"
+            return "none: one answer for the whole table"
         if self.groups:
-            return f"{self.groups:,}, all declared: those with nobody in them are given too"
-        delta = amounts.spent(self.cost.cost.delta)
-        return f"found in the data with budget, δ = {delta}; groups of few persons are left out"
+            return f"{self.groups:,}, all declared: groups without a row are shown too"
+        delta = numbers.spent(self.receipt.cost.delta)
+        return f"found by partition selection, δ = {delta}; groups of few persons are left out"
 
     @property
     def _over_bound(self) -> str:
-        from discreet.query.builder import name
-
-        question = f"select count(distinct {name(self.person or '')}) from {name(self.table)} where over_bound()"
-        return f"how many persons is a question like any other, and has a price: {question}"
+        question = f"select count(distinct {quote(self.person or '')}) from {quote(self.table)} where over_bound()"
+        return f"to count them is a question like any other, and is charged: {question}"
 
     @property
     def facts(self) -> Facts:
-        """Everything, under headings."""
-        promise, total = self.cost.promise, self.cost.total
+        """All facts, under headings."""
+        promise, total = self.receipt.promise, self.receipt.total
         columns = {name: f"{describe.domain(c)}; {describe.fate(c)}" for name, c in self.columns.items()}
         return {
             "Privacy": {
@@ -183,21 +191,21 @@ class Label:
                 "Contribution": self.contribution,
                 "This release": f"{self.guarantee}. {_line(promise.meaning)}",
                 "All releases together": f"{total}. {_line(total.meaning)}",
-                "Left": self.cost.left,
-                "Adding up": self.composition,
+                "Left": self.receipt.left,
+                "Composition": self.composition,
             },
             "Means": {
                 "Noise": "; ".join(map(str, self.noise)) or "none",
-                "Charged": "; ".join(self.cost.losses),
+                "Charged": "; ".join(self.receipt.losses),
                 "Groups": self.grouping,
-                "Published without noise": "nothing read off the rows",
+                "Published without noise": "nothing that depends on the rows",
                 "Arithmetic": ARITHMETIC,
                 "Timing": TIMING,
                 "Trust": TRUST,
             },
             "Bounds": {
                 **(columns or {"Columns": "none were used"}),
-                "What intervals leave out": WEIGHTS,
+                "Not in the intervals": BIAS,
                 **({} if self.person is None else {"Who is over the bound": self._over_bound}),
             },
             "Origin": {
@@ -210,69 +218,82 @@ class Label:
         }
 
     def now(self, *balances: Balance) -> Label:
-        """Return the label beside the accounts as they are now."""
-        return replace(self, cost=self.cost.now(balances))
+        """Return the label with the accounts as they are now."""
+        return replace(self, receipt=self.receipt.now(balances))
 
-    # -- in words ---------------------------------------------------------------------------------------------
+    # -- rendering --------------------------------------------------------------------------------------------
 
     def as_text(self, width: int = 80) -> str:
-        """Return the label for a terminal."""
+        """Return the label for a terminal, in lines of this width."""
         lines: list[str] = []
         for heading, facts in self.facts.items():
             lines += ["", heading] if lines else [heading]
             for name, fact in facts.items():
-                lines += _paragraph(plain(name), fact, width)
+                lines += paragraph(name, fact, _NAMES, width)
         return "\n".join(lines)
 
     def as_html(self) -> str:
-        """Return the label for a page, escaped."""
-        return "".join(
-            f"<h4>{html.escape(heading)}</h4><dl>"
-            + "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(fact)}</dd>" for name, fact in facts.items())
-            + "</dl>"
-            for heading, facts in self.facts.items()
+        """Return the label as a fragment of HTML, escaped."""
+        return fragment(_PAGE, facts=self.facts)
+
+    def checklist(self) -> tuple[nist.Item, ...]:
+        """Return the questions of NIST SP 800-226, with the known facts as answers."""
+        return nist.checklist(self)
+
+    def registry_entry(
+        self,
+        *,
+        name: str,
+        curators: Sequence[str],
+        authors: Sequence[str],
+        intended_use: str,
+        region: str,
+        description: str,
+        published: date | str,
+        of: Literal["release", "vault"] = "release",
+        product: str | None = None,
+        sector: str | None = None,
+        justification: str = "",
+        sources: str = "",
+    ) -> str:
+        """Return the entry for the public registry of deployments, as JSON, which YAML 1.2 reads too.
+
+        Args:
+            name: The name of the deployment.
+            curators: The names of the organisations that hold the data.
+            authors: The names of the authors of the entry.
+            intended_use: What the product is for.
+            region: The region that the product is about.
+            description: The product, in a few sentences.
+            published: The day of publication.
+            of: "release" for this release, by default; "vault" for everything that may be asked of the vault.
+            product: The kind of product, from the registry's list; chosen from `of` by default.
+            sector: The sector, from the registry's list; none by default.
+            justification: The reasons for these choices. Without it the entry is of tier 2, else of tier 3.
+            sources: Where to read more; none by default.
+        """
+        about = registry.About(
+            name=name,
+            curators=curators,
+            authors=authors,
+            intended_use=intended_use,
+            region=region,
+            description=description,
+            published=published,
+            of=of,
+            product=product,
+            sector=sector,
+            justification=justification,
+            sources=sources,
         )
-
-    def checklist(self) -> tuple[Item, ...]:
-        """Return the questions of NIST SP 800-226, with what is known as answers."""
-        from discreet.release.nist import checklist
-
-        return checklist(self)
+        return registry.entry(self, about)
 
     def __str__(self) -> str:
         return self.as_text()
 
     def _repr_html_(self) -> str:
-        return f'<div class="discreet">{self.as_html()}</div>'
-
-
-def plain(text: str) -> str:
-    """Return text that a terminal shows as it is: what moves the cursor or turns the line is spelt out.
-
-    >>> plain("a\\x1b[2Jb\\u202ec")
-    'a\\\\x1b[2Jb\\\\u202ec'
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
-
-
-def wrapped(text: str, width: int) -> list[str]:
-    """Return text in lines that a terminal shows as they are. An amount is not torn apart.
-
-    >>> wrapped("it cost ε = 0.1", 12)
-    ['it cost', 'ε = 0.1']
-    """
-    whole = re.sub(r"([εδρ]) = ([^ ;,]+)", "\\1\x1f=\x1f\\2", plain(" ".join(text.split())))
-    return [line.replace("\x1f", " ") for line in textwrap.wrap(whole, width)] or [""]
+        return framed(self.as_html())
 
 
 def _line(text: str) -> str:
     return text.replace("\n", " ")
-
-
-def _paragraph(name: str, fact: str, width: int) -> list[str]:
-    label = f"  {textwrap.shorten(name, _NAMES, placeholder='…')}"
-    room = max(20, width - _NAMES - 4)
-    first, *rest = wrapped(fact, room)
-    return [f"{label:<{_NAMES + 4}}{first}", *(" " * (_NAMES + 4) + line for line in rest)]

@@ -1,4 +1,4 @@
-"""What a release was paid with, and what is left: the ledger's amounts, and what they mean as (ε, δ).
+"""State what a release was charged, and what is left: the ledger's amounts, and their meaning as (ε, δ).
 
 A ledger without δ adds up ε, and a release of ε is ε-DP. A ledger with δ adds up ρ: a release of ρ, and of δ₀ for
 the keys it selected, is δ₀-approximately ρ-zCDP, hence (ε, δ)-DP with ε the conversion of ρ at δ − δ₀, where δ is
@@ -11,16 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from discreet.errors import ParameterError
+from discreet.errors import Code, Fix, ParameterError
 from discreet.ledger.balance import Balance
 from discreet.ledger.budget import Budget
 from discreet.ledger.costs import NOTHING, Cost
 from discreet.privacy.theorems.conversions import zcdp_to_approximate
 from discreet.privacy.theorems.odds import explain
-from discreet.render import amounts
+from discreet.render import numbers
 
 
 class Promise(NamedTuple):
@@ -30,12 +31,12 @@ class Promise(NamedTuple):
     delta: Fraction
 
     def __str__(self) -> str:
-        epsilon = f"ε = {amounts.spent(self.epsilon)}"
-        return f"{epsilon} at δ = {amounts.spent(self.delta)}" if self.delta else epsilon
+        epsilon = f"ε = {numbers.spent(self.epsilon)}"
+        return f"{epsilon} at δ = {numbers.spent(self.delta)}" if self.delta else epsilon
 
     @property
     def meaning(self) -> str:
-        """What it means for one person, in a sentence or two.
+        """The meaning for one person, in a sentence or two.
 
         >>> print(Promise(Fraction(1), Fraction(0)).meaning)
         An attacker who starts at even odds about one person ends at no more than 73.2 %.
@@ -45,7 +46,12 @@ class Promise(NamedTuple):
 
 @dataclass(frozen=True)
 class Receipt:
-    """What was charged, the losses in words, and the accounts after it was: that of the whole vault comes first.
+    """One charge, and the accounts after it.
+
+    Args:
+        cost: The amounts that were charged.
+        losses: The privacy losses, in words.
+        balances: The accounts after the charge; that of the whole vault comes first.
 
     >>> from discreet.ledger import Account
     >>> cost = Cost(epsilon=Fraction(1, 10), rho=Fraction(1, 200))
@@ -53,6 +59,8 @@ class Receipt:
     >>> receipt = Receipt(cost=cost, losses=["Laplace(scale=10)"], balances=[after])
     >>> print(receipt.spent, receipt.left, sep="; ")
     ε = 0.1; ε = 1.9 of 2 is left
+    >>> print(receipt.used, receipt.remaining, sep="; ")
+    5 % of the budget; 95 % is left
     """
 
     cost: Cost
@@ -64,8 +72,25 @@ class Receipt:
         object.__setattr__(self, "balances", tuple(self.balances))
         if not self.balances or self.balances[0].account.role != "vault" or self.balances[0].budget is None:
             raise ParameterError(
-                "A bill begins with the balance of the whole vault: balances=[ledger.balance(), …]."
+                "A receipt begins with the balance of the whole vault.",
+                fix=Fix("balances", Code("[ledger.balance()]")),
             )
+
+    @classmethod
+    def free_of(cls, receipt: Receipt) -> Receipt:
+        """Return a receipt for a result that cost nothing, with the accounts of another receipt.
+
+        >>> from discreet.ledger import Account
+        >>> paid = Receipt(Cost(Fraction(1, 10)), ["Laplace(scale=10)"], [Balance(Account(), Budget(2))])
+        >>> Receipt.free_of(paid).free
+        True
+        """
+        return cls(cost=NOTHING, losses=(), balances=receipt.balances)
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing was charged."""
+        return self.cost == NOTHING
 
     @property
     def whole(self) -> Balance:
@@ -74,28 +99,44 @@ class Receipt:
 
     @property
     def budget(self) -> Budget:
-        """What the whole vault may spend."""
+        """The budget of the whole vault."""
         return self.whole.budget or Budget(0)
 
     @property
+    def amount(self) -> Fraction:
+        """The charge in the unit that the ledger adds up: ε, or ρ if the budget has a δ."""
+        return self.cost.epsilon or Fraction(0) if self.whole.unit == "ε" else self.cost.rho
+
+    @property
+    def share(self) -> Fraction:
+        """The charge as a share of the budget of the whole vault; 0 if that budget is 0."""
+        total = self.whole.total
+        return self.amount / total if total else Fraction(0)
+
+    @property
     def spent(self) -> str:
-        """What this release cost, in the amount that the ledger adds up."""
-        cost, unit = self.cost, self.whole.unit
-        amount = (
-            f"ε = {amounts.spent(cost.epsilon or Fraction(0))}"
-            if unit == "ε"
-            else f"ρ = {amounts.spent(cost.rho)}"
-        )
-        return f"{amount} and δ = {amounts.spent(cost.delta)}" if cost.delta else amount
+        """The charge in the unit that the ledger adds up, as text."""
+        amount = f"{self.whole.unit} = {numbers.spent(self.amount)}"
+        return f"{amount} and δ = {numbers.spent(self.cost.delta)}" if self.cost.delta else amount
 
     @property
     def left(self) -> str:
-        """What may still be spent, by every account that this release was charged to."""
+        """The rest of every account that was charged, as text."""
         return "; ".join(map(_left, self.balances))
 
     @property
+    def used(self) -> str:
+        """The charge as a share of the budget, in percent."""
+        return f"{numbers.decimal(100 * self.share, ROUND_CEILING, 3):f} % of the budget"
+
+    @property
+    def remaining(self) -> str:
+        """The rest of every account that was charged, in percent."""
+        return "; ".join(map(_remaining, self.balances))
+
+    @property
     def promise(self) -> Promise:
-        """What this release promises, by itself.
+        """The guarantee of this release by itself.
 
         >>> from discreet.ledger import Account
         >>> gaussian = Receipt(Cost(None, Fraction(1, 200)), (), [Balance(Account(), Budget(2, "1e-9"))])
@@ -112,24 +153,53 @@ class Receipt:
 
     @property
     def total(self) -> Promise:
-        """What everything together promises that is ever asked of the vault."""
+        """The guarantee of everything together that is ever asked of the vault."""
         return Promise(self.budget.epsilon, self.budget.delta)
 
     def now(self, balances: Sequence[Balance]) -> Receipt:
-        """Return the same bill beside the accounts as they are now."""
+        """Return the same receipt with the accounts as they are now."""
         return replace(self, balances=tuple(balances))
 
+    def in_numbers(self) -> dict[str, Any]:
+        """Return the charge and the rest for a program: exact fractions as text, and floats.
 
-def together(bills: Sequence[Receipt]) -> Receipt:
-    """Return one bill for several charges: what they cost in all, beside the accounts after the last of them.
+        >>> from discreet.ledger import Account
+        >>> cost = Cost(epsilon=Fraction(1, 10), rho=Fraction(1, 200))
+        >>> paid = Receipt(cost, (), [Balance(Account(), Budget(2)).charged(cost)])
+        >>> paid.in_numbers()["spent"], paid.in_numbers()["share"]
+        ({'exact': '1/10', 'value': 0.1}, 0.05)
+        """
+        promise = self.promise
+        return {
+            "unit": "epsilon" if self.whole.unit == "ε" else "rho",
+            "spent": _exact(self.amount),
+            "left": _exact(self.whole.remaining),
+            "share": float(self.share),
+            "guarantee": {"epsilon": float(promise.epsilon), "delta": float(promise.delta)},
+            "accounts": [
+                {
+                    "analyst": balance.account.analyst,
+                    "purpose": balance.account.purpose,
+                    "left": _exact(balance.remaining),
+                    "left_share": float(balance.remaining / balance.total)
+                    if balance.total and balance.remaining is not None
+                    else None,
+                }
+                for balance in self.balances
+            ],
+        }
+
+
+def together(receipts: Sequence[Receipt]) -> Receipt:
+    """Return one receipt for several charges: their total cost, and the accounts after the last of them.
 
     >>> from discreet.ledger import Account
     >>> first = Receipt(Cost(Fraction(1, 10)), ["Laplace(scale=10)"], [Balance(Account(), Budget(2))])
     >>> print(together([first, first]).spent, together([first, first]).losses)
     ε = 0.2 ('Laplace(scale=10)', 'Laplace(scale=10)')
     """
-    cost = sum((receipt.cost for receipt in bills), NOTHING)
-    return replace(bills[-1], cost=cost, losses=tuple(loss for receipt in bills for loss in receipt.losses))
+    cost = sum((receipt.cost for receipt in receipts), NOTHING)
+    return replace(receipts[-1], cost=cost, losses=tuple(loss for receipt in receipts for loss in receipt.losses))
 
 
 def largest_question(balance: Balance) -> Fraction | None:
@@ -138,18 +208,35 @@ def largest_question(balance: Balance) -> Fraction | None:
     >>> from discreet.ledger import Account
     >>> largest_question(Balance(Account(), Budget(2)))
     Fraction(2, 1)
-    >>> amounts.left(largest_question(Balance(Account(), Budget(2, "1e-9")).granted(Budget(2, "1e-9"))))
+    >>> numbers.left(largest_question(Balance(Account(), Budget(2, "1e-9")).granted(Budget(2, "1e-9"))))
     '0.329033'
     """
     return None if balance.room is None else balance.room.epsilon
 
 
+def _exact(amount: Fraction | None) -> dict[str, Any] | None:
+    return None if amount is None else {"exact": str(amount), "value": float(amount)}
+
+
+def _whose(balance: Balance) -> str:
+    return "" if balance.account.role == "vault" else f" for {balance.account}"
+
+
 def _left(balance: Balance) -> str:
     total, remaining, question = balance.total, balance.remaining, largest_question(balance)
-    whose = "" if balance.account.role == "vault" else f" for {balance.account}"
+    whose = _whose(balance)
     if total is None or remaining is None or question is None:
         return f"no limit{whose or ' for the whole vault'}"
-    sentence = f"{balance.unit} = {amounts.left(remaining)} of {amounts.left(total)} is left{whose}"
+    sentence = f"{balance.unit} = {numbers.left(remaining)} of {numbers.left(total)} is left{whose}"
     return (
-        sentence if balance.unit == "ε" else f"{sentence}, enough for a question of ε = {amounts.left(question)}"
+        sentence if balance.unit == "ε" else f"{sentence}, enough for a question of ε = {numbers.left(question)}"
     )
+
+
+def _remaining(balance: Balance) -> str:
+    whose = _whose(balance)
+    if balance.total is None or balance.remaining is None:
+        return f"no limit{whose or ' for the whole vault'}"
+    if not balance.total:
+        return f"nothing is left{whose}"
+    return f"{numbers.decimal(100 * balance.remaining / balance.total, ROUND_FLOOR, 3):f} % is left{whose}"

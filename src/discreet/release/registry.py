@@ -1,24 +1,30 @@
-"""A release, or a whole vault, as an entry of the public registry of deployments of differential privacy.
+"""Write a release, or a whole vault, as an entry of the public registry of deployments of differential privacy.
 
 The registry (opendp/deployments-registry-data, the schema of 2026) asks in three tiers: what was published, with
-which guarantee, and how. Everything of the second and third tier that is a fact of the label is filled in; what
-the product is for, who publishes it, and why these choices were made are parameters. Without a justification the
-entry is of tier 2.
+which guarantee, and how. Everything of the second and third tier that is a fact of the label is filled in. The
+purpose of the product, its publisher and the reasons for the choices are parameters. Without a justification the
+entry is of tier 2. The entry is JSON, which YAML 1.2 reads; numbers with an exponent have a point, because readers
+of YAML 1.1 take them for text without one.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from discreet.errors import ParameterError
-from discreet.release.label import ARITHMETIC, TIMING, TRUST, WEIGHTS, Label
-from discreet.release.plain_yaml import written
+from discreet.errors import Fix, ParameterError
 from discreet.release.receipt import Promise
+from discreet.release.statements import ARITHMETIC, BIAS, TIMING, TRUST
+from discreet.render.numbers import spent
 from discreet.schema import describe
+
+if TYPE_CHECKING:
+    from discreet.release.label import Label
 
 PRODUCTS = (
     "Summary statistics",
@@ -30,62 +36,103 @@ PRODUCTS = (
 )
 SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
 
+# A text, which stays as it is, or a number with an exponent and no point.
+_EXPONENT = re.compile(r'("(?:[^"\\]|\\.)*")|(?<![.0-9])([0-9]+)(e[+-][0-9]+)')
 
-def deployment(
-    label: Label,
-    *,
-    name: str,
-    curators: Sequence[str],
-    authors: Sequence[str],
-    intended_use: str,
-    region: str,
-    description: str,
-    published: date | str,
-    of: Literal["release", "vault"] = "release",
-    product: str | None = None,
-    sector: str | None = None,
-    justification: str = "",
-    sources: str = "",
-) -> str:
-    """Return the entry in YAML: `of` one release, or of the vault and all that may ever be asked of it."""
-    whole = of == "vault"
-    kind = product or ("SQL queries" if whole else "Summary statistics")
-    _check("of", of, ("release", "vault"))
-    _check("product", kind, PRODUCTS)
-    _check("sector", sector, (None, *SECTORS))
-    for what, names in (("curators", curators), ("authors", authors)):
-        if isinstance(names, str) or not names:
-            raise ParameterError(f'{what} is a list of names, such as ["Office of Statistics"], not {names!r}.')
-    when = published if isinstance(published, str) else published.isoformat()
-    basic = {
-        "name": name,
-        "data_curators": list(curators),
-        "intended_use": intended_use,
-        "data_product_type": kind,
-        "data_product_region": region,
-        "description": description,
-        "publication_date": date.fromisoformat(when).isoformat(),
-        **({} if sector is None else {"data_product_sector": sector}),
-    }
-    entry = {
-        "url_slug": re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_") or "deployment",
+
+@dataclass(frozen=True)
+class About:
+    """What a registry entry states that a label does not know. `Label.registry_entry` explains the fields."""
+
+    name: str
+    curators: Sequence[str]
+    authors: Sequence[str]
+    intended_use: str
+    region: str
+    description: str
+    published: date | str
+    of: str = "release"
+    product: str | None = None
+    sector: str | None = None
+    justification: str = ""
+    sources: str = ""
+
+    def __post_init__(self) -> None:
+        _check("of", self.of, ("release", "vault"))
+        _check("product", self.kind, PRODUCTS)
+        if self.sector is not None:
+            _check("sector", self.sector, SECTORS)
+        for what, names in (("curators", self.curators), ("authors", self.authors)):
+            if isinstance(names, str) or not names:
+                raise ParameterError(
+                    f"{what} must be a list of names.", found=repr(names), fix=Fix(what, ["Office of Statistics"])
+                )
+
+    @property
+    def whole(self) -> bool:
+        """Whether the entry is about the vault, not about one release."""
+        return self.of == "vault"
+
+    @property
+    def kind(self) -> str:
+        """The kind of product."""
+        return self.product or ("SQL queries" if self.whole else "Summary statistics")
+
+
+def entry(label: Label, about: About) -> str:
+    """Return the entry as JSON."""
+    record = {
+        "url_slug": re.sub(r"[^a-z0-9]+", "_", about.name.lower()).strip("_") or "deployment",
         "status": "Draft",
-        "tier": 3 if justification else 2,
+        "tier": 3 if about.justification else 2,
         "deployment": {
-            "basic": basic,
+            "basic": _basic(about),
             "dp_variant": _variant(label),
-            "privacy_loss": _loss(label, whole),
-            "deployment_model": _model(label, whole),
+            "privacy_loss": _loss(label, about.whole),
+            "deployment_model": _model(label, about.whole),
             "accounting": {
                 "post_processing": "Ordering and filtering of what was released, where the question asks for it. "
                 "Counts below zero are not cut off.",
                 "composition": _sentence(label.composition),
             },
-            "implementation": _implementation(label, justification),
-            "administrative": {"sources": sources, "registry_authors": list(authors)},
+            "implementation": _implementation(label, about.justification),
+            "administrative": {"sources": about.sources, "registry_authors": list(about.authors)},
         },
     }
-    return written(entry)
+    return written(record)
+
+
+def written(record: dict[str, Any]) -> str:
+    """Return a record as JSON that readers of YAML 1.1 and 1.2 read as the same values.
+
+    >>> print(written({"name": "1e-9", "delta": 1e-9}), end="")
+    {
+     "name": "1e-9",
+     "delta": 1.0e-09
+    }
+    """
+    text = json.dumps(record, ensure_ascii=True, allow_nan=False, indent=1)
+    return _EXPONENT.sub(lambda m: m[1] or f"{m[2]}.0{m[3]}", text) + "\n"
+
+
+def _basic(about: About) -> dict[str, Any]:
+    when = about.published if isinstance(about.published, str) else about.published.isoformat()
+    try:
+        day = date.fromisoformat(when)
+    except ValueError:
+        raise ParameterError(
+            "The day of publication must be a date.", found=when, fix=Fix("published", "2026-01-31")
+        ) from None
+    return {
+        "name": about.name,
+        "data_curators": list(about.curators),
+        "intended_use": about.intended_use,
+        "data_product_type": about.kind,
+        "data_product_region": about.region,
+        "description": about.description,
+        "publication_date": day.isoformat(),
+        **({} if about.sector is None else {"data_product_sector": about.sector}),
+    }
 
 
 def _variant(label: Label) -> dict[str, Any]:
@@ -93,25 +140,26 @@ def _variant(label: Label) -> dict[str, Any]:
         f"{column}: {describe.domain(what)}; {describe.fate(what)}." for column, what in label.columns.items()
     ]
     return {
-        "variant_name": "Pure DP" if label.cost.budget.pure else "Approximate DP",
+        "variant_name": "Pure DP" if label.receipt.budget.pure else "Approximate DP",
         "data_domain": "\n".join(
             ["Tables with any number of rows, whose columns are bounded when sealed.", *columns]
         ),
-        "unprotected_quantities": "None: nothing is read off the rows without noise.",
+        "unprotected_quantities": "None: nothing that depends on the rows is published without noise.",
     }
 
 
 def _loss(label: Label, whole: bool) -> dict[str, Any]:
-    promise: Promise = label.cost.total if whole else label.cost.promise
-    rho = label.cost.whole.total if whole else label.cost.cost.rho
-    rest = "" if whole else f" Everything that is ever asked of this vault keeps {label.cost.total}."
+    receipt = label.receipt
+    promise: Promise = receipt.total if whole else receipt.promise
+    rho = receipt.whole.total if whole else receipt.cost.rho
+    rest = "" if whole else f" Everything that is ever asked of this vault keeps {receipt.total}."
     parameters = {"epsilon": _above(promise.epsilon)}
     if promise.delta:
         parameters |= {"delta": _above(promise.delta), "rho": _above(rho or Fraction(0))}
     meaning = " ".join(promise.meaning.split("\n"))
     return {
         "privacy_unit": _sentence(label.unit),
-        "privacy_unit_details": f"Adjacent are {label.neighbours}. {_sentence(label.contribution)}",
+        "privacy_unit_details": f"Neighbours are {label.neighbours}. {_sentence(label.contribution)}",
         "privacy_parameters": parameters,
         "privacy_parameters_details": meaning + rest,
     }
@@ -119,7 +167,8 @@ def _loss(label: Label, whole: bool) -> dict[str, Any]:
 
 def _model(label: Label, whole: bool) -> dict[str, Any]:
     budget = (
-        f"Charges go to one ledger, which refuses what exceeds {label.cost.total}; it is not renewed by itself."
+        f"Charges go to one ledger, which refuses what exceeds {label.receipt.total}; it is never renewed "
+        "automatically."
     )
     return {
         "model_name": "Central",
@@ -131,7 +180,7 @@ def _model(label: Label, whole: bool) -> dict[str, Any]:
         "data_source_type": "Static",
         "data_source_type_details": f"Version {label.version} of the sealed table {label.table}.",
         "access_type": "Interactive" if whole else "Non-interactive",
-        "access_type_details": f"{_sentence(label.composition)} It holds also if analysts join forces.",
+        "access_type_details": f"{_sentence(label.composition)} It also holds if analysts collude.",
     }
 
 
@@ -145,25 +194,22 @@ def _implementation(label: Label, justification: str) -> dict[str, Any]:
         *label.notes,
     ]
     return {
-        "preprocessing_and_hyperparameter_tuning": f"Bounds were declared, not read off the data. {WEIGHTS}",
+        "preprocessing_and_hyperparameter_tuning": f"Bounds were declared, not computed from the data. {BIAS}",
         "mechanisms": "\n".join(means),
         **({"justification": justification} if justification else {}),
     }
 
 
 def _above(value: Fraction) -> float:
-    """About six digits, not below."""
-    from discreet.render.amounts import spent
-
+    """Return a number of about six digits, rounded up."""
     return float(spent(value))
 
 
 def _sentence(text: str) -> str:
-    first = text[:1].upper() if text[:1].isascii() else text[:1]
+    first = text[:1].upper() if text[:1].isascii() else text[:1]  # ε stays small
     return first + text[1:] + ("" if text.endswith(".") else ".")
 
 
-def _check(name: str, value: str | None, among: Sequence[str | None]) -> None:
+def _check(name: str, value: str, among: Sequence[str]) -> None:
     if value not in among:
-        listed = ", ".join(repr(one) for one in among if one is not None)
-        raise ParameterError(f"{name} is one of {listed}, not {value!r}.")
+        raise ParameterError(f"{name} must be one of {', '.join(among)}.", found=value, fix=Fix(name, among[0]))

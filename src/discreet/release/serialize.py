@@ -1,11 +1,16 @@
-"""A release as JSON: plain numbers and texts under a stated version, read back with every part checked.
+"""Write a release as JSON and read it back: plain numbers and texts under a stated version, every part checked.
 
-    {"schema": "discreet release 1", "question": …, "keys": [{"name", "type", "values"}],
-     "aggregates": [{"name", "values", "low", "high", …}], "label": {…}, …}
+    {"schema": "discreet release 2", "question": …, "columns": […],
+     "keys": [{"name": "city", "column": "city", "type": "text", "values": […]}],
+     "aggregates": [{"name": "count(*)", "column": "count", "values": […], "low": […], "high": […], …}],
+     "receipt": {"unit": "epsilon", "spent": {"exact": "1/10", "value": 0.1}, "left": …, "share": 0.05, …},
+     "label": {…}, …}
 
-Reading runs no code, believes no length or type, and either returns a release equal to the one that was written
-or raises ParameterError. Amounts are exact fractions, "p/q"; numbers are doubles in the shortest form that reads
-back to the same bits; infinite ends are the texts "inf" and "-inf".
+Reading runs no code, trusts no length or type, and either returns a release equal to the one that was written or
+raises ParameterError. Exact amounts are fractions, "p/q". Other numbers are integers where they are whole, else
+doubles in the shortest form that reads back to the same bits; infinite ends are the texts "inf" and "-inf".
+`column` and `receipt` are for programs, and are not read back: they follow from the rest. Version 1, which had
+neither, is still read.
 """
 
 from __future__ import annotations
@@ -14,27 +19,35 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from discreet.errors import DiscreetError, ParameterError
 from discreet.ledger.account import Account
 from discreet.ledger.balance import Balance, read_cost, written_cost
 from discreet.ledger.balance import read as read_balance
 from discreet.ledger.balance import written as written_balance
+from discreet.release import frames
 from discreet.release.estimate import Estimate
-from discreet.release.frames import kind
 from discreet.release.label import Label, Noise
 from discreet.release.receipt import Receipt
-from discreet.release.release import Release
+from discreet.release.released import expect_schema
 from discreet.schema import from_json
 
-SCHEMA = "discreet release 1"
-"""The version of the files that are written, and the only one that is read."""
+if TYPE_CHECKING:
+    from discreet.release.release import Release
 
+SCHEMA = "discreet release 2"
+"""The version of the files that are written."""
+
+READABLE = (SCHEMA, "discreet release 1")
+"""The versions of the files that are read."""
+
+_WHOLE = 2**53  # up to here a double holds every integer
+_RESTORE = "Restore it from a backup."
 _FRACTION = re.compile(r"-?[0-9]{1,1000}(/[0-9]{1,1000})?")
 _TYPES: dict[str, Callable[[Any], Any]] = {
     "boolean": lambda value: _of(bool, value),
@@ -48,7 +61,7 @@ _TYPES: dict[str, Callable[[Any], Any]] = {
 
 
 def save(release: Release, path: str | os.PathLike[str]) -> None:
-    """Write a release to a file: the whole of it, or nothing."""
+    """Write a release to a file, completely or not at all."""
     target = Path(path)
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     text = json.dumps(written(release), ensure_ascii=False, allow_nan=False, indent=1)
@@ -59,13 +72,14 @@ def save(release: Release, path: str | os.PathLike[str]) -> None:
         draft.unlink(missing_ok=True)
 
 
-def load(path: str | os.PathLike[str]) -> Release:
-    """Return the release that was written to a file."""
+def load(path: str | os.PathLike[str]) -> Any:
+    """Return the JSON of the file of a release."""
     try:
-        record = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
+        return json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
     except (ValueError, RecursionError) as wrong:
-        raise ParameterError(f"{os.fspath(path)} is no file of a release: {wrong}.") from None
-    return read(record)
+        raise ParameterError(
+            f"{os.fspath(path)} is not the file of a release.", found=str(wrong), fix=_RESTORE
+        ) from None
 
 
 def written(release: Release) -> dict[str, Any]:
@@ -77,20 +91,19 @@ def written(release: Release) -> dict[str, Any]:
         "free": release.free,
         "confidence": str(release.confidence),
         "columns": list(release.columns),
-        "keys": [_written_key(name, values) for name, values in release.keys.items()],
-        "aggregates": [_written_answer(answer) for answer in release.aggregates],
+        "keys": [_written_key(name, release) for name in release.keys],
+        "aggregates": [_written_answer(answer, release) for answer in release.aggregates],
+        "receipt": release.receipt.in_numbers(),
         "plan": release.plan,
         "label": written_label(release.label),
     }
 
 
-def read(record: Any) -> Release:
-    """Return the release that was written as JSON."""
-    schema = record.get("schema") if isinstance(record, Mapping) else None
-    if schema != SCHEMA:
-        raise ParameterError(f"This is {_quoted(schema)}, and this version of discreet reads {SCHEMA!r}.")
+def read(record: Any, kind: type[Release]) -> Release:
+    """Return the release that was written as JSON. The class is given, because it imports this module."""
+    expect_schema(record, *READABLE)
     try:
-        return Release(
+        return kind(
             question=_of(str, record["question"]),
             at=_of(str, record["at"]),
             free=_of(bool, record["free"]),
@@ -102,19 +115,21 @@ def read(record: Any) -> Release:
             label=read_label(_of(dict, record["label"])),
         )
     except KeyError as missing:
-        raise ParameterError(f"The release lacks {missing}.") from None
+        raise ParameterError(f"The release lacks {missing}.", fix=_RESTORE) from None
     except (TypeError, ValueError, AttributeError, OverflowError, ZeroDivisionError, DiscreetError) as wrong:
-        raise ParameterError(f"The release is damaged: {wrong}") from None
+        raise ParameterError("The release is damaged.", found=str(wrong), fix=_RESTORE) from None
 
 
 # -- keys and numbers -------------------------------------------------------------------------------------------
 
 
-def _written_key(name: str, values: Sequence[Any]) -> dict[str, Any]:
-    type_ = kind(name, values)
+def _written_key(name: str, release: Release) -> dict[str, Any]:
+    values = release.keys[name]
+    type_ = frames.kind(name, values)
     times = type_ in ("date", "datetime")
     return {
         "name": name,
+        "column": release.identifiers[name],
         "type": type_,
         "values": [value.isoformat() if times and value is not None else value for value in values],
     }
@@ -126,11 +141,13 @@ def _read_key(record: dict[str, Any]) -> tuple[str, tuple[Any, ...]]:
     return _of(str, record["name"]), tuple(None if value is None else read_one(value) for value in values)
 
 
-def _written_answer(answer: Estimate) -> dict[str, Any]:
+def _written_answer(answer: Estimate, release: Release) -> dict[str, Any]:
     return {
         "name": answer.name,
+        "column": release.identifiers[answer.name],
         "kind": answer.kind,
         "axis": answer.axis,
+        "basis": answer.basis,
         "note": answer.note,
         "test_bits": answer.test_bits,
         "values": [_written_number(number) for number in answer.values],
@@ -141,12 +158,19 @@ def _written_answer(answer: Estimate) -> dict[str, Any]:
 
 def _read_answer(record: dict[str, Any]) -> Estimate:
     texts = {name: _of(str, record[name]) for name in ("name", "kind", "axis", "note")}
+    texts["basis"] = _of(str, record.get("basis", "noise"))  # version 1 knew no other
     values, low, high = ([_number(number) for number in _list(record[end])] for end in ("values", "low", "high"))
     return Estimate(**texts, values=values, low=low, high=high, test_bits=_of(bool, record["test_bits"]))
 
 
 def _written_number(number: float | None) -> float | str | None:
-    return number if number is None or math.isfinite(number) else str(number)
+    """Return a number for JSON: whole numbers as integers, except −0.0, whose sign an integer does not have."""
+    if number is None:
+        return None
+    if not math.isfinite(number):
+        return str(number)
+    whole = number == int(number) and abs(number) <= _WHOLE and (number != 0 or math.copysign(1, number) > 0)
+    return int(number) if whole else number
 
 
 def _number(value: Any) -> float | None:
@@ -156,7 +180,7 @@ def _number(value: Any) -> float | None:
         return float(value)
     number = float(_of((int, float), value))
     if not math.isfinite(number):
-        raise ValueError(f"{value!r} is no number")
+        raise ValueError(f"{value!r} is not a number")
     return number
 
 
@@ -165,7 +189,7 @@ def _number(value: Any) -> float | None:
 
 def written_label(label: Label) -> dict[str, Any]:
     """Return a label as JSON."""
-    bill = label.cost
+    receipt = label.receipt
     return {
         "table": label.table,
         "version": label.version,
@@ -179,19 +203,22 @@ def written_label(label: Label) -> dict[str, Any]:
         "columns": {name: column.as_json() for name, column in label.columns.items()},
         "noise": [_written_noise(part) for part in label.noise],
         "notes": list(label.notes),
-        "cost": {
-            "cost": written_cost(bill.cost),
-            "losses": list(bill.losses),
+        "receipt": {
+            "cost": written_cost(receipt.cost),
+            "losses": list(receipt.losses),
             "balances": [
                 {"analyst": b.account.analyst, "purpose": b.account.purpose, **written_balance(b)}
-                for b in bill.balances
+                for b in receipt.balances
             ],
         },
     }
 
 
 def read_label(record: dict[str, Any]) -> Label:
-    """Return the label that was written as JSON."""
+    """Return the label that was written as JSON.
+
+    Version 1 wrote "cost" for the receipt, and "moves" for the sensitivity.
+    """
     texts = ("table", "sealed_at", "engine", "library", "product")
     person, groups = record["person"], record["groups"]
     return Label(
@@ -203,21 +230,22 @@ def read_label(record: dict[str, Any]) -> Label:
         columns={name: from_json(_of(dict, column)) for name, column in _of(dict, record["columns"]).items()},
         noise=tuple(map(_read_noise, _list(record["noise"]))),
         notes=tuple(_of(str, note) for note in _list(record["notes"])),
-        cost=_read_bill(_of(dict, record["cost"])),
+        receipt=_read_receipt(_of(dict, record["cost"] if "cost" in record else record["receipt"])),
     )
 
 
 def _written_noise(noise: Noise) -> dict[str, Any]:
-    numbers = {"spread": _written_number(noise.spread), "moves": _written_number(noise.moves)}
+    numbers = {"spread": _written_number(noise.spread), "sensitivity": _written_number(noise.sensitivity)}
     return {"on": noise.on, "law": noise.law, "loss": noise.loss, **numbers}
 
 
 def _read_noise(record: dict[str, Any]) -> Noise:
     texts = {name: _of(str, record[name]) for name in ("on", "law", "loss")}
-    return Noise(**texts, spread=_number(record["spread"]), moves=_number(record["moves"]))
+    sensitivity = record["moves"] if "moves" in record else record["sensitivity"]
+    return Noise(**texts, spread=_number(record["spread"]), sensitivity=_number(sensitivity))
 
 
-def _read_bill(record: dict[str, Any]) -> Receipt:
+def _read_receipt(record: dict[str, Any]) -> Receipt:
     return Receipt(
         cost=read_cost(_amounts(record["cost"])),
         losses=tuple(_of(str, loss) for loss in _list(record["losses"])),
@@ -242,13 +270,13 @@ def _amounts(record: Any) -> dict[str, Any]:
 
 def _fraction(text: Any) -> Fraction:
     if not _FRACTION.fullmatch(_of(str, text)):
-        raise ValueError(f"{_quoted(text)} is no fraction")
+        raise ValueError(f"{_quoted(text)} is not a fraction")
     return Fraction(text)
 
 
 def _integer(value: Any) -> int:
     if isinstance(value, bool):
-        raise ValueError(f"{value!r} is no whole number")
+        raise ValueError(f"{value!r} is not a whole number")
     whole: int = _of(int, value)
     return whole
 
@@ -259,10 +287,15 @@ def _list(value: Any) -> list[Any]:
 
 
 def _of(kinds: type | tuple[type, ...], value: Any) -> Any:
-    """The value, if it is of such a type. A truth value is no number."""
+    """Return the value, if it has one of these types. A truth value is not a number."""
     if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
-        raise ValueError(f"{_quoted(value)} stands where {kinds} belongs")
+        raise ValueError(f"{_quoted(value)} is not {_type_name(kinds)}")
     return value
+
+
+def _type_name(kinds: type | tuple[type, ...]) -> str:
+    listed = kinds if isinstance(kinds, tuple) else (kinds,)
+    return " or ".join(kind.__name__ for kind in listed)
 
 
 def _quoted(value: Any) -> str:
@@ -271,4 +304,4 @@ def _quoted(value: Any) -> str:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")

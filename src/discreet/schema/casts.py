@@ -1,12 +1,13 @@
-"""Reading a source's values, whatever type they have there.
+"""Cast a source's values, whatever type they have there.
 
-A source declares a type for each column; what matters of it is its family. Text, the family of every CSV column,
-can hold any of the others. Reading is gentle: a value that has no such form is missing. Whole numbers stay whole:
-integers never pass through a float, and text and decimals do only where a float holds the integer exactly.
+A source declares a type for each column; only the family of the type matters. Text, the family of every CSV
+column, can hold any of the others. A cast never fails: a value that cannot be cast is missing. Whole numbers stay
+exact: integers never pass through a float, and text and decimals do so only where a float holds the integer
+exactly.
 
-Expressions here are trees over one column of the source; `discreet.engines.sql_writer` gives them words. A
-column's way to its code is a few steps (parse, round, place on the axis), which an engine may take one query
-inside the other: each names its operand more than once, and an operand that is a column costs nothing.
+Expressions here are trees over one column of the source, which `discreet.engines.sql_writer` writes as SQL. A
+column's code is computed in a few steps (parse, round, place on the axis). An engine may nest the steps as
+queries: each step uses its operand more than once, and an operand that is a column costs nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.rational import Rational, rational
 
 if TYPE_CHECKING:
@@ -29,25 +30,24 @@ Family: TypeAlias = Literal[
 """Kinds of types that sources have. `zoned` is a timestamp with a time zone; `integer` has at most 127 bits."""
 
 Step: TypeAlias = Callable[["Expression"], "Expression"]
-"""One step on the way from a value to its code."""
+"""One step from a value to its code."""
 
 EXACT = 2**53
-"""Up to here a double holds every integer."""
-
+"""Up to this number a double holds every integer."""
 
 BEYOND = 2**62
-"""Every bound lies below, so that codes and their differences fit in 64 bits."""
+"""Every bound lies below this number, so that codes and their differences fit in 64 bits."""
 
 
 def taken(steps: Sequence[Step], source: Expression) -> Expression:
-    """Return the code of a value: all steps, one after the other."""
+    """Return the code of a value: apply all steps, one after the other."""
     for step in steps:
         source = step(source)
     return source
 
 
 def exactly(value: Any, name: str) -> Fraction:
-    """Return a bound as the fraction it was written as: the float 0.1 is one tenth here.
+    """Return a bound as the fraction that it is written as: the float 0.1 is one tenth here.
 
     >>> exactly(0.1, "step")
     Fraction(1, 10)
@@ -63,7 +63,7 @@ def whole_or_exact(value: Fraction) -> int | Fraction:
 
 
 def number(literal: Any) -> Fraction | None:
-    """Return the number that a literal of a question is, or None."""
+    """Return a literal of a question as a number, or None if it is not one."""
     if isinstance(literal, bool) or not isinstance(literal, int | float | str | Decimal | Fraction):
         return None
     try:
@@ -73,20 +73,24 @@ def number(literal: Any) -> Fraction | None:
 
 
 def moment(value: Any, name: str) -> datetime:
-    """Return a date, a datetime or ISO text as a datetime of UTC without a zone."""
+    """Return a date, a datetime or ISO text as a datetime in UTC, without a zone."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value.strip())
         except ValueError:
             raise ParameterError(
-                f'{name}={value!r} is no date. Write it as "2024-12-31" or "2024-12-31 23:59".'
+                f"The parameter {name} is not a date or a time, such as 2024-12-31 or 2024-12-31 23:59.",
+                found=repr(value),
+                fix=Fix(name, "2024-12-31"),
             ) from None
     if isinstance(value, datetime):
         offset = value.utcoffset()
         return (value - offset).replace(tzinfo=None) if offset is not None else value.replace(tzinfo=None)
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day)
-    raise ParameterError(f"{name} must be a date or a time, not {value!r}.")
+    raise ParameterError(
+        f"The parameter {name} must be a date or a time.", found=repr(value), fix=Fix(name, "2024-12-31")
+    )
 
 
 def microseconds(span: timedelta) -> int:
@@ -95,7 +99,7 @@ def microseconds(span: timedelta) -> int:
 
 
 def literal(value: int | float) -> Expression:
-    """Return a number: a float is written with an exponent, so that every engine takes it for a double."""
+    """Return a number as a literal: a float has an exponent, so that every engine reads it as a double."""
     from discreet.engines import nodes
 
     number: Expression = nodes.Int(abs(value)) if isinstance(value, int) else nodes.Float(abs(value))
@@ -103,7 +107,7 @@ def literal(value: int | float) -> Expression:
 
 
 def as_double(source: Expression, family: Family) -> Expression:
-    """Return the value as a double, NULL if it is none; NaN stays NaN."""
+    """Return the value as a double, NULL if it is not a number; NaN stays NaN."""
     from discreet.engines import sql_writer
 
     if family == "null":
@@ -114,7 +118,7 @@ def as_double(source: Expression, family: Family) -> Expression:
 
 
 def rounded(value: Expression) -> Expression:
-    """Return the integer nearest to a double, halves upwards; what is far beyond every bound stays beyond."""
+    """Return the integer nearest to a double, halves upwards; a value far beyond every bound stays beyond."""
     from discreet.engines import nodes, sql_writer
 
     floor = nodes.Floor(value)
@@ -128,7 +132,7 @@ def rounded(value: Expression) -> Expression:
 
 
 def rounded_exactly(source: Expression, family: Family) -> Expression:
-    """Return the integer nearest to what a text or a decimal says, exact beyond 2**53 too."""
+    """Return the integer nearest to the number in a text or a decimal, exact beyond 2**53 too."""
     from discreet.engines import nodes, sql_writer
 
     double = as_double(source, family)
@@ -137,7 +141,7 @@ def rounded_exactly(source: Expression, family: Family) -> Expression:
         written, of = sql_writer.cast(source, "TEXT", gently=True, of=family), "text"
     exact = nodes.Coalesce((sql_writer.cast(written, "WIDE", gently=True, of=of), rounded(double)))
     small = nodes.Compare("<", nodes.Abs(double), literal(float(EXACT)))
-    none = nodes.IsNull(double)  # what is no number in general is none here: 0x1F
+    none = nodes.IsNull(double)  # some engines cast texts such as 0x1F to integers, but not to doubles
     gone = [(none, nodes.Null()), (sql_writer.function("IS_NAN", double), nodes.Null())]
     return choose([*gone, (small, rounded(double))], exact)
 
@@ -145,8 +149,8 @@ def rounded_exactly(source: Expression, family: Family) -> Expression:
 def as_text(source: Expression, family: Family, *, binary: bool = True) -> Expression:
     """Return the value as text; a float that is a whole number is written like one, and NaN is NULL.
 
-    Texts of a database may be compared by a collation, under which one person's spelling would stand for that of
-    all. They are compared by their characters here, unless `binary` is False.
+    A database may compare texts by a collation, under which different texts are equal, and the text of one person
+    would stand for all of them. Here texts are compared by their characters, unless `binary` is False.
     """
     from discreet.engines import nodes, sql_writer
 
@@ -166,7 +170,7 @@ def as_text(source: Expression, family: Family, *, binary: bool = True) -> Expre
 
 
 def as_timestamp(source: Expression, family: Family) -> Expression:
-    """Return the value as a time of UTC; text that names no zone is of UTC."""
+    """Return the value as a time in UTC; text without a zone is read as UTC."""
     from discreet.engines import sql_writer
 
     if family in ("date", "timestamp", "zoned"):
@@ -189,7 +193,7 @@ def as_date(source: Expression, family: Family) -> Expression:
         day = sql_writer.cast(
             sql_writer.cast(written, "ZONED", gently=True, of="text"), "DATE", gently=True, of="zoned"
         )
-        beyond = sql_writer.cast(written, "DATE", gently=True, of="text")  # days beyond all times
+        beyond = sql_writer.cast(written, "DATE", gently=True, of="text")  # because dates reach further than times
         return nodes.Coalesce((day, beyond))
     return nothing("DATE")
 
@@ -209,7 +213,7 @@ def choose(branches: Sequence[tuple[Expression, Expression]], default: Expressio
 
 
 def clamped(value: Expression, lo: Expression, hi: Expression, outside: str) -> Expression:
-    """Return the value within its bounds: what is outside goes to the nearer bound, or is missing."""
+    """Return the value within its bounds: a value outside goes to the nearer bound, or is missing."""
     from discreet.engines import nodes
 
     low, high = (lo, hi) if outside == "clamp" else (nodes.Null(), nodes.Null())
@@ -219,22 +223,30 @@ def clamped(value: Expression, lo: Expression, hi: Expression, outside: str) -> 
 
 
 def filled(code: Expression, missing: int | None) -> Expression:
-    """Return the code, or the declared one where it is missing."""
+    """Return the code, or the declared one if it is missing."""
     from discreet.engines import nodes
 
     return code if missing is None else nodes.Coalesce((code, literal(missing)))
 
 
 def check_outside(outside: str) -> None:
-    """Refuse a fate that is not one."""
+    """Refuse a treatment of values outside the bounds that is not known."""
     if outside not in ("clamp", "missing"):
-        raise ParameterError(f'outside must be "clamp" or "missing", not {outside!r}.')
+        raise ParameterError(
+            "Values outside the bounds can be treated as clamp or missing.",
+            found=repr(outside),
+            fix=[Fix("outside", "clamp"), Fix("outside", "missing")],
+        )
 
 
 def missing_code(position: Rational | None, value: Any, levels: int) -> int:
-    """Return the code that stands for what is missing, if the declared value is one of the domain."""
+    """Return the code that stands for a missing value, if the declared value lies in the domain."""
     if not isinstance(position, int | Fraction) or not 0 <= position <= levels - 1:
-        raise ParameterError(f"missing={value!r} is no value of the column. Take one within its bounds.")
+        raise ParameterError(
+            "The value for missing ones is not a value of the column.",
+            found=repr(value) if isinstance(value, str) else value,
+            fix="Take one within its bounds.",
+        )
     return int(position + Fraction(1, 2))
 
 

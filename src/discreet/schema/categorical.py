@@ -1,8 +1,9 @@
-"""Labels: a declared list, true or false, and texts that nobody declared.
+"""Define columns of labels: a declared list, true or false, and strings that are not declared.
 
-A category's code is the index of its value. Values are compared as they are, to the last character: a trailing
-space or another spelling is another value, and what is not in the list is `other` or missing. Lists of integers
-match numbers of every type (5, 5.0, "5"). A text has no codes: its values are private and stay in the sealed rows.
+A category's code is the index of its value. Values are compared character by character: a trailing space or
+another capital letter makes another value, and a value that is not in the list is `other` or missing. Lists of
+integers match numbers of every type (5, 5.0, "5"). A string has no codes: its values are private and stay in the
+sealed rows.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Code, Fix, ParameterError
 from discreet.schema import casts, validation
 from discreet.schema.casts import Family, Step
 
@@ -31,8 +32,10 @@ Label = int | str
 class Category:
     """One of a list of values, strings or integers.
 
-    A value that is not in the list is missing, or becomes `other`, a value of its own at the end of the list. What
-    is missing takes the value `missing`, if one is declared.
+    Args:
+        values: The list.
+        other: The value for everything that is not in the list, at its end; such values are missing by default.
+        missing: The value that stands for a missing one; NULL by default.
 
     >>> colour = Category(["red", "blue"], other="another")
     >>> colour.levels, colour.code("blue"), colour.values([0, 2])
@@ -45,7 +48,9 @@ class Category:
 
     def __init__(self, values: Iterable[Label], *, other: Label | None = None, missing: Label | None = None):
         if isinstance(values, str):
-            raise ParameterError(f"a category is a list of values, not the text {values!r}. Write [{values!r}].")
+            raise ParameterError(
+                "A category needs a list of values.", found=repr(values), fix=Fix("values", [values])
+            )
         labels = tuple(_label(value) for value in values)
         ending = None if other is None else _label(other)
         if ending is not None and ending not in labels:
@@ -57,14 +62,25 @@ class Category:
 
     def _check(self) -> None:
         if not self.labels:
-            raise ParameterError('a category needs at least one value. Write Category(["a", "b"]), or Text().')
+            raise ParameterError(
+                "A category needs at least one value.",
+                fix=[Fix("values", ["red", "blue"]), "For strings that are not declared there is Text()."],
+            )
         if len({type(label) for label in self.labels}) > 1:
-            raise ParameterError("a category holds strings or integers, not both. Write the integers as strings.")
+            raise ParameterError(
+                "A category holds strings or integers, not both.", fix="Write the integers as strings."
+            )
         twice = [label for label in self._codes if self.labels.count(label) > 1] if self._repeats else []
         if twice:
-            raise ParameterError(f"{twice[0]!r} is listed twice. Every value of a category has one code.")
+            raise ParameterError(
+                "A value of the category is listed twice.", found=repr(twice[0]), fix="Remove one of them."
+            )
         if self.missing is not None and self.missing not in self._codes:
-            raise ParameterError(f"missing={self.missing!r} is not in the list. Add it to the values.")
+            raise ParameterError(
+                "The value for missing ones is not in the list.",
+                found=repr(self.missing),
+                fix=[Fix("missing", self.labels[0]), "Or add it to the list."],
+            )
 
     @property
     def _repeats(self) -> bool:
@@ -76,12 +92,12 @@ class Category:
 
     @property
     def kind(self) -> str:
-        """What it is to a question."""
+        """The kind of the column in a question."""
         return "category"
 
     @property
     def levels(self) -> int:
-        """How many codes there are, that of `other` included."""
+        """The number of codes, with that of `other`."""
         return len(self.labels)
 
     @property
@@ -96,7 +112,7 @@ class Category:
 
     @property
     def filling(self) -> int | None:
-        """The code of what is missing, if a value was declared for it."""
+        """The code of a missing value, if one was declared for it."""
         return None if self.missing is None else self._codes[self.missing]
 
     def code(self, literal: Any) -> int | None:
@@ -109,14 +125,14 @@ class Category:
         return [self.labels[int(code)] for code in codes]
 
     def steps(self, family: Family) -> tuple[Step, ...]:
-        """Return the way from a value of a source to its code."""
+        """Return the steps from a value of a source to its code."""
         if isinstance(self.labels[0], int) and family != "integer":
             as_number = partial(casts.as_double, family=family)
             return (as_number, partial(casts.as_text, family="float"), self._place)
         return (partial(casts.as_text, family=family), self._place)
 
     def encode(self, source: Expression, family: Family = "other") -> Expression:
-        """Return the code of a source's value, as a tree."""
+        """Return the code of a source's value, as an expression."""
         return casts.taken(self.steps(family), source)
 
     def as_json(self) -> dict[str, Any]:
@@ -137,14 +153,18 @@ class Category:
 def _label(value: Any) -> Label:
     if isinstance(value, str):
         if "\0" in value or _unwritable(value):
-            raise ParameterError(f"{value!r} cannot be written in UTF-8 text. Take another value.")
+            raise ParameterError(
+                "A value of the category cannot be written in UTF-8.", found=repr(value), fix="Take another value."
+            )
         return value
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise ParameterError(
-            f"a category holds strings or integers, not {value!r}. For yes and no there is Boolean()."
+            "A category holds strings or integers.", found=repr(value), fix="For yes and no there is Boolean()."
         )
     if abs(int(value)) >= casts.EXACT:
-        raise ParameterError(f"{value!r} is too large an integer for a category. Write it as a string.")
+        raise ParameterError(
+            "An integer of the category is too large: 2^53 is the limit.", found=value, fix="Write it as a string."
+        )
     return int(value)
 
 
@@ -159,7 +179,7 @@ def _unwritable(value: str) -> bool:
 @validation.like("dp.Boolean()")
 @dataclass(frozen=True)
 class Boolean:
-    """True or false. Texts such as "yes" and "false" are read, and the numbers 0 and 1.
+    """True or false. Strings such as "yes" and "false" are read, and the numbers 0 and 1.
 
     >>> Boolean().levels, Boolean().code(True), Boolean().values([0, 1])
     (2, 1, [False, True])
@@ -169,11 +189,15 @@ class Boolean:
 
     def __post_init__(self) -> None:
         if self.missing not in (None, True, False):
-            raise ParameterError(f"missing must be True or False, not {self.missing!r}.")
+            raise ParameterError(
+                "The value for missing ones must be true or false.",
+                found=repr(self.missing),
+                fix=Fix("missing", Code("False")),
+            )
 
     @property
     def kind(self) -> str:
-        """What it is to a question."""
+        """The kind of the column in a question."""
         return "boolean"
 
     @property
@@ -193,7 +217,7 @@ class Boolean:
 
     @property
     def filling(self) -> int | None:
-        """The code of what is missing, if a value was declared for it."""
+        """The code of a missing value, if one was declared for it."""
         return None if self.missing is None else int(self.missing)
 
     def code(self, literal: Any) -> int | None:
@@ -205,7 +229,7 @@ class Boolean:
         return [bool(code) for code in codes]
 
     def steps(self, family: Family) -> tuple[Step, ...]:
-        """Return the way from a value of a source to its code."""
+        """Return the steps from a value of a source to its code."""
         if family == "boolean":
             return (self._as_code,)
         if family in ("integer", "float", "decimal"):
@@ -213,7 +237,7 @@ class Boolean:
         return (partial(casts.as_text, family=family), self._from_text)
 
     def encode(self, source: Expression, family: Family = "other") -> Expression:
-        """Return the code of a source's value, as a tree."""
+        """Return the code of a source's value, as an expression."""
         return casts.taken(self.steps(family), source)
 
     def as_json(self) -> dict[str, Any]:
@@ -252,7 +276,7 @@ class Boolean:
 @validation.like("dp.Text()")
 @dataclass(frozen=True)
 class Text:
-    """Any text. Its values are not declared: to group by it, keys are found with budget.
+    """Any string. Its values are not declared: to group by it, partition selection spends budget to find them.
 
     >>> Text().levels is None, Text().code("x") is None
     (True, True)
@@ -260,7 +284,7 @@ class Text:
 
     @property
     def kind(self) -> str:
-        """What it is to a question."""
+        """The kind of the column in a question."""
         return "text"
 
     @property
@@ -279,21 +303,21 @@ class Text:
 
     @property
     def filling(self) -> None:
-        """None: a missing text stays missing."""
+        """None: a missing string stays missing."""
 
     def code(self, literal: Any) -> None:
-        """Return None: a text has no code."""
+        """Return None: a string has no code."""
 
     def values(self, codes: NDArray[np.int64] | list[int]) -> list[Any]:
-        """Refuse: a text has no codes."""
-        raise ParameterError("a text column has no codes. Its keys come back as they are.")
+        """Refuse: a string has no codes."""
+        raise ParameterError("A string column has no codes: its keys come back as they are.")
 
     def steps(self, family: Family) -> tuple[Step, ...]:
-        """Return the way from a value of a source to its text."""
+        """Return the steps from a value of a source to its string."""
         return (partial(casts.as_text, family=family),)
 
     def encode(self, source: Expression, family: Family = "other") -> Expression:
-        """Return a source's value as text, as a tree."""
+        """Return a source's value as a string, as an expression."""
         return casts.taken(self.steps(family), source)
 
     def as_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a curator declared about columns, in words."""
+"""Describe the declared columns: what they can hold, and how other values are treated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _LISTED = 6  # values of a category that are written out
 
 
 def domain(column: Column) -> str:
-    """Return what a column can hold.
+    """Describe the values that a column can hold.
 
     >>> domain(Integer(0, 110)), domain(Real(0, 500_000, step=100))
     ('whole numbers from 0 to 110', 'numbers from 0 to 500000 in steps of 100')
@@ -31,36 +31,38 @@ def domain(column: Column) -> str:
         case Datetime():
             return f"times from {column.lo} to {column.hi} in steps of {column.step}"
         case Text():
-            return "any text"
+            return "any string"
 
 
 def fate(column: Column) -> str:
-    """Return what becomes of values that are missing or outside.
+    """Describe how missing values and values outside the bounds are treated.
 
     >>> fate(Integer(0, 110))
-    'outside is moved to the nearer bound; missing is a group of its own, and counts in count(*) only'
+    'values outside are moved to the nearer bound; missing values form a group, and count in count(*) only'
     >>> fate(Real(0, 1, step="0.1", outside="missing", missing=0))
-    'outside is missing; missing is taken for 0'
+    'values outside are missing; missing values become 0'
     """
     parts = []
     match column:
         case Integer() | Real() | Date() | Datetime():
             parts.append(
-                "outside is moved to the nearer bound" if column.outside == "clamp" else "outside is missing"
+                "values outside are moved to the nearer bound"
+                if column.outside == "clamp"
+                else "values outside are missing"
             )
         case Category():
-            other = "missing" if column.other is None else f"taken for {column.other}"
-            parts.append(f"what is not in the list is {other}")
+            other = "are missing" if column.other is None else f"become {column.other}"
+            parts.append(f"values not in the list {other}")
         case Boolean():
-            parts.append("what is neither is missing")
+            parts.append("values that are neither are missing")
         case Text():
-            return "missing is a group of its own if it is found"
+            return "missing values form a group, if partition selection finds it"
     value = column.missing
     filled = _number(value) if isinstance(column, Real) else str(value)
     parts.append(
-        "missing is a group of its own, and counts in count(*) only"
+        "missing values form a group, and count in count(*) only"
         if value is None
-        else f"missing is taken for {filled}"
+        else f"missing values become {filled}"
     )
     return "; ".join(parts)
 

@@ -1,9 +1,8 @@
-"""The public face of a sealed table: what its columns are and whom it protects, and nothing read off the rows.
+"""Store the metadata of a sealed table: its columns and its privacy unit, and nothing computed from the rows.
 
-A description is the first thing an analyst sees, and everything in it was declared by the curator: names, kinds,
-bounds, the privacy unit, how much one person contributes. It holds no count, no minimum, no list of keys. It is
-the file `description.json` of a vault. A new version of the rows under the same ledger is a new description with a
-higher version, put in place by one rename.
+The curator declared everything in it: names, kinds, bounds, the privacy unit, how much one person contributes. It
+holds no count, no minimum, no list of keys. It is the file `description.json` of a vault. A new version of the
+rows under the same ledger has new metadata with a higher version, which one rename puts in place.
 """
 
 from __future__ import annotations
@@ -18,26 +17,42 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import ParameterError
+from discreet.errors import Code, Fix, ParameterError
 from discreet.rational import whole
-from discreet.schema import Column, from_json
+from discreet.render.html import framed
+from discreet.schema import Column, from_json, render
 
 UNIT = 4096
 """The weight of one whole row."""
 
 MOST_ROWS = 2**24
-"""The largest rows_per_person: one person's weights then sum to 2³⁶ at most, and noise of that scale is exact."""
+"""The largest rows_per_person: one person's weights then add up to at most 2³⁶, and such noise is exact."""
 
 FILE = "description.json"
 ROWS = "rows"
 """The name of the sealed table inside its file."""
 
 _FORMAT = 1
+_COLUMNS = Fix("columns", Code('{"age": dp.Integer(0, 110)}'))
+_SEAL = 'Or make one with Vault.seal(…, to="people.vault").'
 
 
 @dataclass(frozen=True)
 class TableMetadata:
-    """What a sealed table is, in public.
+    """All that is public about a sealed table.
+
+    Args:
+        name: The name of the table, which analysts write after FROM.
+        columns: The columns by name.
+        person: The column that identifies a person; None if every row is a person.
+        rows_per_person: The number of rows of one person that count in full; 1 by default.
+        version: The version of the sealed rows; 1 by default.
+        engine: The engine that holds the rows; "duckdb" by default.
+        table: The name of the first version of the rows in a Spark catalogue; empty elsewhere.
+        sealed_at: The time of sealing, in ISO form.
+        sources: The sources that were sealed, as text.
+        joins: The joins that were made, as text.
+        ledger: The hash of the first entry of the ledger that the table was sealed with.
 
     >>> from discreet.schema import Integer
     >>> people = TableMetadata("people", {"age": Integer(0, 110)}, person="user_id", rows_per_person=8)
@@ -53,39 +68,42 @@ class TableMetadata:
     rows_per_person: int = 1
     version: int = 1
     engine: str = "duckdb"
-    table: str = ""  # of a Spark catalogue: what the rows of the first version are called there
+    table: str = ""
     sealed_at: str = ""
     sources: tuple[str, ...] = ()
     joins: tuple[str, ...] = field(default=())
-    ledger: str = ""  # the hash of the first entry of the ledger that it was sealed with, and is asked with
+    ledger: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.columns, Mapping):
-            raise ParameterError(
-                f'columns says of each column what it holds: columns={{"age": dp.Integer(0, 110)}}, '
-                f"not {self.columns!r}."
-            )
+            raise ParameterError("The columns must be declared by name.", found=repr(self.columns), fix=_COLUMNS)
         object.__setattr__(self, "columns", dict(self.columns))
         object.__setattr__(self, "rows_per_person", whole(self.rows_per_person, "rows_per_person"))
         object.__setattr__(self, "version", whole(self.version, "version"))
         _check_name(self.name)
         _check_columns(self.columns)
         if self.rows_per_person > MOST_ROWS:
-            raise ParameterError(f"rows_per_person is {MOST_ROWS} at most, not {self.rows_per_person}.")
+            raise ParameterError(
+                f"rows_per_person must be at most {MOST_ROWS}.",
+                found=self.rows_per_person,
+                fix=Fix("rows_per_person", 8),
+            )
         if self.person is None and self.rows_per_person != 1:
             raise ParameterError(
-                "without a person column every row is a person, and rows_per_person is 1. "
-                f'Name the column: person="user_id", rows_per_person={self.rows_per_person}.'
+                "Without a person column every row is a person of its own, and rows_per_person must be 1.",
+                found=self.rows_per_person,
+                fix=[Fix("person", "user_id"), Fix("rows_per_person", 1)],
             )
         if self.person is not None and self.person.casefold() in {name.casefold() for name in self.columns}:
             raise ParameterError(
-                f"{self.person!r} says who a row is about, and nothing may be asked about it. "
-                "Leave it out of the columns."
+                "The person column identifies people, and may not be asked about.",
+                found=repr(self.person),
+                fix="Leave it out of the columns.",
             )
 
     @property
     def has_text(self) -> bool:
-        """Whether a column has an open domain; the sealed rows then mark spots."""
+        """Whether a column has an open domain; the sealed rows then have the column `spot`."""
         return any(column.kind == "text" for column in self.columns.values())
 
     @property
@@ -95,15 +113,15 @@ class TableMetadata:
 
     @property
     def limits(self) -> dict[str, int]:
-        """How large the codes of sealed columns and the weight can be: engines choose their types by it."""
+        """The largest codes of the sealed columns, and the largest weight: engines choose their types by them."""
         levels = {f"c{i}": column.levels for i, column in enumerate(self.columns.values())}
         return {"w": UNIT, **{name: most - 1 for name, most in levels.items() if most is not None}}
 
     @property
     def fingerprint(self) -> str:
-        """A digest of what bounds the sealed rows, of when they were sealed and of their ledger, kept beside them.
+        """A digest of the bounds of the sealed rows, the time of sealing and the ledger, stored with the rows.
 
-        They go with no other description, and not with one of the same bounds from another sealing either.
+        The rows fit no other metadata, and not even metadata with the same bounds from another sealing.
         """
         bounds = [self.version, self.sealed_at, self.person, self.rows_per_person]
         columns = [[name, column.as_json()] for name, column in self.columns.items()]
@@ -112,7 +130,7 @@ class TableMetadata:
         return hashlib.sha256(written.encode()).hexdigest()
 
     def sealed_name(self, column: str) -> str:
-        """Return what a column is called among the sealed rows: c0, c1 …"""
+        """Return the name of a column among the sealed rows: c0, c1 …"""
         return f"c{list(self.columns).index(column)}"
 
     def as_json(self) -> dict[str, Any]:
@@ -134,22 +152,17 @@ class TableMetadata:
         }
 
     def __str__(self) -> str:
-        from discreet.schema import render
-
         return render.text(self)
 
     def _repr_html_(self) -> str:
-        from discreet.release import render as show
-        from discreet.schema import render
-
-        return show.framed(render.page(self))
+        return framed(render.page(self))
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> TableMetadata:
-        """Return the description that `as_json` wrote."""
+        """Return the metadata that `as_json` wrote."""
         if record.get("format") != _FORMAT:
             raise ParameterError(
-                f"the description has format {record.get('format')!r}, and this discreet reads format {_FORMAT}."
+                f"This version of discreet reads metadata of format {_FORMAT}.", found=repr(record.get("format"))
             )
         rest = {name: value for name, value in record.items() if name != "format"}
         rest["columns"] = {name: from_json(column) for name, column in record["columns"].items()}
@@ -158,7 +171,7 @@ class TableMetadata:
 
 
 def read(vault: str | Path) -> TableMetadata:
-    """Return the description of the vault in a directory."""
+    """Return the metadata of the vault in a directory."""
     path = Path(vault) / FILE
     try:
         with open(path, "rb") as file:
@@ -167,42 +180,45 @@ def read(vault: str | Path) -> TableMetadata:
         raise _absent(Path(vault)) from None
     except NotADirectoryError:
         raise ParameterError(
-            f"{vault} is a file, and a vault is a directory. Give the one that holds {FILE}, or make one with "
-            f'Vault.seal(…, to="people.vault").'
+            f"{vault} is a file, and a vault is a directory.",
+            fix=[f"Give the directory that holds {FILE}.", _SEAL],
         ) from None
     except PermissionError:
         raise ParameterError(
-            f"{path} may not be read by whoever runs this. Ask for it as the owner of the vault, or let them give "
-            "you access to its directory."
+            f"This process may not read {path}.",
+            fix="Run it as the owner of the vault, or ask the owner for access to the directory.",
         ) from None
     except OSError as wrong:
-        raise ParameterError(f"{path} cannot be read: {wrong.strerror}.") from None
+        raise ParameterError(f"{path} cannot be read.", found=wrong.strerror) from None
     except ParameterError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as wrong:
-        raise ParameterError(f"{path} is damaged ({type(wrong).__name__}). Restore it from a copy.") from None
-    object.__setattr__(found, "columns", dict(found.columns))  # a dictionary of the reader's own
+        raise ParameterError(
+            f"{path} is damaged.", found=type(wrong).__name__, fix="Restore it from a backup."
+        ) from None
+    object.__setattr__(found, "columns", dict(found.columns))  # so that a reader may change its dictionary
     return found
 
 
 def _absent(vault: Path) -> ParameterError:
-    """What to say of a directory without a description: it is no vault, or one that has lost it."""
+    """Return the error for a directory without metadata: it is not a vault, or a vault that has lost it."""
     left = sorted(path.name for pattern in ("rows*.duckdb", "ledger.sqlite") for path in vault.glob(pattern))
     if left:
         return ParameterError(
-            f"{FILE} is missing in {vault}, which has {', '.join(left)}. Restore it from a backup: nothing else "
-            "knows what the columns mean."
+            f"{FILE} is missing in {vault}.",
+            found=", ".join(left),
+            fix="Restore it from a backup: only this file says what the columns mean.",
         )
-    return ParameterError(f"there is no vault at {vault}. Make one with Vault.seal(…, to={str(vault)!r}).")
+    return ParameterError(f"There is no vault at {vault}.", fix=f"Make one with Vault.seal(…, to={str(vault)!r}).")
 
 
-@lru_cache(maxsize=16)  # by all of its bytes, which are read every time: no change can be missed
+@lru_cache(maxsize=16)  # the key is the whole file, which is read every time: no change can be missed
 def _parsed(written: bytes) -> TableMetadata:
     return TableMetadata.from_json(json.loads(written.decode("utf-8")))
 
 
 def write(metadata: TableMetadata, vault: Path) -> None:
-    """Put a description in place: whoever reads sees the old one or the new one, whole."""
+    """Put metadata in place: a reader sees the old one or the new one, never a part."""
     draft = vault / f".{FILE}.{os.getpid()}"
     with open(draft, "w", encoding="utf-8") as file:
         json.dump(metadata.as_json(), file, ensure_ascii=False, indent=1)
@@ -215,7 +231,7 @@ def write(metadata: TableMetadata, vault: Path) -> None:
 
 
 def persist(directory: Path) -> None:
-    """Make the names in a directory survive a power cut."""
+    """Write the names in a directory to the disk, so that they survive a power cut."""
     handle = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -225,21 +241,28 @@ def persist(directory: Path) -> None:
 
 def _check_name(name: str) -> None:
     if not name or "\0" in name:
-        raise ParameterError(f"a table needs a name, not {name!r}. Analysts write it after FROM.")
+        raise ParameterError(
+            "A table needs a name, without a zero byte.", found=repr(name), fix=Fix("name", "people")
+        )
 
 
 def _check_columns(columns: Mapping[str, Column]) -> None:
     if not columns:
-        raise ParameterError('a sealed table needs at least one column: columns={"age": dp.Integer(0, 110)}.')
+        raise ParameterError("A sealed table needs at least one column.", fix=_COLUMNS)
     seen: dict[str, str] = {}
     for name, column in columns.items():
         if not name or "\0" in name:
-            raise ParameterError(f"a column needs a name, not {name!r}.")
+            raise ParameterError("A column needs a name, without a zero byte.", found=repr(name), fix=_COLUMNS)
         if not isinstance(column, Column):
             raise ParameterError(
-                f"column {name!r} is declared as {column!r}. "
-                "Declare it as Integer, Real, Category, Boolean, Date, Datetime or Text."
+                f"The column {name!r} is not declared as a column.",
+                found=repr(column),
+                fix="Declare it as Integer, Real, Category, Boolean, Date, Datetime or Text.",
             )
-        if name.casefold() in seen:  # SQL takes them for one
-            raise ParameterError(f"the columns {seen[name.casefold()]!r} and {name!r} differ in capitals only.")
+        if name.casefold() in seen:  # because SQL ignores the case of names
+            raise ParameterError(
+                "The names of two columns differ in capitals only.",
+                found=f"{seen[name.casefold()]!r} and {name!r}",
+                fix="Rename one of them.",
+            )
         seen[name.casefold()] = name

@@ -1,24 +1,25 @@
-"""Numbers: whole ones, and those on a grid.
+"""Define numeric columns: whole numbers, and numbers on a grid.
 
 An Integer's code is v − lo; values between integers are rounded to the nearest, halves upwards. A Real's code is
 ⌊(v − lo)/step + ½⌋, computed in doubles. Its grid is refused if it has more than 2⁴⁰ levels or if a bound is more
 than 2⁴⁹ steps from zero, so that the quotient is right to an eighth of a step. Values within a quarter step of a
-bound take the bound's code before anything is divided, so no rounding leads out of the domain. NaN is missing, and
+bound take the bound's code before anything is divided, so no rounding leaves the domain. NaN is missing, and
 ±∞ is outside.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from math import floor
+from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.schema import casts, validation
 from discreet.schema.casts import Family, Step
 
@@ -34,8 +35,11 @@ _STEPS_FROM_ZERO = 2**49
 class Integer:
     """Whole numbers from lo to hi.
 
-    What is outside is clamped, or missing if `outside="missing"`; what is missing takes the value `missing`, if
-    one is declared, and is NULL otherwise.
+    Args:
+        lo: The smallest value.
+        hi: The largest value.
+        outside: "clamp", by default, moves values outside to the nearer bound; "missing" makes them missing.
+        missing: The value that stands for a missing one; NULL by default.
 
     >>> age = Integer(0, 110)
     >>> age.levels, age.code(65), age.values([0, 110])
@@ -52,14 +56,22 @@ class Integer:
             bound = casts.exactly(getattr(self, name), name)
             if bound.denominator != 1:
                 raise ParameterError(
-                    f"{name}={getattr(self, name)!r} is no whole number. Take Real(lo, hi, step)."
+                    f"The bound {name} of an Integer is not a whole number.",
+                    found=getattr(self, name),
+                    fix=[Fix(name, round(bound)), "For other numbers there is Real(lo, hi, step)."],
                 )
             if abs(bound) >= casts.BEYOND:
-                raise ParameterError(f"{name}={getattr(self, name)!r} is beyond 2^62. Take a narrower range.")
+                raise ParameterError(
+                    f"The bound {name} of an Integer is beyond 2^62.",
+                    found=getattr(self, name),
+                    fix="Take a narrower range.",
+                )
             object.__setattr__(self, name, int(bound))
         _check_order(self.lo, self.hi)
         if self.levels > casts.BEYOND:
-            raise ParameterError("an integer column has at most 2^62 values. Take a narrower range.")
+            raise ParameterError(
+                "An integer column has at most 2^62 values.", found=self.levels, fix="Take a narrower range."
+            )
         casts.check_outside(self.outside)
         if self.missing is not None:
             code = casts.missing_code(self.code(self.missing), self.missing, self.levels)
@@ -67,12 +79,12 @@ class Integer:
 
     @property
     def kind(self) -> str:
-        """What it is to a question."""
+        """The kind of the column in a question."""
         return "number"
 
     @property
     def levels(self) -> int:
-        """How many codes there are."""
+        """The number of codes."""
         return self.hi - self.lo + 1
 
     @property
@@ -87,11 +99,11 @@ class Integer:
 
     @property
     def filling(self) -> int | None:
-        """The code of what is missing, if a value was declared for it."""
+        """The code of a missing value, if one was declared for it."""
         return None if self.missing is None else self.missing - self.lo
 
     def code(self, literal: Any) -> int | Fraction | None:
-        """Return where a number lies on the axis of codes, in or out of bounds; None for what is no number."""
+        """Return where a number lies on the axis of codes, in or out of bounds; None if it is not a number."""
         value = casts.number(literal)
         return None if value is None else casts.whole_or_exact(value - self.lo)
 
@@ -100,7 +112,7 @@ class Integer:
         return [self.lo + int(code) for code in codes]
 
     def steps(self, family: Family) -> tuple[Step, ...]:
-        """Return the way from a value of a source to its code."""
+        """Return the steps from a value of a source to its code."""
         if family == "integer":
             return (self._place,)
         if family == "float":
@@ -110,7 +122,7 @@ class Integer:
         return (partial(casts.rounded_exactly, family=family), self._place)
 
     def encode(self, source: Expression, family: Family = "other") -> Expression:
-        """Return the code of a source's value, as a tree."""
+        """Return the code of a source's value, as an expression."""
         return casts.taken(self.steps(family), source)
 
     def as_json(self) -> dict[str, Any]:
@@ -130,7 +142,14 @@ class Integer:
 class Real:
     """Numbers from lo to hi, rounded to the grid lo, lo + step, lo + 2·step …
 
-    Floats are taken for the decimals they are written as: 0.1 is one tenth.
+    A float means the decimal that it is written as: 0.1 is one tenth.
+
+    Args:
+        lo: The smallest value.
+        hi: The largest value.
+        step: The width of the grid, in the unit of the values.
+        outside: "clamp", by default, moves values outside to the nearer bound; "missing" makes them missing.
+        missing: The value that stands for a missing one; NULL by default.
 
     >>> income = Real(0, 500_000, step=100)
     >>> income.levels, income.code(250), income.values([0, 3])
@@ -151,17 +170,25 @@ class Real:
         object.__setattr__(self, "outside", outside)
         _check_order(lo, hi)
         if self.step <= 0:
-            raise ParameterError(f"step must be above 0, not {step!r}. It is the width of the grid.")
+            raise ParameterError(
+                "The step must be above 0. It is the width of the grid.", found=step, fix=Fix("step", 1)
+            )
+        if max(abs(self.lo), abs(self.hi)) > 10**300 or self.step < Fraction(1, 10**300):
+            raise ParameterError("The bounds and the step must lie between 1e-300 and 1e300, in absolute value.")
         if self.step > self.hi - self.lo and self.hi > self.lo:
-            raise ParameterError(f"step={step!r} is wider than the whole range. Take a finer grid.")
+            raise ParameterError("The step is wider than the whole range.", found=step, fix=self._coarser(100))
         if self.levels > _LEVELS:
             raise ParameterError(
-                f"step={step!r} makes {float(self.levels):.1e} levels, and 2^40 are the most. {_FINE}"
+                f"The step makes {Decimal(self.levels):.1e} levels. The largest number of levels is 2^40.",
+                found=step,
+                fix=self._coarser(10**6),
             )
         if max(abs(self.lo), abs(self.hi)) / self.step > _STEPS_FROM_ZERO:
-            raise ParameterError(f"step={step!r} is finer than floats are that far from zero. {_FINE}")
-        if max(abs(self.lo), abs(self.hi)) > 10**300 or self.step < Fraction(1, 10**300):
-            raise ParameterError("bounds and step must lie within what floats hold, 1e-300 to 1e300.")
+            raise ParameterError(
+                "The step is finer than floating-point numbers are at this distance from zero.",
+                found=step,
+                fix=self._coarser(10**6),
+            )
         casts.check_outside(outside)
         exact = None if missing is None else casts.number(missing)
         if missing is not None:
@@ -170,12 +197,12 @@ class Real:
 
     @property
     def kind(self) -> str:
-        """What it is to a question."""
+        """The kind of the column in a question."""
         return "number"
 
     @property
     def levels(self) -> int:
-        """How many codes there are."""
+        """The number of codes."""
         return floor((self.hi - self.lo) / self.step + Fraction(1, 2)) + 1
 
     @property
@@ -190,13 +217,13 @@ class Real:
 
     @property
     def filling(self) -> int | None:
-        """The code of what is missing, if a value was declared for it."""
+        """The code of a missing value, if one was declared for it."""
         if self.missing is None:
             return None
         return casts.missing_code(self.code(self.missing), self.missing, self.levels)
 
     def code(self, literal: Any) -> int | Fraction | None:
-        """Return where a number lies on the axis of codes, in or out of bounds; None for what is no number."""
+        """Return where a number lies on the axis of codes, in or out of bounds; None if it is not a number."""
         value = casts.number(literal)
         return None if value is None else casts.whole_or_exact((value - self.lo) / self.step)
 
@@ -205,11 +232,11 @@ class Real:
         return [float(self.lo + self.step * int(code)) for code in codes]
 
     def steps(self, family: Family) -> tuple[Step, ...]:
-        """Return the way from a value of a source to its code."""
+        """Return the steps from a value of a source to its code."""
         return (partial(casts.as_double, family=family), self._place)
 
     def encode(self, source: Expression, family: Family = "other") -> Expression:
-        """Return the code of a source's value, as a tree."""
+        """Return the code of a source's value, as an expression."""
         return casts.taken(self.steps(family), source)
 
     def as_json(self) -> dict[str, Any]:
@@ -217,6 +244,13 @@ class Real:
         written = {name: str(getattr(self, name)) for name in ("lo", "hi", "step")}
         missing = None if self.missing is None else str(self.missing)
         return {"type": "real", **written, "outside": self.outside, "missing": missing}
+
+    def _coarser(self, levels: int) -> list[Fix | str]:
+        """Return the fix for a step that does not fit: about this many levels, and right as a float."""
+        width = self.hi - self.lo
+        farthest = max(abs(self.lo), abs(self.hi)) / _STEPS_FROM_ZERO
+        step = 10.0 ** ceil(log10(max(width / levels, farthest, Fraction(1, 10**300))))
+        return [Fix("step", step), _FINE] if step <= width else [_FINE]
 
     def _place(self, value: Expression) -> Expression:
         from discreet.engines import nodes, sql_writer
@@ -237,9 +271,13 @@ class Real:
         return casts.filled(code, self.filling)
 
 
-_FINE = "Take a wider step: noise is coarser than a fine grid. For large whole numbers there is Integer(lo, hi)."
+_FINE = (
+    "Take a wider step: the noise is coarser than a fine grid. For large whole numbers there is Integer(lo, hi)."
+)
 
 
 def _check_order(lo: Any, hi: Any) -> None:
     if casts.exactly(lo, "lo") > casts.exactly(hi, "hi"):
-        raise ParameterError(f"lo={lo!r} is above hi={hi!r}. Write the smaller bound first.")
+        raise ParameterError(
+            f"The lower bound {lo} is above the upper bound {hi}.", fix="Write the smaller bound first."
+        )

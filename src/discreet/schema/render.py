@@ -1,24 +1,34 @@
-"""A vault to the eye: what its columns may hold and whom it protects. All of it was declared, and is public.
+"""Describe a sealed table for people: its columns, and whose privacy it protects. All of it is public.
 
-Names and labels come from outside: in a terminal whatever moves the cursor is spelt out, and in a page everything
+Names and labels come from outside. In a terminal, control characters are written as escapes; in a page, everything
 is escaped.
 """
 
 from __future__ import annotations
 
-from html import escape
+from typing import TYPE_CHECKING
 
-from discreet.release.label import plain, wrapped
-from discreet.release.render import aligned
 from discreet.render import numbers
+from discreet.render.html import fragment
+from discreet.render.terminal import aligned, wrapped
 from discreet.schema import describe
-from discreet.schema.metadata import TableMetadata
+
+if TYPE_CHECKING:
+    from discreet.schema.metadata import TableMetadata
+
+_PAGE = (
+    '<p><b>{{ heading | plain }}</b></p><p class="soft">{{ protected | plain }}</p>'
+    "<table><thead><tr><th>column</th><th>holds</th></tr></thead><tbody>"
+    "{% for name, domain in columns %}<tr><td>{{ name | plain }}</td>"
+    '<td class="text">{{ domain | plain }}</td></tr>{% endfor %}</tbody></table>'
+)
 
 
 def text(metadata: TableMetadata, width: int = 80) -> str:
-    """Return a description in plain text of so many columns.
+    """Return the metadata in plain text, in lines of this width.
 
     >>> from discreet.schema import Boolean, Integer
+    >>> from discreet.schema.metadata import TableMetadata
     >>> columns = {"age": Integer(0, 110), "member": Boolean()}
     >>> print(text(TableMetadata("people", columns, person="user_id", rows_per_person=8)))
     Table people, version 1
@@ -38,16 +48,9 @@ def text(metadata: TableMetadata, width: int = 80) -> str:
 
 
 def page(metadata: TableMetadata) -> str:
-    """Return a description in HTML, to be put into a frame."""
-    rows = "".join(
-        f"<tr><td>{escape(plain(name))}</td><td>{escape(plain(domain))}</td></tr>"
-        for name, domain in zip(metadata.columns, _domains(metadata), strict=True)
-    )
-    return (
-        f"<p><b>{escape(plain(_heading(metadata)))}</b></p>"
-        f'<p class="soft">{escape(plain(_protected(metadata)))}</p>'
-        f"<table><thead><tr><th>column</th><th>holds</th></tr></thead><tbody>{rows}</tbody></table>"
-    )
+    """Return the metadata as a fragment of HTML, for `framed`."""
+    columns = list(zip(metadata.columns, _domains(metadata), strict=True))
+    return fragment(_PAGE, heading=_heading(metadata), protected=_protected(metadata), columns=columns)
 
 
 def _heading(metadata: TableMetadata) -> str:

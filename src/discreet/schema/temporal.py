@@ -1,8 +1,8 @@
-"""Days and times.
+"""Define columns of days and times.
 
-A Date's code counts days from lo, a Datetime's counts steps from lo, rounded down. Times are of UTC throughout: a
-time with a zone is converted, one without is taken to be of UTC. The value that scale and offset give is days, or
-microseconds, since 1970-01-01 00:00. Infinite dates, and those before year 1, are outside like any other.
+A Date's code counts days from lo, a Datetime's counts steps from lo, rounded down. All times are in UTC: a
+time with a zone is converted, and one without a zone is read as UTC. Scale and offset give days, or microseconds,
+since 1970-01-01 00:00. Infinite dates, and those before year 1, are outside like any other.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.schema import casts, validation
 from discreet.schema.casts import Family, Step
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _EPOCH = datetime(1970, 1, 1)
 _DAY = 86_400_000_000  # microseconds
 _LEVELS = 2**40
+_PARAMETERS = {"lo": "lower bound", "hi": "upper bound", "missing": "value for missing ones"}
 _UNITS = {"us": 1, "ms": 10**3, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6, "d": _DAY, "w": 7 * _DAY}
 
 
@@ -34,6 +35,12 @@ _UNITS = {"us": 1, "ms": 10**3, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6
 @dataclass(frozen=True)
 class Date:
     """Days from lo to hi, both included.
+
+    Args:
+        lo: The first day, as a date or as ISO text.
+        hi: The last day.
+        outside: "clamp", by default, moves days outside to the nearer bound; "missing" makes them missing.
+        missing: The day that stands for a missing one; NULL by default.
 
     >>> day = Date("2024-01-01", "2024-12-31")
     >>> day.levels, day.code("2024-02-01"), day.values([31])
@@ -54,16 +61,16 @@ class Date:
         object.__setattr__(self, "missing", None if missing is None else _day(missing, "missing"))
         _check_order(self.lo, self.hi)
         casts.check_outside(outside)
-        _ = self.filling  # refuses a value that is none
+        _ = self.filling  # this refuses a value outside the domain
 
     @property
     def kind(self) -> str:
-        """What it is to a question."""
+        """The kind of the column in a question."""
         return "date"
 
     @property
     def levels(self) -> int:
-        """How many days there are."""
+        """The number of days."""
         return (self.hi - self.lo).days + 1
 
     @property
@@ -77,7 +84,7 @@ class Date:
         return Fraction((self.lo - _EPOCH.date()).days)
 
     def code(self, literal: Any) -> int | Fraction | None:
-        """Return where a date, or a time, lies on the axis of codes; None for what is neither."""
+        """Return where a date, or a time, lies on the axis of codes; None if it is neither."""
         when = _moment_or_none(literal)
         if when is None:
             return None
@@ -88,11 +95,11 @@ class Date:
         return [self.lo + timedelta(days=int(code)) for code in codes]
 
     def steps(self, family: Family) -> tuple[Step, ...]:
-        """Return the way from a value of a source to its code."""
+        """Return the steps from a value of a source to its code."""
         return (partial(casts.as_date, family=family), self._place)
 
     def encode(self, source: Expression, family: Family = "other") -> Expression:
-        """Return the code of a source's value, as a tree."""
+        """Return the code of a source's value, as an expression."""
         return casts.taken(self.steps(family), source)
 
     def as_json(self) -> dict[str, Any]:
@@ -103,7 +110,7 @@ class Date:
 
     @property
     def filling(self) -> int | None:
-        """The code of what is missing, if a value was declared for it."""
+        """The code of a missing value, if one was declared for it."""
         if self.missing is None:
             return None
         return casts.missing_code(self.code(self.missing), self.missing, self.levels)
@@ -119,7 +126,14 @@ class Date:
 @validation.like('dp.Datetime("2024-01-01", "2024-12-31", "1h")')
 @dataclass(frozen=True)
 class Datetime:
-    """Times from lo to hi, in steps such as "15min", "1h", "1d" or a timedelta, rounded down.
+    """Times from lo to hi, rounded down to steps.
+
+    Args:
+        lo: The first time, as a datetime, a date or ISO text.
+        hi: The last time.
+        step: The width of a step: "15min", "1h", "1d", or a timedelta.
+        outside: "clamp", by default, moves times outside to the nearer bound; "missing" makes them missing.
+        missing: The time that stands for a missing one; NULL by default.
 
     >>> hour = Datetime("2024-01-01", "2024-01-02", step="1h")
     >>> hour.levels, hour.code("2024-01-01 06:30"), hour.values([6])
@@ -149,17 +163,21 @@ class Datetime:
         _check_order(self.lo, self.hi)
         casts.check_outside(outside)
         if self.levels > _LEVELS:
-            raise ParameterError(f"step={step!r} makes {float(self.levels):.1e} levels, and 2^40 are the most.")
-        _ = self.filling  # refuses a value that is none
+            raise ParameterError(
+                f"The step makes {float(self.levels):.1e} levels. The largest number of levels is 2^40.",
+                found=step,
+                fix=Fix("step", "1h"),
+            )
+        _ = self.filling  # this refuses a value outside the domain
 
     @property
     def kind(self) -> str:
-        """What it is to a question."""
+        """The kind of the column in a question."""
         return "datetime"
 
     @property
     def levels(self) -> int:
-        """How many steps there are."""
+        """The number of steps."""
         return (self.hi - self.lo) // self.step + 1
 
     @property
@@ -173,7 +191,7 @@ class Datetime:
         return Fraction(casts.microseconds(self.lo - _EPOCH))
 
     def code(self, literal: Any) -> int | Fraction | None:
-        """Return where a time lies on the axis of codes; None for what is no time."""
+        """Return where a time lies on the axis of codes; None if it is not a time."""
         when = _moment_or_none(literal)
         if when is None:
             return None
@@ -185,11 +203,11 @@ class Datetime:
         return [self.lo + self.step * int(code) for code in codes]
 
     def steps(self, family: Family) -> tuple[Step, ...]:
-        """Return the way from a value of a source to its code."""
+        """Return the steps from a value of a source to its code."""
         return (partial(casts.as_timestamp, family=family), self._place)
 
     def encode(self, source: Expression, family: Family = "other") -> Expression:
-        """Return the code of a source's value, as a tree."""
+        """Return the code of a source's value, as an expression."""
         return casts.taken(self.steps(family), source)
 
     def as_json(self) -> dict[str, Any]:
@@ -201,7 +219,7 @@ class Datetime:
 
     @property
     def filling(self) -> int | None:
-        """The code of what is missing, if a value was declared for it."""
+        """The code of a missing value, if one was declared for it."""
         if self.missing is None:
             return None
         position = self.code(self.missing)
@@ -224,7 +242,11 @@ class Datetime:
 def _day(value: Any, name: str) -> date:
     when = casts.moment(value, name)
     if when != _start(when.date()):
-        raise ParameterError(f"{name}={value!r} is a time of day. A Date has days; for times there is Datetime.")
+        raise ParameterError(
+            f"The {_PARAMETERS[name]} of a Date is a time of day, not a whole day.",
+            found=value,
+            fix=[Fix(name, when.date().isoformat()), "For times there is Datetime(lo, hi, step)."],
+        )
     return when.date()
 
 
@@ -244,13 +266,19 @@ def _span(step: Any) -> timedelta:
     if isinstance(step, str):
         parts = re.fullmatch(r"\s*(\d{1,18})\s*(us|ms|s|min|h|d|w)\s*", step)
         if parts is None:
-            raise ParameterError(f'step={step!r} is no span of time. Write "15min", "1h", "1d", or a timedelta.')
+            raise ParameterError(
+                "The step is not a span of time. Spans are written like 15min, 1h or 1d, or as a timedelta.",
+                found=step,
+                fix=Fix("step", "1h"),
+            )
         span = timedelta(microseconds=int(parts[1]) * _UNITS[parts[2]])
     if not isinstance(span, timedelta) or span <= timedelta(0):
-        raise ParameterError(f'step must be a span of time above 0, such as "1h", not {step!r}.')
+        raise ParameterError("The step must be a span of time above 0.", found=step, fix=Fix("step", "1h"))
     return span
 
 
 def _check_order(lo: Any, hi: Any) -> None:
     if lo > hi:
-        raise ParameterError(f"lo={str(lo)!r} is after hi={str(hi)!r}. Write the earlier bound first.")
+        raise ParameterError(
+            f"The lower bound {lo} is after the upper bound {hi}.", fix="Write the earlier bound first."
+        )

@@ -1,4 +1,4 @@
-"""What is missing from a declaration, or too much in it, in words and with an example."""
+"""Check the parameters of a column's declaration, and show an example if they do not fit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Kind = TypeVar("Kind")
 
 
 def like(example: str) -> Callable[[type[Kind]], type[Kind]]:
-    """Let a kind of column show an example to whoever declares it with other parameters than it has."""
+    """Decorate a kind of column: a declaration with wrong parameters is refused with an example."""
 
     def shown(kind: type[Kind]) -> type[Kind]:
         made: Callable[..., None] = kind.__init__
@@ -29,24 +29,24 @@ def like(example: str) -> Callable[[type[Kind]], type[Kind]]:
 
 
 def misfit(kind: type, given: Sequence[Any], named: Mapping[str, Any]) -> str:
-    """Return which parameters of a kind are missing, unknown or too many; nothing if they fit.
+    """Return which parameters of a kind are missing, unknown or too many; an empty text if they fit.
 
     >>> from discreet.schema import Real
     >>> misfit(Real, [0, 1], {})
-    'it lacks step'
+    'step is missing'
     """
     parameters = inspect.signature(kind).parameters.values()
     unknown = sorted(named.keys() - {parameter.name for parameter in parameters})
     if unknown:
-        return f"there is no {', '.join(map(repr, unknown))}"
+        return f"{', '.join(map(repr, unknown))} is not a parameter"
     by_place = [p.name for p in parameters if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
     if len(given) > len(by_place):
         others = ", ".join(f"{p.name}=…" for p in parameters if p.name not in by_place)
-        return f"{given[len(by_place)]!r} is one value too many{f' (say which it is: {others})' if others else ''}"
+        return f"{given[len(by_place)]!r} is one value too many{f' (name it: {others})' if others else ''}"
     if twice := sorted(set(by_place[: len(given)]) & named.keys()):
         return f"{', '.join(twice)} is given twice"
     filled = {*by_place[: len(given)], *named}
     absent = [p.name for p in parameters if p.default is inspect.Parameter.empty and p.name not in filled]
     if absent:
-        return f"it lacks {', '.join(absent)}"
+        return f"{', '.join(absent)} is missing"
     return ""

@@ -155,7 +155,7 @@ def _known(value: float, deviation: float, *, believed: bool) -> str:
     """A mean distance, with what is known of its error."""
     if believed:
         return f"{value:.4f} (expected from the noise of what was measured)"
-    return " ".join(numbers.halved(value, 1.96 * deviation)) if deviation else f"{value:.4f}"
+    return " ".join(numbers.with_margin(value, 1.96 * deviation)) if deviation else f"{value:.4f}"
 
 
 def _data(rows: Sequence[dict[str, Any]]) -> Any:
@@ -279,7 +279,7 @@ def paid(
     sets = _sets(table)
     believed = table.model
     believed.triples  # noqa: B018, made here: a lack of memory is met before the charge
-    digest = table.label.cost.losses, [m.values.sum() for m in table.measurements[:3]]
+    digest = table.label.receipt.losses, [m.values.sum() for m in table.measurements[:3]]
     text = f"comparison of a synthetic table over {', '.join(table.domain.names)} [rho {rho}, {looks}, {digest}]"
     budget = parts(rho, {"scores": 1.0, "looks": 1.0})
     each = parts(budget["looks"], dict.fromkeys(looks, 1.0))

@@ -60,7 +60,7 @@ def label(
             *_noise(scores, f"{len(scores)} lists of distances, the noisiest"),
             *_noise(sizes, "the number of persons by their number of rows", unit=1),
         ],
-        cost=receipt,
+        receipt=receipt,
         version=metadata.version,
         sealed_at=metadata.sealed_at,
         engine=metadata.engine,
@@ -85,7 +85,7 @@ def _noise(noises: Sequence[Gaussian], on: str, unit: int = UNIT) -> list[Noise]
             on=on,
             law="discrete Gaussian noise",
             spread=math.sqrt(widest.variance) / unit,
-            moves=each / unit,
+            sensitivity=each / unit,
             loss="; ".join(described(widest.loss)),
         )
     ]

@@ -202,7 +202,7 @@ class Synthetic:
     @property
     def cost(self) -> Receipt:
         """The receipt: what was charged, and what is left."""
-        return self.label.cost
+        return self.label.receipt
 
     @property
     def notes(self) -> tuple[str, ...]:

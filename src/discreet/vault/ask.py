@@ -20,6 +20,7 @@ from discreet.ledger.balance import Balance
 from discreet.ledger.costs import described
 from discreet.ledger.ledger import Charge, Standing
 from discreet.query import cache_key
+from discreet.query.answer.estimates import columns
 from discreet.query.answer.label import label
 from discreet.query.answer.postprocess import presented
 from discreet.query.plan import relative_accuracy as widths
@@ -28,7 +29,7 @@ from discreet.query.preview import Preview
 from discreet.query.question import Question
 from discreet.rational import Rational, positive, rational
 from discreet.release.receipt import Receipt
-from discreet.release.release import Release, columns
+from discreet.release.release import Release
 
 if TYPE_CHECKING:
     from discreet.query.plan.calibration import Widths

@@ -189,12 +189,12 @@ class Vault:
 
         What they add is scaled down, which no interval shows. With `where over_bound()` anything is asked of them.
         """
-        from discreet.query.builder import name
+        from discreet.schema.identifiers import quote
 
         epsilon = None if epsilon is None else positive(epsilon, "epsilon")
         described = self.metadata
-        counted = "*" if described.person is None else f"distinct {name(described.person)}"
-        text = f"select count({counted}) as over_bound from {name(described.name)} where over_bound()"
+        counted = "*" if described.person is None else f"distinct {quote(described.person)}"
+        text = f"select count({counted}) as over_bound from {quote(described.name)} where over_bound()"
         return self.ask(text, epsilon=epsilon, spend=spend, within=within, confidence=confidence)
 
     # -- many questions, and rows -----------------------------------------------------------------------------
@@ -317,10 +317,10 @@ class Vault:
         return f"{self.metadata}\n\n{self._ledger}"
 
     def _repr_html_(self) -> str:
-        from discreet.release import render as show
+        from discreet.render.html import framed
         from discreet.schema import render
 
-        return show.framed(render.page(self.metadata) + self._ledger._repr_html_())
+        return framed(render.page(self.metadata) + self._ledger._repr_html_())
 
     def table(self) -> SealedTable:
         """Return the newest rows as oracles, synthetic tables and models take them, with who pays."""

@@ -96,7 +96,7 @@ def ask(
     question that is answered, 5 answered, but with a larger margin than --within 5% allows, 70 a crash, 75 the
     ledger cannot be reached now (try again), 130 stopped. With --json, an error is a JSON object on stderr.
     """
-    from discreet.release.label import plain
+    from discreet.render.terminal import plain
 
     _expect_one_form(as_json, as_csv, label)
     _expect_files(plot, save)
@@ -271,13 +271,11 @@ def _columns(release: Release) -> dict[str, list[Any]]:
     """Return the columns of a release for JSON and CSV: days and times in ISO format."""
     from discreet.render.numbers import instant
 
-    axes = {answer.name: answer.axis for answer in release.aggregates}
-    table, axis = {}, "number"
-    for name, values in release.table().items():
-        if name in release.keys:
+    table = {}
+    for name, (values, axis) in release.typed_table().items():
+        if axis == "key":
             table[name] = [value.isoformat() if hasattr(value, "isoformat") else value for value in values]
             continue
-        axis = axes.get(name, axis)  # x_low and x_high follow x and have its axis
         table[name] = [
             output.number(value) if axis == "number" or value is None else instant(value, axis).isoformat()
             for value in values

@@ -93,7 +93,7 @@ def oracle(
 
 def _converse(made: Oracle, questions: list[str] | None, unchecked: bool, as_json: bool, vault: str) -> None:
     """Answer one question after the other. A question that is refused does not stop the next one."""
-    from discreet.release.label import plain
+    from discreet.render.terminal import plain
 
     worst = 0
     for line, question in ((None, asked) for asked in questions) if questions else _lines():

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import DiscreetError, Fix, ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.local.collection.collection import Collection
 from discreet.local.protocols.protocol import Payloads, Randomiser, Values
 from discreet.local.server.aggregator import Aggregator
 from discreet.local.server.answer import Answer
 from discreet.local.server.estimate import Estimate, Floats
 from discreet.rational import Rational, rational, whole
+from discreet.render.charts import altair_module, house_style
 
 if TYPE_CHECKING:
     import altair
@@ -194,7 +195,7 @@ def _malicious_reports(randomiser: Randomiser, wanted: int) -> Payloads:
 
 
 def _picture(simulated: Simulation, confidence: Rational, most: int) -> altair.LayerChart:
-    alt = _altair()
+    alt = altair_module()
     kept, favoured = simulated.rows(confidence), simulated.favoured
     shown = [row for i, row in enumerate(kept) if i < most or row[0] == favoured]
     rows = [dict(zip(("value", "truth", "estimate", "low", "high"), row, strict=True)) for row in shown]
@@ -237,22 +238,7 @@ def _picture(simulated: Simulation, confidence: Rational, most: int) -> altair.L
         f"Intervals of {float(rational(confidence, 'confidence')):.0%}{few}",
     ]
     width = min(760, max(300, 24 * len(names)))
-    chart: altair.LayerChart = (
-        alt.layer(zero, bars, dots, ticks)
-        .properties(
-            title=alt.Title(f"Simulation of {collection.name!r}", subtitle=subtitle), width=width, height=320
-        )
-        .properties(padding=12, background="white")
-        .configure_view(stroke=None)
-        .configure_title(anchor="start", fontSize=17, fontWeight=600, offset=14, subtitleFontSize=13)
-        .configure_axis(labelFontSize=12, titleFontSize=13, titleFontWeight="normal", gridColor="#e8e8e8")
+    chart: altair.LayerChart = alt.layer(zero, bars, dots, ticks).properties(
+        title=alt.Title(f"Simulation of {collection.name!r}", subtitle=subtitle), width=width, height=320
     )
-    return chart
-
-
-def _altair() -> Any:
-    try:
-        import altair
-    except ImportError:
-        raise DiscreetError("Plots need altair.", fix='Install it with: pip install "discreet[plots]"') from None
-    return altair
+    return house_style(chart)

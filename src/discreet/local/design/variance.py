@@ -15,11 +15,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import DiscreetError, ParameterError
+from discreet.errors import ParameterError
 from discreet.local.design.choose import CANDIDATES
 from discreet.local.protocols import registry
 from discreet.local.protocols.frequency.frequency_oracle import domain_of
 from discreet.rational import Rational, rational
+from discreet.render.charts import altair_module, house_style
 
 if TYPE_CHECKING:
     import altair
@@ -64,7 +65,7 @@ def picture(
     >>> picture(100, ["1", "2"]).to_dict()["vconcat"][0]["mark"]["type"]
     'line'
     """
-    alt, curves = _altair(), variances(domain, epsilons) | dict(more or {})
+    alt, curves = altair_module(), variances(domain, epsilons) | dict(more or {})
     if len(curves) > len(_COLOURS):
         raise ParameterError(
             f"A picture can show at most {len(_COLOURS)} curves.",
@@ -96,19 +97,7 @@ def picture(
         x=x, y=alt.Y("ratio:Q", title="times the optimum", scale=near), color=colour, strokeDash=dash
     )
     title = f"Variance of {domain:,} frequencies, estimated from reports of devices"
-    chart: altair.VConcatChart = (
-        alt.vconcat(above.properties(width=540, height=300), below.properties(width=540, height=180))
-        .properties(title=title, padding=12, background="white")
-        .configure_view(stroke=None)
-        .configure_title(anchor="start", fontSize=17, fontWeight=600, offset=14)
-        .configure_axis(labelFontSize=12, titleFontSize=13, titleFontWeight="normal", gridColor="#e8e8e8")
-    )
-    return chart
-
-
-def _altair() -> Any:
-    try:
-        import altair
-    except ImportError:
-        raise DiscreetError("Plots need altair.", fix='Install it with: pip install "discreet[plots]"') from None
-    return altair
+    chart: altair.VConcatChart = alt.vconcat(
+        above.properties(width=540, height=300), below.properties(width=540, height=180)
+    ).properties(title=title)
+    return house_style(chart)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from discreet.errors import Fix, ParameterError
 from discreet.local.collection.collection import Collection
 from discreet.local.server.estimate import Estimate
-from discreet.plots import Estimated, intervals
 from discreet.rational import Rational, rational
+from discreet.render.charts import Estimated, intervals
 
 if TYPE_CHECKING:
     import altair

@@ -14,7 +14,7 @@ from discreet.oracle.textbook.comparison import Point
 from discreet.oracle.textbook.multiplicative_weights import mistakes as most_mistakes
 from discreet.oracle.textbook.multiplicative_weights import regret_at
 from discreet.oracle.textbook.online_release import OnlineRelease
-from discreet.plots import _COLOURS, _GREY, _altair, _decades, _palette
+from discreet.render.charts import COLOURS, GREY, altair_module, decades, house_style, palette
 
 if TYPE_CHECKING:
     import altair
@@ -35,7 +35,7 @@ def mistakes(release: OnlineRelease, alpha: float) -> altair.LayerChart:
     """
     if not release.mistakes:
         raise ParameterError("There is nothing to draw: no query was a mistake. Ask some that are.")
-    alt, cells = _altair(), release.hypothesis.size
+    alt, cells = altair_module(), release.hypothesis.size
     most = most_mistakes(cells, str(alpha))
     across = alt.Scale(domain=[0, most * 1.02], nice=False)
     x = alt.X("mistakes:Q", title="mistakes", scale=across, axis=alt.Axis(format="~s", tickCount=6))
@@ -43,7 +43,7 @@ def mistakes(release: OnlineRelease, alpha: float) -> altair.LayerChart:
     y = alt.Y("errors:Q", title="their errors, added up", scale=up)
     found, allowed, costs = "this run", "what regret allows", "each costs α at least"
     legend = alt.Legend(title=None, orient="top-left", labelFontSize=13, symbolStrokeWidth=3, offset=12)
-    colour = alt.Color("line:N", scale=_palette(alt, [found, allowed, costs]), sort=None, legend=legend)
+    colour = alt.Color("line:N", scale=palette([found, allowed, costs]), sort=None, legend=legend)
     bounds = [{"mistakes": t, "errors": alpha * t, "line": costs} for t in (0, most)]
     bounds += [{"mistakes": t, "errors": regret_at(cells, t, alpha / 2), "line": allowed} for t in (0, most)]
     sums = [0.0, *accumulate(release.errors)]
@@ -69,11 +69,8 @@ def mistakes(release: OnlineRelease, alpha: float) -> altair.LayerChart:
         layers.append(point.mark_text(fontSize=13, color=_INK, **text).encode(text="words:N"))
     subtitle = f"{cells:,} cells, α = {alpha:g}: {release.mistakes:,} mistakes"
     title = {"text": "Mistakes of multiplicative weights", "subtitle": subtitle}
-    chart = alt.layer(*layers).properties(
-        title=title, width=_WIDTH, height=_HEIGHT, padding=12, background="white"
-    )
-    styled: altair.LayerChart = _styled(chart)
-    return styled
+    chart: altair.LayerChart = alt.layer(*layers).properties(title=title, width=_WIDTH, height=_HEIGHT)
+    return house_style(chart)
 
 
 def comparison(points: Sequence[Point], subtitle: str = "") -> altair.VConcatChart:
@@ -85,18 +82,19 @@ def comparison(points: Sequence[Point], subtitle: str = "") -> altair.VConcatCha
     """
     if not points:
         raise ParameterError("There is nothing to draw: compare some mechanisms first.")
-    alt, names = _altair(), list(dict.fromkeys(point.mechanism for point in points))
-    if len(names) > len(_COLOURS):
-        raise ParameterError(f"{len(_COLOURS)} mechanisms can be told apart in one picture, not {len(names)}.")
+    alt, names = altair_module(), list(dict.fromkeys(point.mechanism for point in points))
+    if len(names) > len(COLOURS):
+        raise ParameterError(f"{len(COLOURS)} mechanisms can be told apart in one picture, not {len(names)}.")
     last = max(2, *(point.queries for point in points))
-    ticks = alt.Axis(format="~s", values=_decades(1, last))
+    ticks = alt.Axis(format="~s", values=decades(1, last))
     x = alt.X("queries:Q", title="queries", axis=ticks, scale=alt.Scale(type="log", domain=[1, last], nice=False))
     legend = alt.Legend(title=None, orient="top", labelFontSize=13, symbolStrokeWidth=3, labelLimit=260)
-    colour = alt.Color("mechanism:N", scale=_palette(alt, names), sort=None, legend=legend)
+    colour = alt.Color("mechanism:N", scale=palette(names), sort=None, legend=legend)
     title = {"text": "Many queries, few of them paid", "subtitle": subtitle}
-    panels = alt.vconcat(_errors(alt, points, x, colour), _spent(alt, points, x, colour), spacing=18)
-    styled: altair.VConcatChart = _styled(panels.properties(title=title, padding=12, background="white"))
-    return styled
+    panels: altair.VConcatChart = alt.vconcat(
+        _errors(alt, points, x, colour), _spent(alt, points, x, colour), spacing=18
+    )
+    return house_style(panels.properties(title=title))
 
 
 def _errors(alt: Any, points: Sequence[Point], x: Any, colour: Any) -> Any:
@@ -118,13 +116,13 @@ def _errors(alt: Any, points: Sequence[Point], x: Any, colour: Any) -> Any:
         align="left",
         dx=6,
         dy=-8,
-        color=_GREY,
+        color=GREY,
         fontSize=12,
     )
     layers = alt.layer(
         promised,
         measured.encode(x=x, y=y, color=colour),
-        one.mark_rule(color=_GREY, strokeDash=[2, 3]).encode(y=y),
+        one.mark_rule(color=GREY, strokeDash=[2, 3]).encode(y=y),
         words.encode(x=x, y=y),
     )
     return layers.properties(width=_WIDTH, height=_HEIGHT)
@@ -150,12 +148,4 @@ def _positive(points: Sequence[Point], name: str) -> list[float]:
 def _logarithmic(alt: Any, name: str, title: str, values: list[float]) -> Any:
     low, high = max(_LEAST, min(values, default=1.0) / 1.5), max(3.0, min(_MOST, 1.5 * max(values, default=1.0)))
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
-    return alt.Y(name, title=title, scale=scale, axis=alt.Axis(format="~g", values=_decades(low, high)))
-
-
-def _styled(chart: Any) -> Any:
-    return (
-        chart.configure_view(stroke=None)
-        .configure_title(anchor="start", fontSize=17, fontWeight=600, offset=14, subtitleFontSize=13)
-        .configure_axis(labelFontSize=12, titleFontSize=13, titleFontWeight="normal", gridColor="#e8e8e8")
-    )
+    return alt.Y(name, title=title, scale=scale, axis=alt.Axis(format="~g", values=decades(low, high)))

@@ -27,13 +27,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet import noise
 from discreet.mechanisms.exact import Integers, with_mark
 from discreet.query.answer.interval_arithmetic import Floats, Interval
 from discreet.query.plan.error_bounds import Noise, joint_margins, margin, margin_of_sum
 from discreet.query.plan.estimators import Linear, Mean, Spread
 from discreet.query.plan.linear_queries import LinearQuery
 from discreet.query.plan.quantiles import Ranking
-from discreet.query.question import Aggregate
+from discreet.query.question import Aggregate, Question
+from discreet.release import estimate as released
 
 Noisy = Mapping[LinearQuery, Integers]
 Noises = Mapping[LinearQuery, Noise]
@@ -171,3 +173,38 @@ def _values(ranking: Ranking, codes: NDArray[np.int64]) -> Floats:
     term = ranking.term
     found = np.array([float(term.offset + term.scale * int(code)) for code in codes], np.float64)
     return with_mark(found, of=codes)
+
+
+def columns(
+    question: Question, estimates: Estimates, rows: Sequence[int] | None = None
+) -> tuple[dict[str, list[Any]], list[released.Estimate]]:
+    """Return keys and aggregates of a release from estimates.
+
+    Args:
+        question: The question that was asked.
+        estimates: Its answer.
+        rows: The groups to keep, in this order; all of them by default.
+    """
+    shown = np.arange(len(estimates.keys)) if rows is None else np.asarray(rows, np.int64)
+    chosen = [estimates.keys[row] for row in shown.tolist()]
+    keys = {key.name: [row[place] for row in chosen] for place, key in enumerate(question.keys)}
+    answers = [
+        released.Estimate(
+            name=estimate.name,
+            values=estimate.value[shown],
+            low=estimate.low[shown],
+            high=estimate.high[shown],
+            note=estimate.aggregate.note,
+            kind=estimate.aggregate.kind,
+            axis=axis_of(estimate.aggregate),
+            test_bits=noise.is_test_noise(estimate.value) or None,
+        )
+        for estimate in estimates.columns
+    ]
+    return keys, answers
+
+
+def axis_of(aggregate: Aggregate) -> str:
+    """Return the axis of an aggregate: averages and quantiles of dates are dates, all else is a number."""
+    kind = "number" if aggregate.term is None else aggregate.term.kind
+    return kind if kind in released.AXES and aggregate.kind in ("avg", "quantile") else "number"

@@ -24,7 +24,7 @@ def label(plan: Plan, metadata: TableMetadata, bill: Receipt) -> Label:
         rows_per_person=metadata.rows_per_person,
         columns=_used(question, metadata),
         noise=tuple(_noise(plan)),
-        cost=bill,
+        receipt=bill,
         groups=None if not question.keys else question.groups or 0,
         version=metadata.version,
         sealed_at=metadata.sealed_at,
@@ -52,7 +52,7 @@ def _noise(plan: Plan) -> Iterator[Noise]:
             on="which values of string keys occur, by the persons who share them",
             law="discrete Gaussian noise and a threshold",
             spread=math.sqrt(mechanism.variance) / UNIT,
-            moves=1,
+            sensitivity=1,
             loss="; ".join(described(list(plan.selection.losses))),
         )
     for query, noise in plan.noises.items():
@@ -64,7 +64,7 @@ def _noise(plan: Plan) -> Iterator[Noise]:
             on=query.description,
             law="discrete Laplace noise" if laplace else "discrete Gaussian noise",
             spread=wide * unit,
-            moves=moves * unit,
+            sensitivity=moves * unit,
             loss="; ".join(described(noise.loss)),
         )
     for ranking in plan.rankings:

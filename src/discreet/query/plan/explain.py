@@ -6,10 +6,8 @@ number of rows), it is given for a thousand rows, or as a rank.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 
 from discreet.mechanisms import Laplace
@@ -20,10 +18,10 @@ from discreet.query.plan.linear_queries import LinearQuery
 from discreet.query.plan.partition_selection import Selection
 from discreet.query.plan.quantiles import Ranking
 from discreet.query.question import Aggregate
+from discreet.render.numbers import number
 from discreet.schema.metadata import UNIT
 
 _ROWS = 1000
-_FULL = 15  # digits before the point, and places behind it, up to which a number is written in full
 
 
 @dataclass(frozen=True)
@@ -114,18 +112,6 @@ def selection(chosen: Selection | None, cells: Cells) -> list[str]:
         f"Partition selection keeps the values of {names} that about {number(chosen.needs)} persons or more "
         f"share, with discrete Gaussian noise at δ = {float(chosen.delta):.3g}; rarer values are left out."
     ]
-
-
-def number(value: float | Fraction, digits: int = 4) -> str:
-    """Return a number of so many digits as people read it.
-
-    >>> number(21600.4, 3), number(5.9914), number(0.0000123), number(1e30), number(math.inf)
-    ('21,600', '5.991', '0.0000123', '1e+30', '∞')
-    """
-    if not math.isfinite(value):
-        return str(float(value)).replace("inf", "∞")
-    rounded = Decimal(f"{float(value):.{digits}g}")
-    return f"{rounded:,f}" if -_FULL <= rounded.adjusted() < _FULL else f"{float(value):.{digits}g}"
 
 
 def _rounding(measures: tuple[LinearQuery, ...]) -> str:

@@ -36,12 +36,12 @@ from discreet.ledger.budget import Budget
 from discreet.mechanisms import tails
 from discreet.query.answer.estimates import Estimate, Estimates
 from discreet.query.plan.calibration import Widths
-from discreet.query.plan.explain import number
 from discreet.query.plan.plan import LEAST_ALPHA, Plan, PlannedTable, plan
 from discreet.query.question import Aggregate, Question
 from discreet.rational import Rational, positive, rational
 from discreet.release.receipt import together
 from discreet.release.release import Release
+from discreet.render.numbers import number
 
 _STEPS = 24  # so the last ε is eight million times the first
 
@@ -151,7 +151,7 @@ def billed(release: Release, steps: Sequence[Release]) -> Release:
     """Return a release with the receipt of the steps charged now, or of all steps if all were recorded."""
     paid = [step.cost for step in steps if not step.free]
     bill = together(paid or [step.cost for step in steps])
-    return replace(release, free=not paid, label=replace(release.label, cost=bill))
+    return replace(release, free=not paid, label=replace(release.label, receipt=bill))
 
 
 def written(within: Widths | None, names: Sequence[str]) -> str:
