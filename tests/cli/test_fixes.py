@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import json
 import re
 import shlex
@@ -13,11 +12,12 @@ from typing import Any
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 import discreet
-from discreet import Budget
+from discreet import Budget, errors
 from discreet.cli import app
-from discreet.cli.exit_codes import reporting_errors
+from discreet.cli.exit_codes import Careful, reporting_errors
 from discreet.cli.fixes import option, rendered
 from discreet.errors import Code, DiscreetError, Fix, ParameterError, QuestionRefused
 from tests.cli.desk import run
@@ -83,6 +83,23 @@ def test_a_fix_is_an_option_or_a_command(fix: Fix, typed: str) -> None:
 def test_a_command_names_the_vault_that_was_typed() -> None:
     error = QuestionRefused("No.", fix=Fix("budget", Code("Budget(3)"), call="ledger.amend"))
     assert rendered(error, "my vault") == "No. Try: discreet budget 'my vault' --amend --epsilon 3."
+
+
+def test_an_option_that_the_command_does_not_have_stays_python() -> None:
+    assert option(Fix("kind", "count"), known={"--epsilon"}) == 'kind="count"'
+    assert option(Fix("epsilon", 1), known={"--epsilon"}) == "--epsilon 1"
+    assert option(Fix("name", "b", call="vault.oracle"), known={"--epsilon"}) == "discreet oracle VAULT --name b"
+
+
+def test_a_command_that_runs_knows_its_options() -> None:
+    small = typer.Typer()
+
+    @small.command(cls=Careful)
+    @reporting_errors
+    def command(scale: int = 0) -> None:
+        raise ParameterError("It is wrong.", fix=[Fix("scale", 1), Fix("shape", 2)])
+
+    assert CliRunner().invoke(small, []).stderr == "discreet: It is wrong. Try: --scale 1, or shape=2.\n"
 
 
 def test_an_error_without_a_fix_is_shown_as_it_is() -> None:
@@ -198,4 +215,40 @@ def test_commands_take_the_parameters_that_the_table_gives_them() -> None:
             command = command.commands[words.pop(0)]
         assert command is not group, text
         assert {word for word in words if word.startswith("--")} <= options_of(command), text
-    assert inspect.signature(table.option).parameters
+
+
+# -- every problem of these layers ------------------------------------------------------------------------------
+
+ERRORS = {
+    kind.__name__ for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, DiscreetError)
+}
+WORDS = 25
+
+
+def text_of(node: ast.AST) -> str:
+    """A text as it will be shown, with X for what is filled in."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(map(text_of, node.values))
+    if isinstance(node, ast.IfExp):
+        return text_of(node.body)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else "X"
+
+
+def problems(layer: str) -> Iterator[str]:
+    for file in sorted((SOURCE / layer).rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            made = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ERRORS
+            if made and node.args:  # type: ignore[attr-defined]
+                yield text_of(node.args[0])  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_problem_is_a_short_sentence_without_code(layer: str) -> None:
+    found = [*problems(layer)]
+    assert found
+    for text in found:
+        assert re.match(r"[A-ZX'-]", text), text
+        assert text.endswith((".", "X")), text
+        assert len(text.split()) <= WORDS, text
+        assert not re.search(r"\w\(…|\b[a-z_]+=", text), text
+        assert layer == "cli" or "--" not in text, text

@@ -23,6 +23,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from functools import wraps
 from typing import Any, ParamSpec
 
@@ -51,6 +52,8 @@ _CODES: dict[type[DiscreetError], int] = {
     LedgerMissing: CAUGHT,  # trying again does not help
     LedgerUnavailable: UNAVAILABLE,
 }
+
+_options: ContextVar[frozenset[str] | None] = ContextVar("options", default=None)  # of the command that runs
 
 Parameters = ParamSpec("Parameters")
 
@@ -126,7 +129,7 @@ def report(
     if as_json:
         output.data(_hidden({**facts, **error.to_json()}, typed), err=True)
     else:
-        typer.echo(hidden(f"{prefix}{rendered(error, vault)}", typed), err=True)
+        typer.echo(hidden(f"{prefix}{rendered(error, vault, _options.get())}", typed), err=True)
 
 
 def _hidden(document: Any, typed: list[Any]) -> Any:
@@ -148,12 +151,22 @@ def _vault(given: dict[str, Any]) -> str:
 
 
 class Careful(TyperCommand):
-    """A command whose usage errors do not quote passwords."""
+    """A command whose errors name only its own options, and whose usage errors do not quote passwords."""
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **more: Any) -> Any:
         """Read what was typed."""
         with _careful([*args]):
             return super().make_context(info_name, args, *rest, **more)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        known = _options.set(
+            frozenset(name for each in self.params for name in (*each.opts, *each.secondary_opts))
+        )
+        try:
+            return super().invoke(ctx)
+        finally:
+            _options.reset(known)
 
 
 class Commands(TyperGroup):

@@ -4,21 +4,23 @@
     Fix("bins", {"age": 64})                                           --bins age=64
     Fix("budget", Code("Budget(epsilon=3)"), call="ledger.amend")      discreet budget VAULT --amend --epsilon 3
 
-A parameter that is not in the tables below becomes the option of the same name. A call that no command makes stays
-Python code.
+A parameter that is not in the tables below becomes the option of the same name. A call that no command makes, or
+an option that the failed command does not have, stays Python code.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from discreet.errors import Code, DiscreetError, Fix, render
 
 _COMMANDS = {
     "Source": "",
+    "collection.with_labels": "",
     "oracle.ask": "",
     "server.frequencies": "",
     "propose": "discreet propose SOURCE",
@@ -39,6 +41,8 @@ _COMMANDS = {
 }
 _RENAMED = {
     ("table.compare", "epsilon"): "compare",
+    ("", "keys_delta"): "delta",
+    ("", "letters"): "alphabet",
     ("", "fraction"): "liars",
     ("", "malicious"): "liars",
     ("", "longitudinal"): "policy",
@@ -46,21 +50,22 @@ _RENAMED = {
 }
 
 
-def rendered(error: DiscreetError, vault: str = "VAULT") -> str:
+def rendered(error: DiscreetError, vault: str = "VAULT", known: Collection[str] | None = None) -> str:
     """Return the text of an error, with its fixes as options and commands.
 
     Args:
         error: The error.
         vault: The vault of the failed command, as it may be shown.
+        known: The options of the failed command; by default they are not checked.
 
     >>> from discreet.errors import ParameterError
     >>> print(rendered(ParameterError("The budget has no delta.", fix=Fix("delta", "1e-9"))))
     The budget has no delta. Try: --delta 1e-9.
     """
-    return render(error, [option(fix, vault) if isinstance(fix, Fix) else fix for fix in error.fixes])
+    return render(error, [option(fix, vault, known) if isinstance(fix, Fix) else fix for fix in error.fixes])
 
 
-def option(fix: Fix, vault: str = "VAULT") -> str:
+def option(fix: Fix, vault: str = "VAULT", known: Collection[str] | None = None) -> str:
     """Return a fix as an option of the failed command, or as another command.
 
     >>> option(Fix("within", 200, note="± 84"))
@@ -81,6 +86,8 @@ def option(fix: Fix, vault: str = "VAULT") -> str:
         text = command.replace("QUESTION", _quoted(value))
     else:
         text = " ".join(filter(None, (command, _SPECIAL.get(name, _plain)(name, value))))
+    if known is not None and not command and not {*re.findall(r"--[a-z-]+", text)} <= {*known}:
+        return fix.python
     return f"{text} ({fix.note})" if fix.note else text
 
 

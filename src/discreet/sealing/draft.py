@@ -164,7 +164,22 @@ def _column(file: str, text: str, name: str, fields: Any) -> Column:
     try:
         return from_json(fields)
     except ParameterError as wrong:
-        raise ParameterError(f"{where}: {wrong.problem}", found=wrong.found, fix=wrong.fixes) from None
+        fixes = [_in_toml(name, fix) if isinstance(fix, Fix) else fix for fix in wrong.fixes]
+        raise ParameterError(f"{where}: {wrong.problem}", found=wrong.found, fix=fixes) from None
+
+
+def _in_toml(name: str, fix: Fix) -> str:
+    """Return a fix of a column as a line of its table in the schema file.
+
+    >>> _in_toml("at", Fix("step", "1h", note="one hour"))
+    'Write step = "1h" below [columns.at] (one hour).'
+    """
+    note = f" ({fix.note})" if fix.note else ""
+    if fix.value is None:
+        return f"Remove {fix.parameter} below [columns.{_key(name)}]{note}."
+    plain = isinstance(fix.value, bool | int | float | str | list)
+    value = json.dumps(fix.value if plain else str(fix.value), ensure_ascii=False)
+    return f"Write {fix.parameter} = {value} below [columns.{_key(name)}]{note}."
 
 
 def _line(text: str, name: str, field: str | None = None) -> int:
