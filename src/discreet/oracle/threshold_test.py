@@ -60,6 +60,10 @@ class Watch(AboveThreshold):
         epsilon = cast(Fraction, self.epsilon)
         return epsilon * Fraction(9, 20), epsilon * Fraction(11, 20)
 
+    def admit(self, exact: Exact) -> None:
+        """Refuse an exact value that this mechanism was not built for."""
+        self._admit(exact, vector=False)
+
 
 @dataclass(frozen=True)
 class NoisyThreshold:
@@ -74,7 +78,7 @@ class NoisyThreshold:
 
     def release(self, exact: Exact) -> Any:
         """Return how far a query with fresh noise is above the threshold, None if it is below."""
-        self.mechanism._admit(exact, vector=False)
+        self.mechanism.admit(exact)
         gap: Any = added(exact, one_sided(self.mechanism.query_scale)) - self.value
         return None if gap < 0 else gap
 
