@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LawTooWide, NotForRelease, ParameterError
-from discreet.ledger.budget import largest
 from discreet.noise.testing import test_bits as bits_in_use
 from discreet.oracle import prior as priors
 from discreet.oracle.exact_sums import Sums
@@ -29,6 +28,7 @@ from discreet.oracle.marginals import MOST_AT_START
 from discreet.oracle.oracle import Oracle
 from discreet.oracle.pricing import MOST_ROWS, Terms, narrowest, prices, terms
 from discreet.privacy.losses import ZeroConcentrated
+from discreet.privacy.theorems.calibration import largest
 from discreet.privacy.theorems.conversions import zcdp_to_approximate
 from discreet.query import cache_key
 from discreet.query.bins import Axis, Bins, axes_of

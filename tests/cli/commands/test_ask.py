@@ -141,7 +141,7 @@ def test_overspending_ends_with_3_and_an_epsilon_that_fits(here: Path) -> None:
     refused = run("ask", here, "select count(*) from people where age >= 65", "--epsilon", "0.75")
     assert refused.exit_code == exit_codes.OVERSPENT
     assert refused.stdout == ""
-    assert "A question of --epsilon 0.5 still fits" in refused.stderr
+    assert "--epsilon 0.5 (still fits)" in refused.stderr
     assert desk.spent(here) == 1.5
     assert run("ask", here, "select count(*) from people where age >= 65", "--epsilon", "0.5").exit_code == 0
 
@@ -171,7 +171,7 @@ def test_what_a_vault_does_not_answer_ends_with_4_and_is_free(here: Path, questi
     [
         ((), "--epsilon 0.1, or --within 200, or --within 5%"),
         (("--epsilon", "1", "--within", "3"), "Say one of the two"),
-        (("--epsilon", "much"), "is no number"),
+        (("--epsilon", "much"), "is not a number"),
         (("--epsilon", "-1"), "above 0"),
         (("--epsilon", "1", "--confidence", "95"), "confidence"),
         (("--within", "n=3", "--within", "4"), "by name"),

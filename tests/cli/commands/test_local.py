@@ -485,7 +485,7 @@ def test_texts_that_nobody_listed_are_asked_for_by_name(survey: Path) -> None:
         (("design", "x", "--epsilon", "1", "--values", "a"), "2 values or more, not 1"),
         (("design", "x", "--epsilon", "1", "--values", "a,b", "--policy", "twice"), "--policy is one of"),
         (("design", "x", "--epsilon", "1", "--size", "9", "--bits", "1"), "allow --bits"),
-        (("design", "x", "--epsilon", "one", "--size", "9"), "--epsilon one is no number"),
+        (("design", "x", "--epsilon", "one", "--size", "9"), "epsilon is not a number"),
         (("estimate", "cheating.json", "answers.csv", "--plot", "shares.gif"), ".svg"),
         (("estimate", "cheating.json", "answers.csv", "--public", "answers.csv"), "no key"),
         (("simulate",), "--size 1000"),
