@@ -37,13 +37,13 @@ from numpy.typing import NDArray
 import discreet as dp
 from bench.figures import figure
 from discreet.errors import BudgetExceeded
-from discreet.ledger.budget import largest
 from discreet.mechanisms import Exact
 from discreet.oracle.dense_table import project, scale, scale_box
 from discreet.oracle.fit import Measurement
 from discreet.oracle.hypothesis import Dense
 from discreet.oracle.textbook.pmw import PrivateMultiplicativeWeights
 from discreet.privacy.theorems import composition
+from discreet.privacy.theorems.calibration import largest
 from discreet.privacy.theorems.conversions import zcdp_to_approximate
 
 EPSILON, DELTA = 1, "1e-9"

@@ -1,7 +1,7 @@
-"""Exact rationals from what people write.
+"""Parse what people write into exact rationals.
 
-Scales, sensitivities and budgets are exact fractions: `1/10` has no float, so a float can only be taken at the
-value it really has. Integers, fractions and decimal strings mean what they say.
+Scales, sensitivities and budgets are exact fractions. No float equals `1/10`, so a float is taken at the value
+that it really has. Integers, fractions and decimal strings are taken at the value that they state.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import SupportsIndex, TypeAlias, overload
 
-from discreet.errors import InexactFloat, ParameterError
+from discreet.errors import Fix, InexactFloat, ParameterError
 
 Rational: TypeAlias = int | Fraction | Decimal | str | float | SupportsIndex
 """What is accepted where an exact number is wanted."""
 
 _LONGEST = 4000  # characters of a number
+_EXPONENT = 4  # digits of its exponent
 
 
 def rational(value: Rational, name: str, *, floats: str = "warn", stacklevel: int = 3) -> Fraction:
@@ -27,11 +28,11 @@ def rational(value: Rational, name: str, *, floats: str = "warn", stacklevel: in
     (Fraction(1, 10), Fraction(3, 1))
     """
     if isinstance(value, bool):
-        raise ParameterError(f"{name} must be a number, not {value!r}.")
+        raise ParameterError(f"{name} must be a number.", found=value)
     if isinstance(value, Fraction):
         return value
     if isinstance(value, float | Decimal) and not math.isfinite(value):
-        raise ParameterError(f"{name} must be finite, not {value!r}.")
+        raise ParameterError(f"{name} must be finite.", found=value)
     if isinstance(value, Decimal):
         return Fraction(value)
     if isinstance(value, float):
@@ -49,19 +50,23 @@ def rational(value: Rational, name: str, *, floats: str = "warn", stacklevel: in
         return Fraction(value.__index__())
     except (AttributeError, TypeError):
         raise ParameterError(
-            f"{name} must be an integer, a Fraction or a decimal string, not {type(value).__name__}."
+            f"{name} must be an integer, a Fraction or a decimal string.", found=type(value).__name__
         ) from None
 
 
 def _parsed(text: str, name: str) -> Fraction:
     _, _, exponent = text.lower().partition("e")
-    if len(text) > _LONGEST or len(exponent.lstrip("+-0")) > 4:  # would fill the memory, not the mind
-        raise ParameterError(f"{name} is written with more digits than a number here may have.")
+    if len(text) > _LONGEST or len(exponent.lstrip("+-0")) > _EXPONENT:  # such a number could fill the memory
+        raise ParameterError(
+            f"{name} has more than {_LONGEST:,} characters, or more than {_EXPONENT} digits in its exponent."
+        )
     try:
         return Fraction(text)
     except (ValueError, ZeroDivisionError):
         raise ParameterError(
-            f'{name}={text!r} is no number. Write a decimal or a fraction, such as "0.1" or "1/10".'
+            f"{name} is not a number.",
+            found=repr(text),
+            fix='Write a decimal or a fraction, such as "0.1" or "1/10".',
         ) from None
 
 
@@ -73,7 +78,7 @@ def positive(value: Rational, name: str, *, floats: str = "warn", stacklevel: in
     """
     exact = rational(value, name, floats=floats, stacklevel=stacklevel)
     if exact <= 0:
-        raise ParameterError(f"{name} must be above 0, not {value!r}.")
+        raise ParameterError(f"{name} must be above 0.", found=shown(value))
     return exact
 
 
@@ -87,8 +92,20 @@ def whole(value: Rational, name: str, *, least: int = 1) -> int:
         return value
     exact = rational(value, name, floats="exact")
     if exact.denominator != 1 or exact < least:
-        raise ParameterError(f"{name} must be a whole number, {least} or more, not {value!r}.")
+        raise ParameterError(f"{name} must be a whole number, {least} or more.", found=shown(value))
     return int(exact)
+
+
+def shown(value: object) -> str:
+    """Return `value` for a message. Python does not print integers of more than a few thousand digits.
+
+    >>> shown("abc"), shown(10**5000)
+    ("'abc'", 'a number of thousands of digits')
+    """
+    try:
+        return repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
 
 
 class _Absent(Fraction):
@@ -115,9 +132,18 @@ class Exactly:
         most: int | None = None,
         default: int | None = None,
         floats: str = "exact",
-        example: str = "",
+        example: Rational | None = None,
     ):
-        """`example` shows how to give it: whoever leaves it out is told so, in place of Python's own words."""
+        """Take the bounds of the field.
+
+        Args:
+            above: The value must be above this; no such bound by default.
+            least: The smallest value; 0 by default.
+            most: The largest value; unbounded by default.
+            default: The value of a field that is not given; the field is required by default.
+            floats: "exact" takes a float at its exact value in silence; "warn" warns as well.
+            example: A value that works. The error for a missing value shows it as the fix.
+        """
         self.above, self.least, self.most, self.default, self.floats = above, least, most, default, floats
         self.example = example
 
@@ -130,7 +156,7 @@ class Exactly:
     def __get__(self, record: object, owner: type) -> Fraction: ...
     def __get__(self, record: object | None, owner: type) -> Fraction:
         if record is None:
-            if self.default is None and self.example:
+            if self.default is None and self.example is not None:
                 return _ABSENT
             if self.default is None:
                 raise AttributeError(self.name)  # so that dataclasses see no default
@@ -140,12 +166,12 @@ class Exactly:
 
     def __set__(self, record: object, value: Rational) -> None:
         if value is _ABSENT:
-            raise ParameterError(f"{self.name} is missing. Write {self.example}.")
+            raise ParameterError(f"{self.name} is missing.", fix=Fix(self.name, self.example))
         exact = rational(value, self.name, floats=self.floats, stacklevel=4)
         if self.above is not None and exact <= self.above:
-            raise ParameterError(f"{self.name} must be above {self.above}, not {value!r}.")
+            raise ParameterError(f"{self.name} must be above {self.above}.", found=shown(value))
         if exact < self.least:
-            raise ParameterError(f"{self.name} must not be below {self.least}, got {value!r}.")
+            raise ParameterError(f"{self.name} must not be below {self.least}.", found=shown(value))
         if self.most is not None and exact > self.most:
-            raise ParameterError(f"{self.name} must not be above {self.most}, got {value!r}.")
+            raise ParameterError(f"{self.name} must not be above {self.most}.", found=shown(value))
         record.__dict__[self.name] = exact

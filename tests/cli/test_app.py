@@ -247,7 +247,7 @@ PAIR = ("--epsilon", "1", "--on", "[1]", "--and", "[2]")
         (["workshop:honest", *PAIR], "are for plain functions"),
         ([*PAIR], "need a function"),
         (["workshop:honest", "--confidence", "1.5"], "between 0 and 1"),
-        (["workshop:honest", "--confidence", "high"], "is no number"),
+        (["workshop:honest", "--confidence", "high"], "is not a number"),
         (["workshop:honest", "--html", "nowhere/page.html"], "a folder that exists"),
         (["--museum", *PAIR], "bring their own claims"),
         (["--museum", "sparse-vectr"], "The museum has no 'sparse-vectr'. Did you mean"),

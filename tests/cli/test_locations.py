@@ -73,7 +73,7 @@ def test_a_password_is_never_printed(here: Path, command: str, address: str) -> 
     assert not Path("other.vault").exists()
     assert not [path for path in here.iterdir() if SECRET in path.name or "postgres" in path.name]
     if address in NOWHERE[6:] and command not in ("no command",):
-        assert "This looks like the address of a database. Write it as" in " ".join(result.stderr.split())
+        assert "This looks like the address of a database, but" in " ".join(result.stderr.split())
 
 
 def test_not_even_when_a_command_crashes() -> None:

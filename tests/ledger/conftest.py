@@ -1,4 +1,4 @@
-"""Places for ledgers: every test that asks for one runs with a file, and with a schema of a PostgreSQL server."""
+"""Provide places for ledgers: a test that uses one runs with a SQLite file and with a PostgreSQL schema."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from discreet.postgres import is_address
+from tests.ledger.backends import Backend, PostgresBackend, SQLiteBackend
+
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.xdist_group("postgres"))])
 def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
-    """Names a place where nothing is yet, another one at every call."""
+    """Return a function that names a new, empty place at every call."""
     names = (f"people{number}" for number in itertools.count(1))
     if request.param == "sqlite":
         return lambda: str(tmp_path / f"{next(names)}.ledger")
@@ -21,5 +24,13 @@ def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], st
 
 @pytest.fixture
 def place(new_place: Callable[[], str]) -> str:
-    """A place where nothing is yet."""
+    """An empty place."""
     return new_place()
+
+
+@pytest.fixture
+def backend(place: str, request: pytest.FixtureRequest) -> Backend:
+    """Raw access to the ledger at `place`."""
+    return (
+        PostgresBackend(place, request.getfixturevalue("postgres")) if is_address(place) else SQLiteBackend(place)
+    )

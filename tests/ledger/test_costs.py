@@ -56,8 +56,8 @@ def test_selected_keys_on_a_sample_are_amplified() -> None:
     [
         (privacy.Renyi((2,), (1,)), "a Rényi curve known at some orders"),
         (privacy.PoissonSubsampled(privacy.Renyi((2,), (1,)), "0.1"), "a Rényi curve known at some orders"),
-        (1.5, "not float"),
-        ("Pure(1)", "not str"),
+        (1.5, r"\(found: float\)"),
+        ("Pure(1)", r"\(found: str\)"),
     ],
 )
 def test_what_does_not_add_up_is_refused_with_the_reason(loss: privacy.Loss, reason: str) -> None:

@@ -7,7 +7,6 @@ import sqlite3
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -58,33 +57,17 @@ def told_by_a_user(task: Callable[[], object], owner: Path | None = None) -> str
     return "\n".join(ended.told)
 
 
-def test_a_missing_file_is_not_made_by_opening_it(path: Path) -> None:
-    with pytest.raises(
-        LedgerUnavailable, match=r"There is no ledger at .*people.ledger\. Make one with Ledger\.create"
-    ):
-        Ledger.open(path)
-    assert not path.exists()
-
-
 def test_a_missing_folder_is_named(path: Path) -> None:
-    with pytest.raises(LedgerUnavailable, match=r"No ledger can be made at .*No such file or directory"):
+    with pytest.raises(LedgerUnavailable, match=r"A ledger cannot be made at .*No such file or directory"):
         Ledger.create(path / "deeper", Budget(1))
-
-
-def test_what_exists_is_never_overwritten(path: Path, ledger: Ledger) -> None:
-    ledger.reserve(TENTH, question="?")
-    with pytest.raises(LedgerUnavailable, match=r"something at .* already\. Open it with Ledger\.open"):
-        Ledger.create(path, Budget(5))
-    assert ledger.balance().remaining == Fraction(9, 10)
-    ledger.verify()
 
 
 @pytest.mark.parametrize("content", [b"not a database at all, but long enough to look like one" * 100, b"short"])
 def test_another_kind_of_file_is_left_alone(path: Path, content: bytes) -> None:
     path.write_bytes(content)
-    with pytest.raises(LedgerUnavailable, match="no ledger"):
+    with pytest.raises(LedgerUnavailable, match="not a ledger"):
         Ledger.open(path)
-    with pytest.raises(LedgerUnavailable, match="no ledger"):
+    with pytest.raises(LedgerUnavailable, match="not a ledger"):
         Ledger.create(path, Budget(1))
     assert path.read_bytes() == content
 
@@ -95,7 +78,7 @@ def test_another_database_is_left_alone(path: Path) -> None:
     other.commit()
     other.close()
     content = path.read_bytes()
-    with pytest.raises(LedgerUnavailable, match="is no ledger"):
+    with pytest.raises(LedgerUnavailable, match="is not a ledger"):
         Ledger.open(path)
     with pytest.raises(LedgerUnavailable, match="something at"):
         Ledger.create(path, Budget(1))
@@ -104,36 +87,11 @@ def test_another_database_is_left_alone(path: Path) -> None:
 
 def test_an_empty_file_is_no_ledger_and_can_become_one(path: Path) -> None:
     path.touch()
-    with pytest.raises(LedgerUnavailable, match="is no ledger"):
+    with pytest.raises(LedgerUnavailable, match="is not a ledger"):
         Ledger.open(path)
     with Ledger.create(path, Budget(1)) as ledger:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         ledger.verify()
-
-
-def test_a_ledger_from_the_future_is_refused_in_words(path: Path, ledger: Ledger) -> None:
-    ledger.close()
-    raw = sqlite3.connect(path)
-    raw.execute("PRAGMA user_version = 7")
-    raw.close()
-    with pytest.raises(
-        LedgerUnavailable, match=r"newer Discreet: its layout is 7, and this one knows 1\. Upgrade"
-    ):
-        Ledger.open(path)
-    with pytest.raises(LedgerUnavailable, match="newer Discreet"):
-        ledger.reserve(TENTH, question="?")
-
-
-def test_a_file_locked_for_too_long_is_said_to_be(path: Path, ledger: Ledger) -> None:
-    blocker = sqlite3.connect(path, isolation_level=None)
-    blocker.execute("BEGIN IMMEDIATE")
-    impatient = Ledger.open(path, timeout=0.05)
-    with pytest.raises(LedgerUnavailable, match=r"was locked by another process for 0\.05 seconds"):
-        impatient.reserve(TENTH, question="?")
-    blocker.close()
-    impatient.reserve(TENTH, question="?")
-    impatient.close()
-    assert ledger.balance().remaining == Fraction(9, 10)
 
 
 def test_a_read_only_file_can_be_looked_at_and_not_charged(path: Path, ledger: Ledger) -> None:
@@ -159,9 +117,9 @@ def test_a_read_only_directory(path: Path, ledger: Ledger) -> None:
     path.parent.chmod(0o555)
     told = told_by_a_user(lambda: Ledger.open(path).reserve(TENTH, question="?"), path)
     assert told.startswith("LedgerUnavailable")
-    assert "copy it to read it" in told
+    assert "copy the file to read it" in told
     told = told_by_a_user(lambda: Ledger.create(path.parent / "another", Budget(1)))
-    assert "No ledger can be made" in told
+    assert "A ledger cannot be made" in told
     assert "Permission denied" in told
     assert ledger.balance().remaining == 1
 
@@ -201,7 +159,7 @@ def test_a_limit_on_the_size_of_files_leaves_nothing_half_written(path: Path, le
 
     ended = alone(ask)
     assert ended.status == 0, ended
-    assert "Nothing may be released until it can" in ended.told[-1]
+    assert "Nothing may be released until it can be" in ended.told[-1]
     ledger.verify()
     assert ledger.balance().charges == ended.told.count("charged") > 1
 

@@ -106,7 +106,7 @@ def test_a_charge_of_another_ledger_pays_for_nothing(new_place: Callable[[], str
 
 
 def test_answers_are_text_and_questions_are_not_empty(ledger: Ledger) -> None:
-    with pytest.raises(ParameterError, match="answer is JSON text"):
+    with pytest.raises(ParameterError, match="answer must be JSON text"):
         ledger.record(ledger.reserve(TENTH, question="?"), 42)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="canonical text"):
         ledger.reserve(TENTH, question="")

@@ -114,8 +114,8 @@ def test_the_law_of_a_calibrated_gaussian_keeps_the_budget_by_enumeration() -> N
 
 
 @pytest.mark.parametrize("epsilon", [1001, 10**400])
-def test_an_epsilon_that_protects_nobody_is_no_budget(epsilon: int) -> None:
-    with pytest.raises(ParameterError, match="protects nobody"):
+def test_an_epsilon_without_protection_is_refused(epsilon: int) -> None:
+    with pytest.raises(ParameterError, match="gives no protection"):
         Gaussian.for_budget(epsilon, "1e-6")
 
 

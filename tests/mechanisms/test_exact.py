@@ -94,7 +94,7 @@ def test_the_caller_cannot_change_it_afterwards() -> None:
     ],
 )  # fmt: skip
 def test_only_integers_are_taken(values: Any) -> None:
-    with pytest.raises(ParameterError, match="exact value is"):
+    with pytest.raises(ParameterError, match="exact value must be"):
         Exact(values, 1)
 
 

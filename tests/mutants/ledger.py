@@ -8,7 +8,7 @@ ACCOUNTS = "tests/ledger/test_accounts.py"
 SPENDING = "tests/ledger/test_spending.py"
 TAMPERING = "tests/ledger/test_tampering.py"
 RELEASES = "tests/ledger/test_releases.py"
-POSTGRES = "tests/ledger/store/test_postgres.py"
+POSTGRES = "tests/ledger/test_concurrency.py tests/ledger/store/test_postgres.py"
 
 LEDGER = [
     Mutant(
@@ -98,8 +98,8 @@ LEDGER = [
     Mutant(
         "budget: ρ converted at the whole δ, half of which is for keys",
         "ledger/budget.py",
-        "Fraction(_finite(zcdp_to_approximate(rho, delta / 2))) <= epsilon",
-        "Fraction(_finite(zcdp_to_approximate(rho, delta))) <= epsilon",
+        "largest_rho(self.epsilon, self.delta / 2)",
+        "largest_rho(self.epsilon, self.delta)",
         "tests/ledger/test_budget.py",
     ),
     Mutant(

@@ -119,7 +119,7 @@ MECHANISMS = [
     ),
     scale(
         "Run: queries",
-        "runs",
+        "sparse_vector",
         "noise.discrete_laplace(self._scale)",
         "noise.discrete_laplace(self._scale / 2)",
         SPARSE,
@@ -153,24 +153,26 @@ MECHANISMS = [
         "self._sides * self.sensitivity / self.split[1]",
         SPARSE,
     ),
-    Mutant("Run: never halts", "mechanisms/runs.py", "self._left -= bool(above)", "self._left -= 0", SPARSE),
+    Mutant(
+        "Run: never halts", "mechanisms/sparse_vector.py", "self._left -= bool(above)", "self._left -= 0", SPARSE
+    ),
     Mutant(
         "Run: goes on in a child",
-        "mechanisms/runs.py",
+        "mechanisms/sparse_vector.py",
         "if generation() != self._generation:",
         "if False:",
         SPARSE,
     ),
     Mutant(
         "Run: counts and negated counts",
-        "mechanisms/runs.py",
+        "mechanisms/sparse_vector.py",
         "if direction != self._direction:",
         "if False:",
         SPARSE,
     ),
     Mutant(
         "NumericRun: number without the mark of its line",
-        "mechanisms/runs.py",
+        "mechanisms/sparse_vector.py",
         "of=above)",
         "of=None)",
         SPARSE,

@@ -89,4 +89,11 @@ PRIVACY = [
         "if self.remaining <= 0:",
         "tests/privacy/test_session.py",
     ),
+    Mutant(
+        "calibration: ρ of twice the epsilon",
+        "privacy/theorems/calibration.py",
+        "zcdp_to_approximate(rho, delta) <= epsilon",
+        "zcdp_to_approximate(rho, delta) <= 2 * epsilon",
+        "tests/privacy/theorems/test_calibration.py",
+    ),
 ]

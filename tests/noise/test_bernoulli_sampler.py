@@ -99,8 +99,8 @@ def test_results_have_the_shape_of_the_array() -> None:
 @pytest.mark.parametrize(
     ("x", "message"),
     [
-        (np.array([0.5]), "array of integers, not of float64"),
-        (np.array([True]), "not of bool"),
+        (np.array([0.5]), r"array of integers \(found: float64\)"),
+        (np.array([True]), r"\(found: bool\)"),
         (np.array([3, -1]), "from 0 to"),
         (np.array([2**63], np.uint64), "from 0 to"),
     ],
@@ -111,7 +111,7 @@ def test_arrays_that_have_no_meaning_are_refused(x: NDArray[Any], message: str) 
 
 
 def test_an_array_brings_its_own_size() -> None:
-    with pytest.raises(ParameterError, match="leave out size"):
+    with pytest.raises(ParameterError, match=r"size must not be given .*Try: size=None"):
         noise.bernoulli_exp(np.arange(3), 3)
 
 

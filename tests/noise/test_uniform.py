@@ -33,7 +33,7 @@ def test_a_range_beyond_int64_is_drawn_one_integer_at_a_time() -> None:
     drawn = [noise.uniform_below(n) for _ in range(3000)]
     assert all(0 <= x < n for x in drawn)
     assert stats.chisquare(np.bincount([3 * x // n for x in drawn])).pvalue > FALSE_ALARM
-    with pytest.raises(ParameterError, match="Leave out size"):
+    with pytest.raises(ParameterError, match="Try: size=None"):
         noise.uniform_below(n, 3)
 
 

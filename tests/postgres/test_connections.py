@@ -102,12 +102,12 @@ def test_what_is_no_address_is_a_path(tmp_path: object) -> None:
     assert not any(
         map(is_address, ["people.vault", "/postgresql://", "sqlite://x", tmp_path, None, b"postgresql://"])
     )
-    with pytest.raises(ParameterError, match="no address of a PostgreSQL server"):
+    with pytest.raises(ParameterError, match="not the address of a PostgreSQL server"):
         Address.of("people.vault")
 
 
 def test_an_address_without_a_schema_says_so_when_one_is_needed() -> None:
-    with pytest.raises(ParameterError, match=r'does not say which schema: write "postgresql://u@h/d#people"'):
+    with pytest.raises(ParameterError, match=r'does not name a schema .*Write "postgresql://u@h/d#people"'):
         _ = Address.of("postgresql://u:pw@h/d").schema
 
 
@@ -263,7 +263,7 @@ def test_a_nul_is_refused_by_the_server_and_in_a_name_by_us(address: Address) ->
     with pytest.raises(Exception, match="0x00") as refused, connected(address) as connection:
         execute(connection, "SELECT ?", ["a\0b"])
     assert sqlstate(refused.value) == "22021"
-    with pytest.raises(ParameterError, match="holds a NUL"):
+    with pytest.raises(ParameterError, match="contain a NUL"):
         identifier("a\0b")
 
 
@@ -336,8 +336,8 @@ def test_a_server_that_stops_the_driver_on_its_way_in_is_quoted_and_its_statemen
 
     monkeypatch.setattr(adbc_driver_postgresql, "connect", stopped)
     assert refusal("postgresql://h/d") == (
-        "The server of postgresql://h/d cannot be reached: canceling statement due to statement timeout.\n"
-        "  Try again, or raise that timeout."
+        "The server of postgresql://h/d cannot be reached: canceling statement due to statement timeout. "
+        "Try again, or raise that timeout."
     )
 
 
@@ -394,7 +394,7 @@ def test_a_fork_inside_of_a_transaction_leaves_it_to_the_parent(address: Address
         child = alone(use)
         assert child.status == 0, child
         assert len(child.told) == 3
-        assert all("forked in the middle of a transaction" in line for line in child.told)
+        assert all("forked inside a transaction" in line for line in child.told)
         execute(connection, f"INSERT INTO {table(address)} VALUES (?)", [3])
     assert rows(address) == [1, 2, 3]
 
@@ -478,9 +478,7 @@ def test_a_server_that_puts_every_name_into_quotation_marks_is_told_how_not_to(p
     where = postgres.address(user="punctilious")
     for _ in range(2):  # nothing of it is kept for the next
         with (
-            pytest.raises(
-                DatabaseUnavailable, match=r"quote_all_identifiers = on.*\n.*ALTER ROLE … SET"
-            ) as caught,
+            pytest.raises(DatabaseUnavailable, match=r"quote_all_identifiers = on.*ALTER ROLE … SET") as caught,
             connected(Address.of(where)),
         ):
             pass

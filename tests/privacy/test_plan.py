@@ -211,6 +211,24 @@ def test_the_order_of_losses_and_the_way_of_repeating_do_not_matter() -> None:
     assert privacy.epsilon([a, b, a], 1e-6) == privacy.epsilon([b, a * 2], 1e-6)
 
 
+def test_no_order_of_the_losses_changes_the_last_bit() -> None:
+    # It would catch: a sum of floats in the order of the list, which differs in its last digit on some processors.
+    plan: list[Loss] = [
+        privacy.Laplace(3),
+        privacy.Laplace("3.0000000000000000001"),  # the same float
+        privacy.DiscreteGaussian(9),
+        privacy.Gaussian(7),
+        privacy.PoissonSubsampled(privacy.Gaussian(2), "0.1"),
+        privacy.PoissonSubsampled(privacy.Laplace(2), "0.1"),
+        privacy.RandomizedResponse(1, 5),
+    ]
+    orders = [plan, plan[::-1], plan[3:] + plan[:3], sorted(plan, key=repr)]
+    assert len({privacy.epsilon(order, 1e-6) for order in orders}) == 1
+    assert len({privacy.delta(order, 1) for order in orders}) == 1
+    curves = [privacy.Renyi((2, 8), (1, 3)), privacy.Renyi((2, 9), (1, 3)), privacy.ZeroConcentrated("0.1")]
+    assert privacy.epsilon(curves, 1e-6) == privacy.epsilon(curves[::-1], 1e-6)
+
+
 def test_the_upper_bound_is_never_above_basic_or_renyi_composition() -> None:
     tiny: list[Loss] = [privacy.Pure("1e-9") * 3]
     assert privacy.epsilon(tiny, 1e-40) <= 3.000000001e-9
@@ -295,7 +313,7 @@ def test_a_negative_epsilon_is_refused() -> None:
 
 
 def test_what_is_no_loss_is_refused() -> None:
-    with pytest.raises(ParameterError, match=r"made of losses such as privacy\.Pure\(1\)"):
+    with pytest.raises(ParameterError, match=r"made of losses \(found: .*privacy\.Pure\(1\)"):
         privacy.epsilon([0.5], 1e-6)  # type: ignore[list-item]
 
 

@@ -130,8 +130,8 @@ def test_a_refusal_names_cost_what_is_left_and_a_step_that_fits() -> None:
     with pytest.raises(BudgetExceeded) as refusal:
         session.charge(Laplace(scale=2))
     assert str(refusal.value) == (
-        "Laplace(scale=2, sensitivity=1) costs ε = 0.5, and 0.12 of 0.5 is left.\n"
-        '  The dearest step this session can still take is privacy.Pure("0.12").'
+        "Laplace(scale=2, sensitivity=1) costs ε = 0.5, and 0.12 of 0.5 is left. "
+        'Try: loss=privacy.Pure("0.12") (the most that still fits).'
     )
     session.charge(Pure("0.12"))
 
@@ -159,7 +159,7 @@ def test_the_step_that_a_refusal_offers_is_affordable(budget: Budget) -> None:
         (GaussianDP(1), ZeroConcentrated("0.1"), "budget of privacy.ZeroConcentrated"),
         (GaussianDP(1), DiscreteGaussian(100), "budget of privacy.ZeroConcentrated"),
         (GaussianDP(1), PoissonSubsampled(DiscreteGaussian(100), "0.1"), "budget of privacy.ZeroConcentrated"),
-        (ZeroConcentrated(1), Approximate("0.1", "1e-9"), "Charge what the mechanism is"),
+        (ZeroConcentrated(1), Approximate("0.1", "1e-9"), "Charge the mechanism itself"),
         (ZeroConcentrated(1), Renyi((2,), (1,)), "compose it in a plan"),
     ],
     ids=lambda value: type(value).__name__,
@@ -177,7 +177,7 @@ def test_a_loss_without_a_filter_is_refused_with_the_way_out(
 
 def test_what_a_plan_computes_is_refused_when_run() -> None:
     profile = [0.1, 0.2]
-    with pytest.raises(NotComposable, match="no valid stopping rule"):
+    with pytest.raises(NotComposable, match="not a valid stopping rule"):
         Session(ZeroConcentrated(1)).charge(profile)  # type: ignore[arg-type]
 
 
@@ -259,6 +259,6 @@ def test_it_shows_its_state_and_its_budget_is_what_was_given() -> None:
 def test_a_bare_number_such_as_the_epsilon_of_a_plan_cannot_be_charged(number: Any) -> None:
     """It would be the natural filter: the ε of everything so far, composed anew at every step."""
     session = Session(Pure(1))
-    with pytest.raises(NotComposable, match="no valid stopping rule"):
+    with pytest.raises(NotComposable, match="not a valid stopping rule"):
         session.charge(number)
     assert session.spent == 0

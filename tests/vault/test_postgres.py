@@ -464,7 +464,7 @@ def test_a_vault_is_not_asked_with_a_new_ledger_in_place_of_a_lost_one(
         new = Ledger.create(postgres_address, BUDGET)
         with pytest.raises(LedgerTampered, match="is not its own"):
             dp.Vault(postgres_address)
-        with pytest.raises(LedgerTampered, match="another ledger than the one that was opened"):
+        with pytest.raises(LedgerTampered, match="is not the one that was opened"):
             vault.ask("select count(*) from visits where age > 30", epsilon=1)
         assert new.balance().charges == 0
 
@@ -587,7 +587,7 @@ def test_a_role_without_rights_is_told_which_it_needs(
 def test_there_is_no_vault_where_nobody_made_one(postgres: Server, postgres_address: str) -> None:
     with pytest.raises(ParameterError, match=r"There is no vault at .*postgresql://.*Vault\.seal"):
         dp.Vault(postgres_address)
-    with pytest.raises(ParameterError, match="does not say which schema"):
+    with pytest.raises(ParameterError, match="does not name a schema"):
         dp.Vault(postgres.address())
 
 
@@ -866,7 +866,7 @@ def test_what_only_looks_like_an_address_is_no_path_and_is_not_quoted(
         with pytest.raises(ParameterError) as caught:
             attempt()
         said = f"{caught.value} {caught.value.__cause__} {caught.value.__context__}"
-        assert "This looks like the address of a database. Write it as" in said, name
+        assert "This looks like the address of a database, but is not written as one. Write it as" in said, name
         assert "tiger" not in said, name
     assert list(tmp_path.iterdir()) == []
 

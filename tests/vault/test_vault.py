@@ -140,7 +140,7 @@ def test_the_epsilon_that_a_refusal_offers_is_answered(tmp_path: Path) -> None:
     vault.ask("select count(*) from people", epsilon="0.25")
     with pytest.raises(BudgetExceeded) as refused:
         vault.ask("select avg(pay) from people", epsilon=2)
-    offered = re.search(r'epsilon="([^"]+)" still fits', str(refused.value))
+    offered = re.search(r'epsilon="([^"]+)" \(still fits\)', str(refused.value))
     assert offered is not None
     vault.ask("select avg(pay), count(*) from people", epsilon=offered[1])
 

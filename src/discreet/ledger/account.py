@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from dataclasses import dataclass
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
+from discreet.rational import shown
 
 _LONGEST = 200  # characters of a name
 
@@ -24,7 +24,9 @@ class Account:
 
     def __post_init__(self) -> None:
         if self.analyst is not None and self.purpose is not None:
-            raise ParameterError("An account belongs to an analyst or to a purpose, not to both: make two.")
+            raise ParameterError(
+                "An account belongs to an analyst or to a purpose, not to both.", fix="Make two accounts."
+            )
         object.__setattr__(self, "analyst", _name(self.analyst, "analyst"))
         object.__setattr__(self, "purpose", _name(self.purpose, "purpose"))
 
@@ -34,24 +36,24 @@ class Account:
         return "analyst" if self.analyst is not None else "vault" if self.purpose is None else "purpose"
 
     @property
-    def arguments(self) -> str:
-        """The account as one writes it in a call."""
-        name = self.analyst if self.purpose is None else self.purpose
-        return "" if name is None else f"{self.role}={json.dumps(name, ensure_ascii=False)}"
+    def name(self) -> str | None:
+        """The name of the analyst or of the purpose; None for the whole vault."""
+        return self.analyst if self.purpose is None else self.purpose
 
     def __str__(self) -> str:
-        return "the whole vault" if self.role == "vault" else f'{self.role} "{self.analyst or self.purpose}"'
+        return "the whole vault" if self.role == "vault" else f'{self.role} "{self.name}"'
 
 
 def _name(value: str | None, role: str) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise ParameterError(f'{role} is a name, such as {role}="ana", not {value!r}.')
+        raise ParameterError(f"The {role} must be a name.", found=shown(value), fix=Fix(role, "ana"))
     name = unicodedata.normalize("NFC", value)
     if not name or name != name.strip() or not name.isprintable() or len(name) > _LONGEST:
         raise ParameterError(
-            f"{role}={value[:50]!r} is no name: write one of 1 to {_LONGEST} printable characters, "
-            "without blanks at its ends."
+            f"The {role} must be a name of 1 to {_LONGEST} printable characters, without blanks at its ends.",
+            found=repr(value[:50]),
+            fix=Fix(role, "ana"),
         )
     return name

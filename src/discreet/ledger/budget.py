@@ -6,22 +6,18 @@
   the transcript is δ/2-approximately ρ-zCDP, hence (ε, δ/2 + δ/2)-DP, however the questions were chosen.
 
 The search for ρ decides how good the filter is, not whether it is valid: what it returns has passed the certified
-conversion. Theory in docs/theory/ledger.md, tested in tests/ledger/test_budget.py.
+conversion. Theory: docs/theory/ledger.md.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR
 from fractions import Fraction
-from functools import lru_cache
 
-from discreet.errors import ParameterError
-from discreet.privacy.theorems.conversions import zcdp_to_approximate
+from discreet.errors import Code, Fix, ParameterError
+from discreet.privacy.theorems.calibration import largest_rho, rho_for
 from discreet.rational import Exactly
-from discreet.render.amounts import decimal, left
+from discreet.render.amounts import left
 
 _DIGITS = 300  # of a budget's numerator and denominator: they are written into every entry
 
@@ -39,15 +35,20 @@ class Budget:
     0.0541...
     """
 
-    epsilon: Exactly = Exactly(floats="warn", example='Budget(epsilon=2, delta="1e-9")')
+    epsilon: Exactly = Exactly(floats="warn", example=2)
     delta: Exactly = Exactly(default=0, most=1, floats="warn")
 
     def __post_init__(self) -> None:
         if self.delta == 1:
-            raise ParameterError('delta=1 promises nothing. Choose it below one in the people, such as "1e-9".')
+            raise ParameterError(
+                "A delta of 1 promises nothing.",
+                fix=Fix("delta", "1e-9", note="well below 1 divided by the number of people"),
+            )
         for name, value in (("epsilon", self.epsilon), ("delta", self.delta)):
             if max(value.numerator, value.denominator) >= 10**_DIGITS:
-                raise ParameterError(f"{name} of a budget has at most {_DIGITS} digits on either side of its /.")
+                raise ParameterError(
+                    f"The {name} of a budget has at most {_DIGITS} digits in its numerator and in its denominator."
+                )
 
     @property
     def pure(self) -> bool:
@@ -65,7 +66,7 @@ class Budget:
         >>> Budget(1).rho is None
         True
         """
-        return None if self.pure else _largest_rho(self.epsilon, self.delta)
+        return None if self.pure else largest_rho(self.epsilon, self.delta / 2)
 
     def rho_of(self, epsilon: Fraction) -> Fraction:
         """Return the ρ of one release that is (epsilon, δ)-DP by itself, at this budget's δ.
@@ -76,12 +77,7 @@ class Budget:
         >>> budget.rho_of(Fraction(2)) == budget.rho
         True
         """
-        rho = _largest_rho(epsilon, self.delta)
-        if not rho:
-            raise ParameterError(
-                f"epsilon is too small: no ρ converts to it at δ = {left(self.delta)}.", found=epsilon
-            )
-        return rho
+        return rho_for(epsilon, self.delta / 2)
 
     @property
     def key_delta(self) -> Fraction:
@@ -92,38 +88,16 @@ class Budget:
         """
         return self.delta / 2
 
+    @property
+    def code(self) -> Code:
+        """The budget as Python code, rounded down to six digits: for the fix of an error.
+
+        >>> Budget(2, "1e-9").code
+        Budget(epsilon="2", delta="1e-9")
+        """
+        delta = "" if self.pure else f', delta="{left(self.delta)}"'
+        return Code(f'Budget(epsilon="{left(self.epsilon)}"{delta})')
+
     def __str__(self) -> str:
         epsilon = f"ε = {left(self.epsilon)}"
         return epsilon if self.pure else f"{epsilon} at δ = {left(self.delta)}"
-
-
-def largest(holds: Callable[[Fraction], bool]) -> Fraction:
-    """Return nearly the largest number of twelve digits for which a claim holds that fails for larger ones.
-
-    Whatever is returned has been checked. It is 0 where nothing above 1e-300 is found.
-
-    >>> largest(lambda x: x * x <= 2)
-    Fraction(141421356237, 100000000000)
-    """
-    low, high = 0.0, 1.0
-    while high < 1e300 and holds(Fraction(high)):
-        low, high = high, high * 2
-    while not low and high > 1e-300:
-        low, high = (high / 2, high) if holds(Fraction(high / 2)) else (0.0, high / 2)
-    for _ in range(54):
-        middle = low + (high - low) / 2
-        low, high = (middle, high) if holds(Fraction(middle)) else (low, middle)
-    for digits in (12, 11, 10):  # claims about floats may waver in their last digits
-        short = Fraction(decimal(Fraction(low), ROUND_FLOOR, digits))
-        if short == 0 or holds(short):
-            return short
-    return Fraction(0)
-
-
-@lru_cache(maxsize=256)
-def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    return largest(lambda rho: Fraction(_finite(zcdp_to_approximate(rho, delta / 2))) <= epsilon)
-
-
-def _finite(value: float) -> float:
-    return min(value, math.nextafter(math.inf, 0))

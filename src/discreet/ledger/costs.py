@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from discreet.errors import NotComposable, ParameterError
+from discreet.errors import Code, Fix, NotComposable, ParameterError
 from discreet.privacy.loss_measures import pure_epsilon, zcdp_rho
 from discreet.privacy.losses import Approximate, Loss, Losses, PoissonSubsampled, Pure, Renyi, counted, describe
 from discreet.privacy.theorems.subsampling import poisson
@@ -65,12 +65,16 @@ def cost(losses: Losses) -> Cost:
     """
     listed = [losses] if isinstance(losses, Loss) else list(losses)
     if not listed:
-        raise ParameterError("A charge has at least one loss. What touches no data needs no charge.")
+        raise ParameterError(
+            "A charge has at least one loss.", fix="A release that reads no data needs no charge."
+        )
     for loss in listed:
         if not isinstance(loss, Loss):
             raise NotComposable(
-                f"A ledger charges losses such as privacy.Laplace(scale=10), not {type(loss).__name__}. "
-                "What a plan computes holds for parameters fixed in advance, and is no valid stopping rule."
+                "A ledger charges losses. The result of a plan is not a valid stopping rule: "
+                "it holds for parameters fixed in advance.",
+                found=type(loss).__name__,
+                fix=Fix("losses", Code("privacy.Laplace(scale=10)")),
             )
     total = NOTHING
     for loss, count in counted(listed).items():
@@ -121,10 +125,10 @@ def _rho(loss: Loss) -> Fraction:
     rho = zcdp_rho(loss)
     if rho is None:
         inner = loss.loss if isinstance(loss, PoissonSubsampled) else loss
-        reason = (
-            "a Rényi curve known at some orders bounds no ρ. Charge the mechanism itself, such as privacy.Gaussian"
-            if isinstance(inner, Renyi)
-            else "no ρ bounds it. Charge the mechanism itself, such as privacy.Laplace or privacy.Gaussian"
+        curve = "a Rényi curve known at some orders bounds no ρ"
+        reason = curve if isinstance(inner, Renyi) else "no ρ bounds it"
+        raise NotComposable(
+            f"{describe(loss)} has no amount that adds up in a ledger: {reason}.",
+            fix="Charge the mechanism itself, such as privacy.Laplace or privacy.Gaussian.",
         )
-        raise NotComposable(f"{describe(loss)} has no amount that adds up in a ledger: {reason}.")
     return rho

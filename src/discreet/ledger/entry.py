@@ -23,7 +23,10 @@ from typing import Any, NamedTuple
 from discreet.errors import LedgerTampered
 
 ORIGIN = "0" * 64
-"""What stands where the first entry has no predecessor."""
+"""The previous hash of the first entry."""
+
+RESTORE = "Restore the ledger from a backup."
+"""The fix of every error about a ledger that was changed."""
 
 
 class Head(NamedTuple):
@@ -92,18 +95,24 @@ def checked(entry: Entry, previous: str | None, keys: Keys) -> Entry:
     """Return an entry that was read, if it follows its predecessor and is filed under what it says."""
     expected = _chained(previous or ORIGIN, entry.number, entry.time, entry.kind, entry.body)
     if previous is None and entry.number > 1:
-        raise LedgerTampered(f"Entry {entry.number - 1} is missing from the ledger.")
+        raise LedgerTampered(f"Entry {entry.number - 1} is missing from the ledger.", fix=RESTORE)
     if entry.hash != expected:
         raise LedgerTampered(
-            f"Entry {entry.number} of the ledger was changed, or the entry before it: its hash does not fit.\n"
-            "  Restore the ledger from a backup; until then the ledger cannot say what was spent."
+            f"Entry {entry.number} of the ledger was changed, or the entry before it: its hash does not fit.",
+            fix=[RESTORE, "Until then the ledger cannot tell what was spent."],
         )
     try:
         own = entry.keys
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise LedgerTampered(f"Entry {entry.number} of the ledger is no {entry.kind!r}: {error!r}.") from error
+        raise LedgerTampered(
+            f"Entry {entry.number} of the ledger is not a valid {entry.kind!r}.", found=repr(error), fix=RESTORE
+        ) from error
     if own != keys:
-        raise LedgerTampered(f"Entry {entry.number} of the ledger is filed under {keys}, and says {own}.")
+        raise LedgerTampered(
+            f"Entry {entry.number} of the ledger is not filed under the keys of its body, {own}.",
+            found=keys,
+            fix=RESTORE,
+        )
     return entry
 
 

@@ -25,19 +25,20 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, NoReturn, TypeAlias
 
-from discreet.errors import BudgetExceeded, LedgerTampered, NotComposable, ParameterError
+from discreet.errors import BudgetExceeded, Code, Fix, LedgerTampered, NotComposable, ParameterError
 from discreet.ledger import render, transitions
 from discreet.ledger.account import Account
 from discreet.ledger.admission import admit, common_room
 from discreet.ledger.balance import Balance, Room, read, written, written_cost
 from discreet.ledger.budget import Budget
 from discreet.ledger.costs import Cost, cost, described
-from discreet.ledger.entry import ORIGIN, Entry, Head, digest, sealed, stamp
+from discreet.ledger.entry import ORIGIN, RESTORE, Entry, Head, digest, sealed, stamp
 from discreet.ledger.store import Rows, Store
 from discreet.ledger.store.postgres import PostgresStore
 from discreet.ledger.store.sqlite import SQLiteStore
 from discreet.postgres import check_path, is_address
 from discreet.privacy.losses import Losses
+from discreet.rational import shown
 
 Clock: TypeAlias = Callable[[], datetime]
 Place: TypeAlias = str | os.PathLike[str] | Store
@@ -83,7 +84,7 @@ class Ledger:
     >>> ledger.reserve(Laplace(scale=5), question="how many are ill?", analyst="ana")
     Traceback (most recent call last):
     discreet.errors.BudgetExceeded: This question costs ε = 0.2, and 0.1 of 0.3 is left for analyst "ana".
-      A question of epsilon="0.1" still fits, or see the ledger for who spent what.
+    Try: epsilon="0.1" (still fits). The ledger shows which account spent what.
     >>> ledger.verify().number
     4
     >>> ledger.close(); folder.cleanup()
@@ -96,7 +97,7 @@ class Ledger:
         with store.read() as rows:
             opening, last = rows.get(1), rows.last()  # each is checked against its predecessor
         if opening is None or last is None or opening.kind != "opening":
-            raise LedgerTampered(f"The ledger {store.name} has lost its first entry. Restore it from a backup.")
+            raise LedgerTampered(f"The ledger {store.name} has lost its first entry.", fix=RESTORE)
         self._strict, self._first = bool(opening.content["strict"]), opening.head
 
     @classmethod
@@ -144,7 +145,10 @@ class Ledger:
         """Give an analyst or a purpose a budget of its own. What it spent before counts."""
         account = Account(analyst, purpose)
         if account.role == "vault":
-            raise ParameterError('Name whom to allot to: analyst="ana" or purpose="yearly report".')
+            raise ParameterError(
+                "An allotment must name an analyst or a purpose.",
+                fix=[Fix("analyst", "ana"), Fix("purpose", "yearly report")],
+            )
         self._grant("allotment", account, budget, reason)
 
     def amend(
@@ -162,10 +166,15 @@ class Ledger:
             whole, before = _balance(rows, Account()), _balance(rows, account)
             if kind == "allotment" and before.budget is not None:
                 raise ParameterError(
-                    f"{account} has a budget already: {before.budget}. Change it with ledger.amend."
+                    f"There is already a budget for {account}.",
+                    found=before.budget,
+                    fix=Fix("budget", budget.code, call="ledger.amend"),
                 )
             if kind == "amendment" and before.budget is None:
-                raise ParameterError(f"{account} has no budget to amend. Give it one with ledger.allot.")
+                raise ParameterError(
+                    f"There is no budget for {account} to amend.",
+                    fix=Fix("budget", budget.code, call="ledger.allot"),
+                )
             after = transitions.with_budget(before, budget)
             balances = [after] if account.role == "vault" else [whole, after]
             self._append(rows, kind, {**_who(account), "reason": reason, "after": _after(balances)})
@@ -177,7 +186,9 @@ class Ledger:
     ) -> Charge:
         """Charge a question before noise is drawn for it. What is refused costs nothing and leaves no trace."""
         if not (question and isinstance(question, str)):
-            raise ParameterError(f"question is the canonical text of what is asked, not {question!r}.")
+            raise ParameterError(
+                "The question must be the canonical text of what is asked.", found=shown(question)
+            )
         price, accounts = cost(losses), transitions.touched(analyst, purpose)
         whose = {account.role: account.analyst or account.purpose for account in accounts}
         names = {"analyst": whose.get("analyst"), "purpose": whose.get("purpose")}
@@ -198,14 +209,23 @@ class Ledger:
     def record(self, charge: Charge, answer: str) -> None:
         """Keep the answer that a charge paid for, before anyone sees it. One charge pays for one answer."""
         if not isinstance(answer, str):
-            raise ParameterError(f"answer is JSON text, such as json.dumps(value), not {type(answer).__name__}.")
+            raise ParameterError(
+                "The answer must be JSON text.",
+                found=type(answer).__name__,
+                fix=Fix("answer", Code("json.dumps(value)")),
+            )
         with self._store.write() as rows:
             last = rows.last()
             paid = last if last is not None and last.number == charge.number else rows.get(charge.number)
             if paid is None or paid.hash != charge.hash:
-                raise ParameterError(f"Charge {charge.number} was not made by this ledger ({self._store.name}).")
+                raise ParameterError(
+                    f"Charge {charge.number} was not made by this ledger ({self._store.name}).",
+                    fix="Record the answer in the ledger that made the charge.",
+                )
             if rows.release_of(charge.number) is not None:
-                raise ParameterError(f"Charge {charge.number} has its answer already. Reserve again to ask again.")
+                raise ParameterError(
+                    f"Charge {charge.number} has its answer already.", fix="Reserve again to ask again."
+                )
             content = {"charge": charge.number, "question": digest(charge.question), "answer": answer}
             self._append(rows, "release", content, last)
 
@@ -265,7 +285,7 @@ class Ledger:
         with self._store.read() as rows:
             last = rows.last()
         if last is None:
-            raise LedgerTampered(f"The ledger {self._store.name} has lost its entries.")
+            raise LedgerTampered(f"The ledger {self._store.name} has lost its entries.", fix=RESTORE)
         return last.head
 
     def verify(self, *, since: Head | tuple[int, str] | None = None) -> Head:
@@ -288,11 +308,11 @@ class Ledger:
     def _append(self, rows: Rows, kind: str, content: dict[str, Any], last: Entry | None = None) -> Entry:
         last = last or rows.last()
         if last is None:
-            raise LedgerTampered(f"The ledger {self._store.name} has lost its entries.")
+            raise LedgerTampered(f"The ledger {self._store.name} has lost its entries.", fix=RESTORE)
         if rows.first != self._first.hash:  # a charge to it would not be found again in the right one
             raise LedgerTampered(
-                f"At {self._store.name} is another ledger than the one that was opened: somebody has replaced it. "
-                "Restore the right one from a backup."
+                f"The ledger at {self._store.name} is not the one that was opened: it was replaced.",
+                fix="Restore the right one from a backup.",
             )
         entry = sealed(last.hash, last.number + 1, stamp(self._clock()), kind, content)
         rows.append(entry)
@@ -364,4 +384,8 @@ def _who(account: Account) -> dict[str, Any]:
 
 def _expect_budget(budget: Budget) -> None:
     if not isinstance(budget, Budget):
-        raise ParameterError(f'A budget is written Budget(epsilon=2, delta="1e-9"), not {budget!r}.')
+        raise ParameterError(
+            "The budget must be a Budget.",
+            found=shown(budget),
+            fix=Fix("budget", Code('Budget(epsilon=2, delta="1e-9")')),
+        )

@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from discreet.errors import DiscreetError, LedgerTampered, ParameterError
+from discreet.errors import Code, DiscreetError, Fix, LedgerTampered, ParameterError
 from discreet.ledger.account import Account
 from discreet.ledger.admission import admit
 from discreet.ledger.balance import Balance, read, read_cost, written
 from discreet.ledger.budget import Budget
 from discreet.ledger.costs import NOTHING, Cost
-from discreet.ledger.entry import Entry, Head, digest
+from discreet.ledger.entry import RESTORE, Entry, Head, digest
 from discreet.privacy.theorems.conversions import zcdp_to_approximate
 from discreet.render import amounts
 
@@ -45,16 +45,24 @@ def with_budget(balance: Balance, budget: Budget) -> Balance:
         return after
     spent, whom = balance.spent, balance.account
     if budget.pure and (spent.epsilon is None or spent.delta):
-        raise ParameterError(f"{whom} has paid for questions that have no pure ε: its budget needs a δ.")
-    if budget.pure and spent.epsilon is not None:
+        with_delta = Code(f'Budget(epsilon="{amounts.left(budget.epsilon)}", delta="1e-9")')
         raise ParameterError(
-            f"{whom} has already spent ε = {amounts.spent(spent.epsilon)}, and a budget cannot promise less. "
-            f'The least is Budget("{amounts.spent(spent.epsilon)}").'
+            f"The questions charged to {whom} have no pure ε, so its budget needs a δ.",
+            fix=Fix("budget", with_delta),
+        )
+    if budget.pure and spent.epsilon is not None:
+        least = amounts.spent(spent.epsilon)
+        raise ParameterError(
+            f"A budget cannot be below what was already spent: ε = {least} for {whom}.",
+            found=budget,
+            fix=Fix("budget", Code(f'Budget(epsilon="{least}")'), note="the least"),
         )
     raise ParameterError(
-        f"{whom} has already spent ρ = {amounts.spent(spent.rho)} and δ = {amounts.spent(spent.delta)}, and a "
-        f"budget cannot promise less than that: {budget} holds ρ = {amounts.left(after.rho or Fraction(0))} and "
-        f"δ = {amounts.left(budget.key_delta)}.{_least(spent, budget)}"
+        f"A budget cannot be below what was already spent: ρ = {amounts.spent(spent.rho)} and "
+        f"δ = {amounts.spent(spent.delta)} for {whom}.",
+        found=f"{budget}, which holds ρ = {amounts.left(after.rho or Fraction(0))} and "
+        f"δ = {amounts.left(budget.key_delta)}",
+        fix=_least(spent, budget),
     )
 
 
@@ -82,20 +90,26 @@ def verified(entries: Iterable[Entry], since: Head | None) -> Head:
     head, strict = Head(0, ""), False
     for entry in entries:
         if entry.number != head.number + 1:
-            raise LedgerTampered(f"Entry {head.number + 1} is missing from the ledger.")
+            raise LedgerTampered(f"Entry {head.number + 1} is missing from the ledger.", fix=RESTORE)
         try:
             strict = strict or (entry.kind == "opening" and entry.content["strict"])
             known |= {b.account: b for b in follow(entry, known, open_charges, strict)}
         except (ValueError, KeyError, TypeError, AttributeError, DiscreetError) as error:
-            raise LedgerTampered(f"Entry {entry.number} of the ledger does not hold: {error}") from error
+            reason = error.problem if isinstance(error, DiscreetError) else str(error)
+            raise LedgerTampered(
+                f"Entry {entry.number} of the ledger does not follow from the entries before it.",
+                found=reason,
+                fix=RESTORE,
+            ) from error
         head = entry.head
         if since is not None and head.number == since.number and head != since:
             raise LedgerTampered(
-                f"Entry {head.number} of the ledger is not the one that was kept: it was rewritten."
+                f"Entry {head.number} of the ledger is not the one that was kept: it was rewritten.", fix=RESTORE
             )
     if since is not None and head.number < since.number:
         raise LedgerTampered(
-            f"The ledger ends at entry {head.number}, and entry {since.number} was kept: its tail was cut off."
+            f"The ledger ends at entry {head.number}, and entry {since.number} was kept: its tail was cut off.",
+            fix=RESTORE,
         )
     return head
 
@@ -132,8 +146,8 @@ def _plausible(balance: Balance) -> bool:
     return balance.rho <= own * _SLACK
 
 
-def _least(spent: Cost, budget: Budget) -> str:
+def _least(spent: Cost, budget: Budget) -> Fix:
     if spent.delta > budget.key_delta:
-        return f' Its delta is "{amounts.spent(2 * spent.delta)}" at least.'
+        return Fix("delta", amounts.spent(2 * spent.delta), note="at least")
     epsilon = Fraction(zcdp_to_approximate(spent.rho, budget.key_delta))
-    return f" With this δ, epsilon is {amounts.spent(epsilon * (1 + Fraction(1, 10**9)))} at least."
+    return Fix("epsilon", amounts.spent(epsilon * (1 + Fraction(1, 10**9))), note="at least, with this delta")

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import noise
-from discreet.errors import ParameterError, SensitivityExceeded
+from discreet.errors import Code, Fix, ParameterError, SensitivityExceeded
 from discreet.mechanisms.sensitivity import Sensitivity
 
 LIMIT = 2**62 - 1
@@ -33,7 +33,7 @@ Integers: TypeAlias = NDArray[np.int64]
 
 Result = TypeVar("Result")
 
-_QUANTISE = "Quantise first: write math.floor(value / step), or int(flag)."
+_QUANTISE = "Quantise first: math.floor(value / step), or int(flag)."
 
 
 @final
@@ -74,7 +74,7 @@ class Exact:
         return ["sensitivity", "size"]  # what inspectors walk through
 
     def __sealed(self, *_: object, **__: object) -> NoReturn:
-        raise TypeError("An exact value is sealed. Only a mechanism opens it: write mechanism.release(exact).")
+        raise TypeError("An exact value is sealed. Only a mechanism opens it: mechanism.release(exact).")
 
     __bool__ = __len__ = __iter__ = __contains__ = __getitem__ = __array__ = __sealed
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __sealed
@@ -122,25 +122,37 @@ def admit(exact: Exact, *, vector: bool | None = None, monotonic: bool = False, 
 
     >>> admit(Exact(7, sensitivity=3), l1=2)
     Traceback (most recent call last):
-    discreet.errors.SensitivityExceeded: One person can move this exact value by 3 (l1), and the mechanism
-    was built for 2. Build it for 3, or bound what one person contributes.
+    discreet.errors.SensitivityExceeded: One person can change this exact value by 3 (l1); the mechanism
+    was built for 2. Build the mechanism for 3, or bound what one person contributes.
     """
     if not isinstance(exact, Exact):
-        raise ParameterError(f"A mechanism releases an Exact(values, sensitivity), not {type(exact).__name__}.")
+        raise ParameterError(
+            "A mechanism releases an Exact.",
+            found=type(exact).__name__,
+            fix=Fix("exact", Code("Exact(1234, sensitivity=1)")),
+        )
     if vector is not None and vector != (exact.size is not None):
         found, wanted = ("one integer", "a vector") if vector else ("a vector", "one integer")
-        raise ParameterError(f"This takes {wanted}, and the exact value is {found}.")
+        raise ParameterError(f"This mechanism takes {wanted}.", found=found)
     for name, limit in limits.items():
-        moved = getattr(exact.sensitivity, name)
-        if moved is None or moved > limit:
+        declared = getattr(exact.sensitivity, name)
+        if declared is None or declared > limit:
             raise SensitivityExceeded(
-                f"One person can move this exact value by {moved} ({name}), and the mechanism was built for "
-                f"{limit}. Build it for {moved}, or bound what one person contributes."
+                f"One person can change this exact value by {declared} ({name}); the mechanism was built for "
+                f"{limit}.",
+                fix=f"Build the mechanism for {declared}, or bound what one person contributes.",
             )
     if monotonic and not exact.sensitivity.monotonic:
         raise SensitivityExceeded(
-            "The mechanism was built for scores that all move the same way, and this exact value does not say so. "
-            'Write Sensitivity(each=…, monotonic="up") if it is true, or build the mechanism with monotonic=False.'
+            "The mechanism was built for scores that all move the same way; this exact value does not declare it.",
+            fix=[
+                Fix(
+                    "sensitivity",
+                    Code(f'Sensitivity(each={exact.sensitivity.each}, monotonic="up")'),
+                    note="if it is true",
+                ),
+                Fix("monotonic", False),
+            ],
         )
 
 
@@ -154,7 +166,8 @@ def _clamped(values: object) -> Integers:
         array = np.array(_clamped_integer(values), dtype=np.int64)
     if array.ndim > 1 or not array.size:
         raise ParameterError(
-            f"An exact value is an integer or a vector of at least one, not of shape {array.shape}."
+            "An exact value must be an integer or a vector of at least one integer.",
+            found=f"shape {array.shape}",
         )
     array.flags.writeable = False
     return array
@@ -162,9 +175,9 @@ def _clamped(values: object) -> Integers:
 
 def _clamped_array(values: NDArray[Any] | np.integer) -> Integers:
     if isinstance(values, np.ma.MaskedArray):
-        raise _made_of("a masked array", "Say what a missing entry counts as: write values.filled(0).")
+        raise _made_of("a masked array", "Choose what a missing entry counts as: values.filled(0).")
     if values.dtype.kind not in "iu":
-        fix = _QUANTISE if values.dtype.kind in "fcb" else "Convert first: write values.astype(np.int64)."
+        fix = _QUANTISE if values.dtype.kind in "fcb" else "Convert first: values.astype(np.int64)."
         raise _made_of(str(values.dtype), fix)
     type_limits = np.iinfo(values.dtype)
     inside = np.clip(values, max(-LIMIT, type_limits.min), min(LIMIT, type_limits.max))
@@ -174,13 +187,13 @@ def _clamped_array(values: NDArray[Any] | np.integer) -> Integers:
 def _clamped_integer(value: object) -> int:
     found = type(value).__name__
     if isinstance(value, str | bytes):
-        raise _made_of(found, "Read the number first: write int(text).")
+        raise _made_of(found, "Read the number first: int(text).")
     if isinstance(value, Iterable):  # a numpy array too, whatever its shape
-        raise _made_of(found, "Write one flat list, or a numpy array of one dimension.")
+        raise _made_of(found, "Give one flat list, or a numpy array of one dimension.")
     if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
         raise _made_of(found, _QUANTISE)
     return max(-LIMIT, min(LIMIT, operator.index(value)))
 
 
 def _made_of(found: str, fix: str) -> ParameterError:
-    return ParameterError(f"An exact value is made of integers, not of {found}. {fix}")
+    return ParameterError("An exact value must be made of integers.", found=found, fix=fix)

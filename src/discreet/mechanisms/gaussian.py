@@ -17,15 +17,15 @@ from fractions import Fraction
 from typing import cast
 
 from discreet import noise
-from discreet.errors import ParameterError
+from discreet.errors import Code, Fix, ParameterError
 from discreet.mechanisms import tails
 from discreet.mechanisms.exact import Exact, Integers, added, admit
 from discreet.mechanisms.sensitivity import Sensitivity
 from discreet.privacy import losses, plan
 from discreet.privacy.pld.normal import gaussian_delta
-from discreet.rational import Exactly, Rational, positive
+from discreet.rational import Exactly, Rational, positive, shown
 
-_FUTILE = 1000  # an ε that protects nobody
+_FUTILE = 1000  # an ε that gives no protection
 _DIGITS = 4  # of a calibrated variance: a short fraction, at most 0.1 % above the least one
 
 
@@ -49,7 +49,10 @@ class Gaussian:
     def __post_init__(self) -> None:
         object.__setattr__(self, "sensitivity", Sensitivity.of(self.sensitivity))
         if self._moves.l2_squared is None:
-            raise ParameterError("Gaussian noise needs an l2 sensitivity: write Sensitivity(entries=…, each=…).")
+            raise ParameterError(
+                "Gaussian noise needs an l2 sensitivity.",
+                fix=Fix("sensitivity", Code("Sensitivity(entries=1, each=1)")),
+            )
         tails.refuse_too_wide("variance", self.variance, tails.WIDEST**2)
 
     @classmethod
@@ -72,9 +75,13 @@ class Gaussian:
         """
         exact_epsilon, exact_delta = positive(epsilon, "epsilon"), positive(delta, "delta")
         if exact_epsilon > _FUTILE:
-            raise ParameterError(f"An epsilon above {_FUTILE:,} protects nobody: write one such as epsilon=1.")
+            raise ParameterError(
+                f"An epsilon above {_FUTILE:,} gives no protection.", found=shown(epsilon), fix=Fix("epsilon", 1)
+            )
         if not Fraction(1, 10**300) <= exact_delta < 1:
-            raise ParameterError(f'delta must be below 1 and not below 1e-300, such as "1e-6", not {delta!r}.')
+            raise ParameterError(
+                "delta must be below 1 and not below 1e-300.", found=shown(delta), fix=Fix("delta", "1e-6")
+            )
         unit = cls(variance=1, sensitivity=sensitivity)
         guess = float(unit._l2_squared) * analytic_variance(float(exact_epsilon), float(exact_delta))
         step = Fraction(10) ** (math.floor(math.log10(guess)) - _DIGITS + 1)

@@ -18,8 +18,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
-from discreet.errors import ParameterError
-from discreet.rational import whole
+from discreet.errors import Fix, ParameterError
+from discreet.rational import shown, whole
 
 _NORMS = ("entries", "each", "l1", "l2_squared")
 
@@ -48,11 +48,11 @@ class Sensitivity:
 
     def __post_init__(self) -> None:
         if self.monotonic is not None and self.monotonic not in get_args(Direction):
-            raise ParameterError(f'monotonic must be "up", "down" or None, not {self.monotonic!r}.')
+            raise ParameterError('monotonic must be "up", "down" or None.', found=shown(self.monotonic))
         stated = {name: getattr(self, name) for name in _NORMS}
         known = {name: whole(bound, name) for name, bound in stated.items() if bound is not None}
         if not known:
-            raise ParameterError("A sensitivity bounds something: write Sensitivity(entries=1, each=1).")
+            raise ParameterError("A sensitivity must bound at least one norm.", fix=[Fix("each", 1), Fix("l1", 1)])
         entries, each, l1, l2 = map(known.get, _NORMS)
         each = _least((each, l1, None if l2 is None else math.isqrt(l2)))
         l1 = _least((l1, _product(entries, each), l2))
@@ -86,13 +86,17 @@ def one_way(monotonic: object) -> bool:
 
     >>> one_way("up")
     Traceback (most recent call last):
-    discreet.errors.ParameterError: A mechanism is monotonic=True or monotonic=False, not 'up'.
-    The direction belongs to the exact value: write Sensitivity(each=…, monotonic="up").
+    discreet.errors.ParameterError: The monotonic of a mechanism must be True or False (found: 'up').
+    Try: monotonic=True. The direction belongs to the exact value: Sensitivity(each=1, monotonic="up").
     """
     if not isinstance(monotonic, bool):
         raise ParameterError(
-            f"A mechanism is monotonic=True or monotonic=False, not {monotonic!r}. "
-            'The direction belongs to the exact value: write Sensitivity(each=…, monotonic="up").'
+            "The monotonic of a mechanism must be True or False.",
+            found=shown(monotonic),
+            fix=[
+                Fix("monotonic", True),
+                'The direction belongs to the exact value: Sensitivity(each=1, monotonic="up").',
+            ],
         )
     return monotonic
 

@@ -7,6 +7,12 @@ down), and halt at the c-th "above". The whole run, however many queries, chosen
 (2c)^{2/3} (1 : c^{2/3} for monotonic queries) minimises the noise of the comparison (Lyu–Su–Li 2017).
 `NumericSparse` adds a number to each "above", with fresh noise of scale cΔ/ε₃. Theory:
 docs/theory/sparse-vector.md.
+
+**A run has a state**: the noise of its threshold, and the number of positives left. Both are part of the proof, so
+neither may be doubled. A run refuses to be pickled or copied, answers one thread at a time, and refuses to go on
+in a forked process: parent and child would compare with the same secret threshold, and give all positives twice.
+A monotonic run goes one way: its first query sets the direction of all, because a mixture needs the noise of a
+general run. A run belongs to one table: every exact value it is asked about must come from that table.
 """
 
 from __future__ import annotations
@@ -14,18 +20,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from threading import Lock
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
 from discreet import noise
-from discreet.errors import ParameterError
+from discreet.errors import BudgetExceeded, DiscreetError, Fix, ParameterError, SensitivityExceeded
 from discreet.mechanisms import tails
-from discreet.mechanisms.exact import LIMIT, Exact, added, admit, unboxed
-from discreet.mechanisms.runs import NumericRun, Run
-from discreet.mechanisms.sensitivity import one_way
+from discreet.mechanisms.exact import LIMIT, Exact, added, admit, unboxed, with_mark
+from discreet.mechanisms.sensitivity import Direction, one_way
+from discreet.noise.random_bits import generation
 from discreet.privacy import losses
-from discreet.rational import Exactly, Rational, whole
+from discreet.rational import Exactly, Rational, shown, whole
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,7 @@ class Sparse:
         object.__setattr__(self, "sensitivity", whole(self.sensitivity, "sensitivity"))
         object.__setattr__(self, "monotonic", one_way(self.monotonic))
         if self.threshold > LIMIT:
-            raise ParameterError(f"threshold must be below 2**62, not {self.threshold}.")
+            raise ParameterError("threshold must be below 2**62.", found=shown(self.threshold))
         tails.refuse_too_wide("query_scale", self.query_scale)  # the widest noise of all in a run
 
     @property
@@ -186,6 +193,101 @@ class NumericSparse(Sparse):
         above = super().release(exact)
         numbers: Any = added(exact, noise.discrete_laplace(self.number_scale, exact.size))
         return [unboxed(number) if yes else None for yes, number in zip(above, numbers, strict=False)]
+
+
+class Run:
+    """Queries one at a time, each chosen after the answers before it.
+
+    >>> from discreet.mechanisms import AboveThreshold
+    >>> run = AboveThreshold(epsilon=1, threshold=1000).start()
+    >>> run
+    <run with 1 positive left>
+    >>> run.ask(Exact(50, sensitivity=1))
+    False
+    """
+
+    __slots__ = ("__line", "_direction", "_generation", "_left", "_lock", "_mechanism", "_scale")
+
+    def __init__(self, mechanism: Sparse):
+        self._left = mechanism.positives
+        self._mechanism, self._lock, self._generation = mechanism, Lock(), generation()
+        self._scale = mechanism.query_scale
+        self._direction: Direction | None = None
+        self.__line = mechanism.threshold + noise.discrete_laplace(mechanism.threshold_scale)
+
+    @property
+    def left(self) -> int:
+        """How many positive answers it may still give."""
+        return self._left
+
+    def ask(self, exact: Exact) -> Any:
+        """Whether the query exceeds the threshold, as far as may be said."""
+        self._mechanism._admit(exact, vector=False)
+        self._refuse_elsewhere()  # before the lock, which a fork may have copied while it was held
+        with self._lock:
+            self._refuse_if_over()
+            self._refuse_other_direction(exact.sensitivity.monotonic)
+            above: Any = added(exact, noise.discrete_laplace(self._scale)) >= self.__line
+            self._left -= bool(above)
+            return above
+
+    def _refuse_elsewhere(self) -> None:
+        if generation() != self._generation:  # process ids come again, generations do not
+            raise DiscreetError(
+                "This run was started by another process.", fix="Start a run in this process: mechanism.start()."
+            )
+
+    def _refuse_if_over(self) -> None:
+        if not self._left:
+            raise BudgetExceeded(
+                f"This run has given all of its {self._mechanism.positives} positive answers.",
+                fix="Start another run, at its own cost: mechanism.start().",
+            )
+
+    def _refuse_other_direction(self, direction: Direction | None) -> None:
+        if not self._mechanism.monotonic:
+            return
+        self._direction = self._direction or direction
+        if direction != self._direction:
+            raise SensitivityExceeded(
+                f'The queries of this monotonic run go "{self._direction}" when a person joins; '
+                f'this one goes "{direction}".',
+                fix=[Fix("monotonic", False), "Or ask this query in a run of its own."],
+            )
+
+    def __repr__(self) -> str:
+        return f"<run with {self.left} positive{'' if self.left == 1 else 's'} left>"
+
+    def __dir__(self) -> list[str]:
+        return ["ask", "left"]  # what inspectors walk through
+
+    def __single(self, *_: object) -> NoReturn:
+        raise TypeError(
+            "A run cannot be copied or pickled: it would give its positives twice. Try: mechanism.start()."
+        )
+
+    __copy__ = __deepcopy__ = __getstate__ = __reduce__ = __reduce_ex__ = __single
+
+
+class NumericRun(Run):
+    """Queries one at a time; those above the threshold are answered with a number.
+
+    >>> from discreet.mechanisms import NumericSparse
+    >>> run = NumericSparse(epsilon=1, threshold=1000).start()
+    >>> run.ask(Exact(50, sensitivity=1)) is None
+    True
+    """
+
+    __slots__ = ()
+
+    _mechanism: NumericSparse
+
+    def ask(self, exact: Exact) -> Any:
+        """Return the value with fresh noise if it exceeds the threshold, else None."""
+        above = super().ask(exact)
+        if not above:
+            return None
+        return with_mark(added(exact, noise.discrete_laplace(self._mechanism.number_scale)), of=above)
 
 
 def _halt(above: Any, positives: int) -> int:

@@ -23,9 +23,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import LawTooWide, ParameterError
+from discreet.errors import Fix, LawTooWide, ParameterError
 from discreet.mechanisms.exact import LIMIT
-from discreet.rational import Rational, rational, whole
+from discreet.rational import Rational, rational, shown, whole
 
 WIDEST = 2**52
 """The largest scale of Laplace noise; its square is the largest variance of Gaussian noise."""
@@ -47,13 +47,14 @@ def refuse_too_wide(name: str, scale: Fraction, widest: int = WIDEST) -> None:
 
     >>> refuse_too_wide("scale", Fraction(10**16))
     Traceback (most recent call last):
-    discreet.errors.LawTooWide: scale is 1.00e+16, too wide for int64: the most is 2**52. Spend more epsilon,
-    or count in coarser units.
+    discreet.errors.LawTooWide: The scale is too wide for noise in int64: the most is 2**52 (found: 1.00e+16).
+    Spend more epsilon, or count in coarser units.
     """
     if scale > widest:
         raise LawTooWide(
-            f"{name} is {_decimal(scale):.2e}, too wide for int64: the most is 2**{widest.bit_length() - 1}. "
-            "Spend more epsilon, or count in coarser units."
+            f"The {name} is too wide for noise in int64: the most is 2**{widest.bit_length() - 1}.",
+            found=f"{_decimal(scale):.2e}",
+            fix="Spend more epsilon, or count in coarser units.",
         )
 
 
@@ -65,7 +66,7 @@ def count(value: Rational, name: str) -> int:
     """
     number = whole(value, name)
     if number > LIMIT:
-        raise ParameterError(f"{name} must be below 2**62, not {_decimal(Fraction(number)):.2e}.")
+        raise ParameterError(f"{name} must be below 2**62.", found=f"{_decimal(Fraction(number)):.2e}")
     return number
 
 
@@ -77,7 +78,9 @@ def alpha(confidence: Rational, dimension: int = 1) -> Fraction:
     """
     sure = rational(confidence, "confidence", floats="exact")
     if not 0 < sure <= 1 - Fraction(1, 10**30):
-        raise ParameterError(f'confidence must lie between 0 and 1, such as "0.95", not {confidence!r}.')
+        raise ParameterError(
+            "confidence must lie between 0 and 1.", found=shown(confidence), fix=Fix("confidence", "0.95")
+        )
     if count(dimension, "dimension") == 1:
         return 1 - sure
     return 1 - exp(log(sure) / dimension)

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import LawTooWide, ParameterError
+from discreet.errors import Code, Fix, LawTooWide, ParameterError
 from discreet.noise.bernoulli_sampler import ExponentialCoins, exponential, with_chance
 from discreet.noise.gaussian_sampler import discrete_gaussian as gaussian
 from discreet.noise.laplace_sampler import DiscreteLaplace
@@ -24,7 +24,7 @@ from discreet.noise.sampler_cache import Family, draw, draw_scripted, in_batches
 from discreet.noise.softmax import pick
 from discreet.noise.testing import Asked, marked, test_bits, test_script
 from discreet.noise.uniform import UniformBelow, integer_below
-from discreet.rational import Rational, positive, rational
+from discreet.rational import Rational, positive, rational, shown
 
 Size: TypeAlias = int | tuple[int, ...]
 Integers: TypeAlias = NDArray[np.int64]
@@ -53,7 +53,11 @@ def discrete_laplace(scale: Rational, size: Size | None = None) -> int | Integer
         return held
     exact = positive(scale, "scale")
     if exact > 2**52:
-        raise LawTooWide(f"scale={_shown(scale)} is too wide for noise in int64. The largest is scale=2**52.")
+        raise LawTooWide(
+            "The scale is too wide for noise in int64.",
+            found=shown(scale),
+            fix=Fix("scale", Code("2**52"), note="the largest"),
+        )
     return _laplace.draw(exact, _shape(size))
 
 
@@ -72,7 +76,9 @@ def discrete_gaussian(variance: Rational, size: Size | None = None) -> int | Int
     exact = positive(variance, "variance")
     if exact > 2**104:
         raise LawTooWide(
-            f"variance={_shown(variance)} is too wide for noise in int64. The largest is variance=2**104."
+            "The variance is too wide for noise in int64.",
+            found=shown(variance),
+            fix=Fix("variance", Code("2**104"), note="the largest"),
         )
     return _gaussian.draw(exact, _shape(size))
 
@@ -91,7 +97,7 @@ def bernoulli(p: Rational, size: Size | None = None) -> bool | Booleans:
         return held
     exact = rational(p, "p")
     if not 0 <= exact <= 1:
-        raise ParameterError(f"p must be between 0 and 1, not {_shown(p)}.")
+        raise ParameterError("p must be between 0 and 1.", found=shown(p))
     return _bernoulli.draw(exact, _shape(size))
 
 
@@ -118,16 +124,20 @@ def bernoulli_exp(
     scale = positive(over, "over")
     if isinstance(x, np.ndarray):
         if size is not None:
-            raise ParameterError("The array x has a shape of its own: leave out size.")
+            raise ParameterError(
+                "The array x has a shape of its own, so size must not be given.",
+                found=shown(size),
+                fix=Fix("size", None),
+            )
         return _toss(x, scale)
     exact = rational(x, "x")
     if exact < 0:
-        raise ParameterError(f"x must not be below 0, got {_shown(x)}.")
+        raise ParameterError("x must not be below 0.", found=shown(x))
     return _bernoulli_exp.draw(exact / scale, _shape(size))
 
 
 def _toss(x: NDArray[np.integer[Any]], scale: Fraction) -> Booleans:
-    _refuse_negative("x", x, "bernoulli_exp(x, over=…)")
+    _refuse_negative("x", x)
     if script := test_script():
         throws = [script(Asked("bernoulli_exp", int(each) / scale)) for each in x.flat]
         return np.array(throws, np.bool_).reshape(x.shape)
@@ -139,11 +149,15 @@ def _toss(x: NDArray[np.integer[Any]], scale: Fraction) -> Booleans:
     return marked(tossed) if test else tossed
 
 
-def _refuse_negative(name: str, x: NDArray[np.integer[Any]], usage: str) -> None:
+def _refuse_negative(name: str, x: NDArray[np.integer[Any]]) -> None:
     if x.dtype.kind not in "iu":
-        raise ParameterError(f"{name} must be an array of integers, not of {x.dtype}. Write {usage}.")
-    if x.size and (x.min() < 0 or x.max() >= 2**63):
-        raise ParameterError(f"{name} must hold integers from 0 to 2**63 - 1, not {x.min()} … {x.max()}.")
+        raise ParameterError(
+            f"{name} must be an array of integers.",
+            found=x.dtype,
+            fix="Give the numerators as integers, and their common denominator as over.",
+        )
+    if x.size and (x.min() < 0 or x.max() >= 2**63):  # no value is shown: scores may be private
+        raise ParameterError(f"{name} must hold integers from 0 to 2**63 - 1.")
 
 
 def softmax(gaps: NDArray[np.integer[Any]], *, over: Rational = 1) -> int:
@@ -156,10 +170,17 @@ def softmax(gaps: NDArray[np.integer[Any]], *, over: Rational = 1) -> int:
     """
     scale = positive(over, "over")
     if np.ndim(gaps) != 1 or not hasattr(gaps, "dtype"):
-        raise ParameterError("gaps must be an array of one dimension: write np.array([0, 3, 7]).")
-    _refuse_negative("gaps", gaps, "softmax(gaps, over=…)")
+        raise ParameterError(
+            "gaps must be a numpy array of one dimension.",
+            found=type(gaps).__name__,
+            fix=Fix("gaps", Code("np.array([0, 3, 7])")),
+        )
+    _refuse_negative("gaps", gaps)
     if not gaps.size or gaps.min() != 0:
-        raise ParameterError("One of the gaps must be 0, that of the best: write scores.max() - scores.")
+        raise ParameterError(
+            "One of the gaps must be 0: the gap of the best score.",
+            fix=Fix("gaps", Code("scores.max() - scores")),
+        )
     if script := test_script():
         return int(script(Asked("softmax", tuple(int(gap) / scale for gap in gaps))))
     test = test_bits()
@@ -181,7 +202,7 @@ def uniform_below(n: Rational, size: Size | None = None) -> int | Integers:
     """
     bound = positive(n, "n")
     if bound.denominator != 1:
-        raise ParameterError(f"n must be a whole number, not {_shown(n)}.")
+        raise ParameterError("n must be a whole number.", found=shown(n))
     shape, test = _shape(size), test_bits()
     if script := test_script():
         dtype = np.int64 if bound <= 2**63 else object
@@ -191,7 +212,11 @@ def uniform_below(n: Rational, size: Size | None = None) -> int | Integers:
     elif bound <= 2**63:
         drawn = draw(UniformBelow(int(bound)), shape, test or system_bits())
     else:
-        raise LawTooWide(f"n={_shown(n)} is above 2**63, beyond int64. Leave out size to draw one Python integer.")
+        raise LawTooWide(
+            "n is above 2**63, so its draws do not fit into an array of int64.",
+            found=shown(n),
+            fix=Fix("size", None, note="draws one Python integer"),
+        )
     return marked(np.array(drawn, np.int64 if bound <= 2**63 else object)) if test else drawn
 
 
@@ -205,14 +230,8 @@ def _shape(size: Size | None) -> tuple[int, ...] | None:
         shape = ()
     if len(shape) < len(sides) or any(side < 0 for side in shape):
         raise ParameterError(
-            f"size must be a count or a tuple of counts, not {_shown(size)}. Write size=10 or size=(2, 5)."
+            "size must be a count or a tuple of counts.",
+            found=shown(size),
+            fix=[Fix("size", 10), Fix("size", (2, 5))],
         )
     return shape
-
-
-def _shown(value: object) -> str:
-    """`value` in a message. Python refuses to print integers of more than some thousand digits."""
-    try:
-        return repr(value)
-    except ValueError:
-        return "(a number of thousands of digits)"

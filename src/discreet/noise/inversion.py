@@ -102,7 +102,7 @@ class Inversion:
             least = bisect_right(highs, word)
             sure = word < lows[least]
         if least >= self._limit:
-            raise LawTooWide("A draw fell outside ±2**62, where no draw is expected in the age of the universe.")
+            raise LawTooWide("A draw fell outside ±2**62, which is not expected in the age of the universe.")
         return least
 
 

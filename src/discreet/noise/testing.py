@@ -79,7 +79,8 @@ class TestNoise(np.ndarray[Any, np.dtype[Any]]):
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise NotForRelease(
-            "Noise made under noise.deterministic(…) is predictable: it may not be stored or sent."
+            "Noise made inside noise.deterministic is predictable, so it must not be stored or sent.",
+            fix="Draw it again outside the block.",
         )
 
 
@@ -151,7 +152,9 @@ def scripted(choose: Callable[[Asked], int]) -> Iterator[None]:
 
 
 def _no_bits() -> NoReturn:
-    raise NotForRelease("A draw that asks for bits of its own cannot be scripted: use the functions of `noise`.")
+    raise NotForRelease(
+        "A draw that takes random bits of its own cannot be scripted.", fix="Use the functions of `noise`."
+    )
 
 
 @contextmanager

@@ -54,7 +54,7 @@ def check_path(text: object) -> None:
     """Refuse what was meant to be an address and would be taken for a path. It may hold a password, so it is not
     quoted."""
     if is_nearly_address(text):
-        raise ParameterError(f"This looks like the address of a database. {_EXAMPLE}")
+        raise ParameterError("This looks like the address of a database, but is not written as one.", fix=_EXAMPLE)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Address:
     def of(cls, text: str) -> Address:
         """Read an address."""
         if not is_address(text):
-            raise ParameterError(f"This is no address of a PostgreSQL server. {_EXAMPLE}")
+            raise ParameterError("This is not the address of a PostgreSQL server.", fix=_EXAMPLE)
         place, _, fragment = text.partition("#")
         parts, schema = _parts(place), _schema(fragment)
         user, _, password = parts.netloc.rpartition("@")[0].partition(":")
@@ -101,7 +101,7 @@ class Address:
     def schema(self) -> str:
         """The schema that is meant. An address that names none is refused."""
         if self.fragment is None:
-            raise ParameterError(f'The address {self} does not say which schema: write "{self}#people".')
+            raise ParameterError("The address does not name a schema.", found=self, fix=f'Write "{self}#people".')
         return self.fragment
 
     def hide(self, text: str) -> str:
@@ -128,9 +128,11 @@ def identifier(*names: str) -> str:
     """
     for name in names:
         if not name or "\0" in name:
-            raise ParameterError(f"{name!r} is no name for PostgreSQL: it is empty, or holds a NUL character.")
+            raise ParameterError(
+                "A PostgreSQL name must not be empty, and must not contain a NUL character.", found=repr(name)
+            )
         if len(name.encode("utf-8", "surrogatepass")) > _LONGEST:
-            raise ParameterError(f"{name!r} is too long for PostgreSQL: a name has {_LONGEST} bytes at most.")
+            raise ParameterError(f"A PostgreSQL name has at most {_LONGEST} bytes.", found=repr(name))
     return ".".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
@@ -143,8 +145,12 @@ def _parts(place: str) -> SplitResult:
     if parts is not None and _clear(place, parts):
         return parts
     raise ParameterError(
-        "This address cannot be read. In a user, a password and a database, write the signs @ : / ? # % and "
-        f"blanks as %40 %3A %2F %3F %23 %25 %20. {_EXAMPLE}"
+        "This address cannot be read.",
+        fix=[
+            "In a user, a password and a database, write the characters @ : / ? # % and blanks as "
+            "%40 %3A %2F %3F %23 %25 %20.",
+            _EXAMPLE,
+        ],
     )
 
 
@@ -173,8 +179,12 @@ def _settings(pairs: list[tuple[str, str]]) -> str:
 def _schema(fragment: str) -> str | None:
     if re.fullmatch(r"(%[0-9A-Fa-f]{2}|[^\s@:/?#%])*", fragment) is None:
         raise ParameterError(
-            "What stands after # is the name of a schema, and this is none. In a password, write # as %23; in the "
-            f"name of a schema, write @ : / ? # % as %40 %3A %2F %3F %23 %25. {_EXAMPLE}"
+            "The text after # is not the name of a schema.",
+            fix=[
+                "In a password, write # as %23.",
+                "In the name of a schema, write @ : / ? # % as %40 %3A %2F %3F %23 %25.",
+                _EXAMPLE,
+            ],
         )
     name = unquote(fragment)
     if name:

@@ -149,7 +149,8 @@ def _opened(address: Address) -> Connection:
         from adbc_driver_postgresql import connect
     except ImportError as error:
         raise DatabaseUnavailable(
-            f"To reach {address} a driver is needed: pip install 'discreet[postgres]'"
+            f"The driver that {address} needs is not installed.",
+            fix="Install it: pip install 'discreet[postgres]'",
         ) from error
     try:
         database = connect(address.uri)
@@ -161,7 +162,7 @@ def _opened(address: Address) -> Connection:
             raise
     except Error as error:
         # Not `from error`: what the driver says may quote the address.
-        raise DatabaseUnavailable(_unreachable(address, error)) from None
+        raise _unreachable(address, error) from None
 
 
 def _understood(connection: Connection, address: Address) -> Connection:
@@ -175,17 +176,19 @@ def _understood(connection: Connection, address: Address) -> Connection:
         raise
     connection.close()
     raise DatabaseUnavailable(
-        f"The server of {address} puts every name into quotation marks (quote_all_identifiers = on), and the "
-        "driver then knows no type.\n  Run ALTER ROLE … SET quote_all_identifiers = off, or add to the address: "
-        "?options=-c%20quote_all_identifiers%3Doff"
+        f"The server of {address} quotes every name (quote_all_identifiers = on): the driver cannot read types.",
+        fix=[
+            "Run ALTER ROLE … SET quote_all_identifiers = off.",
+            "Or add to the address: ?options=-c%20quote_all_identifiers%3Doff",
+        ],
     )
 
 
-def _unreachable(address: Address, error: BaseException) -> str:
+def _unreachable(address: Address, error: BaseException) -> DatabaseUnavailable:
     said = detail(error, "MESSAGE_PRIMARY") or str(error).partition("Failed to connect: ")[2] or str(error)
     reason = " ".join(address.hide(said).split()).rstrip(".")
     fix = next((fix for word, fix in _FIXES.items() if word in reason), "Check host and port, and that it runs.")
-    return f"The server of {address} cannot be reached: {reason}.\n  {fix}"
+    return DatabaseUnavailable(f"The server of {address} cannot be reached: {reason}.", fix=fix)
 
 
 @cache
@@ -208,7 +211,8 @@ def _session() -> type[Connection]:
             self._expect_own()
             if _state(self) != "intrans":  # the driver itself would return as if all were well
                 raise DatabaseUnavailable(
-                    "A statement of this transaction has failed, so nothing of it can be kept. Run it again."
+                    "A statement of this transaction has failed, so nothing of it can be kept.",
+                    fix="Run it again.",
                 )
             super().commit()
 
@@ -227,8 +231,8 @@ def _session() -> type[Connection]:
         def _expect_own(self) -> None:
             if self._process != os.getpid():
                 raise DatabaseUnavailable(
-                    "This process was forked in the middle of a transaction, and the connection belongs to its "
-                    "parent. Fork before or after it, or start the process afresh (spawn)."
+                    "This process was forked inside a transaction, and the connection belongs to its parent.",
+                    fix="Fork before or after the transaction, or start the process with spawn.",
                 )
 
     return Session

@@ -31,6 +31,7 @@ from discreet.privacy.losses import (
 from discreet.privacy.plan import delta, delta_bounds, epsilon, epsilon_bounds, tradeoff
 from discreet.privacy.session import Session
 from discreet.privacy.theorems import composition, conversions, subsampling
+from discreet.privacy.theorems.calibration import rho_for
 from discreet.privacy.theorems.group import for_group
 from discreet.privacy.theorems.odds import explain, posterior
 from discreet.privacy.tradeoff_curve import TradeOff
@@ -63,6 +64,7 @@ __all__ = [
     "explain",
     "for_group",
     "posterior",
+    "rho_for",
     "subsampling",
     "tradeoff",
 ]

@@ -135,7 +135,7 @@ def renyi_divergence(loss: Loss, order: Floats) -> Floats:
     array([0.01, 0.04])
     """
     if not np.all(order > 1):
-        raise ParameterError(f"Rényi orders must be above 1, got {order.min()}.")
+        raise ParameterError("Rényi orders must be above 1.", found=order.min())
     match loss:
         case Repeated():
             return upward(loss.count * renyi_divergence(loss.loss, order), 1)

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TypeAlias
 
-from discreet.errors import ParameterError
-from discreet.rational import Exactly, Rational, rational, whole
+from discreet.errors import Code, Fix, ParameterError
+from discreet.rational import Exactly, Rational, rational, shown, whole
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,15 @@ class Renyi(Loss):
         orders = tuple(rational(a, "order", floats="exact") for a in self.orders)
         epsilons = tuple(rational(e, "epsilon", floats="exact") for e in self.epsilons)
         if not orders or len(orders) != len(epsilons):
-            raise ParameterError("Renyi needs as many epsilons as orders, and at least one.")
+            raise ParameterError(
+                "A Rényi curve needs as many epsilons as orders, and at least one of each.",
+                found=f"{len(orders)} orders, {len(epsilons)} epsilons",
+            )
         if min(orders) <= 1 or min(epsilons) < 0:
-            raise ParameterError("Renyi orders are above 1, and its epsilons not below 0.")
+            raise ParameterError(
+                "Rényi orders must be above 1, and their epsilons not below 0.",
+                found=f"order {shown(self.orders)}, epsilon {shown(self.epsilons)}",
+            )
         object.__setattr__(self, "orders", orders)
         object.__setattr__(self, "epsilons", epsilons)
 
@@ -189,8 +195,9 @@ class PoissonSubsampled(Loss):
     def __post_init__(self) -> None:
         if isinstance(self.loss, Repeated | PoissonSubsampled):
             raise ParameterError(
-                "The sample is drawn afresh for every release: write PoissonSubsampled(loss, rate) * k, "
-                "not PoissonSubsampled(loss * k, rate)."
+                "The sample is drawn afresh for every release, so a repeated or sampled loss cannot be sampled.",
+                found=type(self.loss).__name__,
+                fix="Write PoissonSubsampled(loss, rate) * k, not PoissonSubsampled(loss * k, rate).",
             )
 
 
@@ -207,7 +214,9 @@ def counted(losses: Losses) -> dict[Loss, int]:
     counts: dict[Loss, int] = {}
     for loss in [losses] if isinstance(losses, Loss) else losses:
         if not isinstance(loss, Loss):
-            raise ParameterError(f"A plan is made of losses such as privacy.Pure(1), not of {loss!r}.")
+            raise ParameterError(
+                "A plan is made of losses.", found=shown(loss), fix=Fix("losses", Code("[privacy.Pure(1)]"))
+            )
         single, count = (loss.loss, loss.count) if isinstance(loss, Repeated) else (loss, 1)
         if count:
             counts[single] = counts.get(single, 0) + count

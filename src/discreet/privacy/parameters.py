@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError
 from discreet.privacy.rounding import sum_upward
-from discreet.rational import Rational, rational
+from discreet.rational import Rational, rational, shown
 
 
 def nonnegative(value: Rational, name: str) -> Fraction:
@@ -18,7 +18,7 @@ def nonnegative(value: Rational, name: str) -> Fraction:
     """
     exact = rational(value, name, floats="exact")
     if exact < 0:
-        raise ParameterError(f"{name} must not be below 0, got {value!r}.")
+        raise ParameterError(f"{name} must not be below 0.", found=shown(value))
     return exact
 
 
@@ -30,7 +30,7 @@ def probability(value: Rational, name: str) -> Fraction:
     """
     exact = nonnegative(value, name)
     if exact > 1:
-        raise ParameterError(f"{name} must not be above 1, got {value!r}.")
+        raise ParameterError(f"{name} must not be above 1.", found=shown(value))
     return exact
 
 

@@ -19,12 +19,13 @@ may move in either leg, and are counted in both.
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from discreet.errors import NotComposable, ParameterError
+from discreet.errors import Fix, NotComposable, ParameterError
 from discreet.privacy import losses as kinds
 from discreet.privacy.basic_bounds import basic_delta, basic_epsilon, curve_delta, curve_epsilon
 from discreet.privacy.loss_measures import pure_epsilon
@@ -35,7 +36,7 @@ from discreet.privacy.pld.grid_choice import Counts, collapse_gaussians, fitted_
 from discreet.privacy.pld.normal import gaussian_delta, gaussian_epsilon, invert
 from discreet.privacy.rounding import downward, float_above, float_below, upward
 from discreet.privacy.tradeoff_curve import TradeOff, from_profile
-from discreet.rational import Rational
+from discreet.rational import Rational, shown
 
 Neighbours = Literal["add/remove", "replace"]
 Bounds: TypeAlias = tuple[float, float]
@@ -113,7 +114,21 @@ def tradeoff(losses: Losses, *, neighbours: Neighbours = "add/remove") -> TradeO
 
 
 def _positive(losses: Losses) -> Counts:
-    return {loss: count for loss, count in counted(losses).items() if not _is_free(loss)}
+    """Return the losses that cost something, in canonical order: sums of floats depend on their order."""
+    counts = counted(losses)
+    return {loss: counts[loss] for loss in sorted(counts, key=_rank) if not _is_free(loss)}
+
+
+def _rank(loss: Loss) -> tuple[Any, ...]:
+    """Return the place of a loss in the canonical order: its kind, then its parameters."""
+    return type(loss).__name__, *(_comparable(getattr(loss, field.name)) for field in fields(loss))
+
+
+def _comparable(value: Any) -> Any:
+    if isinstance(value, Loss):
+        return _rank(value)
+    # Floats decide most comparisons; fractions take longer, and decide between neighbours.
+    return value if isinstance(value, tuple) else (float_above(Fraction(value)), value)
 
 
 def _is_free(loss: Loss) -> bool:
@@ -208,13 +223,17 @@ def _always_fails(counts: Counts) -> bool:
 
 def _replaces_samples(counts: Counts, neighbours: Neighbours) -> bool:
     if neighbours not in ("add/remove", "replace"):
-        raise ParameterError(f'neighbours is "add/remove" or "replace", not {neighbours!r}.')
+        raise ParameterError(
+            'neighbours must be "add/remove" or "replace".',
+            found=shown(neighbours),
+            fix=Fix("neighbours", "add/remove"),
+        )
     if neighbours == "add/remove" or not _sampled(counts):
         return False
     if not (_has_pairs(counts) and is_moderate(counts)):
         raise NotComposable(
-            "Replacing a person in a sample needs losses that know their mechanism, and of moderate size. "
-            'Use neighbours="add/remove", or the loss of the mechanism itself.'
+            "Replacing a person in a sample needs losses of known mechanisms and of moderate size.",
+            fix=[Fix("neighbours", "add/remove"), "Or compose the loss of the mechanism itself."],
         )
     return True
 

@@ -27,7 +27,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import NoReturn, TypeAlias
 
-from discreet.errors import BudgetExceeded, NotComposable
+from discreet.errors import BudgetExceeded, Code, Fix, NotComposable
 from discreet.privacy.loss_measures import gdp_mu_squared, pure_epsilon, zcdp_rho
 from discreet.privacy.losses import (
     Approximate,
@@ -52,7 +52,7 @@ from discreet.privacy.theorems.conversions import (
     pure_to_approximate,
     zcdp_to_approximate,
 )
-from discreet.rational import Rational
+from discreet.rational import Rational, shown
 
 Budget: TypeAlias = Pure | ZeroConcentrated | GaussianDP
 """What a session can promise as a whole."""
@@ -95,7 +95,7 @@ class Session:
     >>> session.charge(Gaussian(sigma=1))
     Traceback (most recent call last):
     discreet.errors.BudgetExceeded: Gaussian(sigma=1, sensitivity=1) costs ρ = 0.5, and 0.3 of 0.5 is left.
-      The dearest step this session can still take is privacy.ZeroConcentrated("0.3").
+    Try: loss=privacy.ZeroConcentrated("0.3") (the most that still fits).
     """
 
     def __init__(self, budget: Budget):
@@ -142,7 +142,7 @@ class Session:
         cost = self._cost(loss)
         with self._lock:
             if cost > self.remaining:
-                raise BudgetExceeded(self._refusal(loss, cost))
+                raise self._refusal(loss, cost)
             self._spent += cost
 
     def can_afford(self, loss: AdaptiveLoss) -> bool:
@@ -164,27 +164,30 @@ class Session:
     def _cost(self, loss: Loss) -> Fraction:
         if not isinstance(loss, Loss):
             raise NotComposable(
-                f"A session charges losses such as privacy.Laplace(scale=10), not {type(loss).__name__}. "
-                "What a plan computes holds for parameters fixed in advance, and is no valid stopping rule."
+                "A session charges losses. The result of a plan is not a valid stopping rule: "
+                "it holds for parameters fixed in advance.",
+                found=type(loss).__name__,
+                fix=Fix("loss", Code("privacy.Laplace(scale=10)")),
             )
         cost = self._measure.cost(loss)
         if cost is None:
-            raise NotComposable(f"{describe(loss)} has no {self._measure.symbol}: {_reason(loss)}")
+            reason, fix = _reason(loss)
+            raise NotComposable(f"{describe(loss)} has no {self._measure.symbol}: {reason}.", fix=fix)
         return cost
 
-    def _refusal(self, loss: Loss, cost: Fraction) -> str:
+    def _refusal(self, loss: Loss, cost: Fraction) -> BudgetExceeded:
         left = _decimal(self.remaining, ROUND_FLOOR)
-        sentence = (
+        problem = (
             f"{describe(loss)} costs {self._measure.symbol} = {_decimal(cost, ROUND_CEILING)}, "
-            f"and {left:f} of {_decimal(self._measure.total, ROUND_FLOOR):f} is left.\n  "
+            f"and {left:f} of {_decimal(self._measure.total, ROUND_FLOOR):f} is left."
         )
         if left == 0:
-            return sentence + "Nothing more can be released in this session."
+            return BudgetExceeded(problem, fix="Nothing more can be released in this session.")
         offer = (
             _decimal(Fraction(left.sqrt(Context(prec=28))), ROUND_FLOOR) if self._measure.symbol == "μ²" else left
         )
-        kind = type(self._budget).__name__
-        return sentence + f'The dearest step this session can still take is privacy.{kind}("{offer:f}").'
+        step = Code(f'privacy.{type(self._budget).__name__}("{offer:f}")')
+        return BudgetExceeded(problem, fix=Fix("loss", step, note="the most that still fits"))
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("A session cannot be copied or pickled: two copies would each spend the same budget.")
@@ -202,32 +205,43 @@ def _measure(budget: Budget) -> _Measure:
         case GaussianDP():
             return _Measure("μ²", budget.mu**2, gdp_mu_squared, lambda d: gdp_to_approximate(budget.mu, d))
     raise NotComposable(
-        f"A session has a budget of privacy.Pure, ZeroConcentrated or GaussianDP, not {budget!r}: "
-        "only these add up when the next step depends on the last answer. "
-        'Write Session(privacy.ZeroConcentrated("0.1")), and read its (ε, δ) from session.epsilon(delta).'
+        "The budget of a session must be Pure, ZeroConcentrated or GaussianDP: "
+        "only these add up when each step depends on the last answer.",
+        found=shown(budget),
+        fix=[
+            Fix("budget", Code('privacy.ZeroConcentrated("0.1")')),
+            "Read the (ε, δ) of the session from session.epsilon(delta).",
+        ],
     )
 
 
-def _reason(loss: Loss) -> str:
-    """Why the loss does not fit, and what fits."""
+def _reason(loss: Loss) -> tuple[str, str]:
+    """Return why the loss does not fit, and the fix."""
     match loss:
         case Repeated() | PoissonSubsampled():
             return _reason(loss.loss)
         case Approximate():
             return (
-                "with probability δ it may reveal everything. Charge what the mechanism is, such as "
-                "privacy.Gaussian(sigma=…), in a zCDP session, or compose it in a plan."
+                "with probability δ it may reveal everything",
+                "Charge the mechanism itself, such as privacy.Gaussian(sigma=10), in a zCDP session, "
+                "or compose it in a plan.",
             )
         case Gaussian() | GaussianDP():
-            return "no ε bounds its loss. Use privacy.Laplace, or a session with a budget of ZeroConcentrated."
+            return (
+                "no ε bounds its loss",
+                "Use privacy.Laplace, or a session with a budget of privacy.ZeroConcentrated.",
+            )
         case DiscreteGaussian():
             return (
-                "its loss is unbounded, and its steps can be told apart a little better than a Gaussian's. "
-                "Use a session with a budget of privacy.ZeroConcentrated."
+                "its loss is unbounded, and its steps are a little easier to distinguish than a Gaussian's",
+                "Use a session with a budget of privacy.ZeroConcentrated.",
             )
         case ZeroConcentrated():
-            return "ρ bounds moments only. Use a session with a budget of privacy.ZeroConcentrated."
-    return "a curve known at some orders does not bound it. Charge what the mechanism is, or compose it in a plan."
+            return "ρ bounds moments only", "Use a session with a budget of privacy.ZeroConcentrated."
+    return (
+        "a curve known at some orders does not bound it",
+        "Charge the mechanism itself, or compose it in a plan.",
+    )
 
 
 def _decimal(value: Fraction, rounding: str) -> Decimal:

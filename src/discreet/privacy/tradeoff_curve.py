@@ -94,9 +94,7 @@ def _total_variation(epsilons: Floats, deltas: Floats) -> Floats:
 
 def _alarms(alpha: Floats) -> Floats:
     if not np.all((alpha >= 0) & (alpha <= 1)):
-        raise ParameterError(
-            f"alpha is a probability: write values between 0 and 1, not {alpha.min()}…{alpha.max()}."
-        )
+        raise ParameterError("alpha must hold values between 0 and 1.", found=f"{alpha.min()}…{alpha.max()}")
     return alpha
 
 

@@ -413,9 +413,9 @@ def test_no_rows_and_an_unknown_person_column_are_refused() -> None:
         ({"rows": "age"}, "row 0 is of type str"),
         ({"rows": 7}, "row 0 is of type int"),
         ({"rows": pd.DataFrame({"age": [1]})}, r'row 0 is of type str.*frame.to_dict\("records"\)'),
-        ({"limit": 0}, "limit must be a whole number, 1 or more, not 0"),
-        ({"limit": -1}, "limit must be a whole number, 1 or more, not -1"),
-        ({"seed": 1.5}, "seed must be a whole number, 0 or more, not 1.5"),
+        ({"limit": 0}, r"limit must be a whole number, 1 or more \(found: 0\)"),
+        ({"limit": -1}, r"limit must be a whole number, 1 or more \(found: -1\)"),
+        ({"seed": 1.5}, r"seed must be a whole number, 0 or more \(found: 1.5\)"),
         ({"seed": -1}, "seed must be a whole number"),
     ],
 )

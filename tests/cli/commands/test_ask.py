@@ -171,7 +171,7 @@ def test_what_a_vault_does_not_answer_ends_with_4_and_is_free(here: Path, questi
     [
         ((), "--epsilon 0.1, or --within 200, or --within 5%"),
         (("--epsilon", "1", "--within", "3"), "not both. Try: --epsilon 0.1"),
-        (("--epsilon", "much"), "is no number"),
+        (("--epsilon", "much"), "is not a number"),
         (("--epsilon", "-1"), "above 0"),
         (("--epsilon", "1", "--confidence", "95"), "confidence"),
         (("--within", "n=3", "--within", "4"), "by name"),

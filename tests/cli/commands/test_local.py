@@ -524,7 +524,7 @@ def test_texts_that_nobody_listed_are_asked_for_by_name(survey: Path) -> None:
         (("design", "x", "--epsilon", "1", "--size", "9", "--bits", "1"), "one of 9 values in 1 bits"),
         (
             ("design", "x", "--epsilon", "one", "--size", "9"),
-            "epsilon='one' is no number | (found: one | (found: 'one'",
+            "is not a number",
         ),
         (("estimate", "cheating.json", "answers.csv", "--plot", "shares.gif"), ".svg"),
         (

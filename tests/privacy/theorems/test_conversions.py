@@ -182,7 +182,7 @@ def test_deltas_are_probabilities_and_monotone(
 
 @pytest.mark.parametrize("convert", [*TO_EPSILON, zcdp_delta, gdp_delta])
 def test_negative_parameters_are_refused(convert: Callable[..., float]) -> None:
-    with pytest.raises(ParameterError, match="must not be below 0, got -1"):
+    with pytest.raises(ParameterError, match=r"must not be below 0 \(found: -1\)"):
         convert(-1, "0.1")
     with pytest.raises(ParameterError, match="must not be below 0"):
         convert(1, "-0.1")

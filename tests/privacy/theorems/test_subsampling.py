@@ -179,7 +179,7 @@ def test_a_rate_is_a_probability(rate: int | str) -> None:
 
 
 def test_a_sample_is_no_larger_than_the_table() -> None:
-    with pytest.raises(ParameterError, match="population=10, got 11"):
+    with pytest.raises(ParameterError, match="sample=11, population=10"):
         without_replacement(Pure(1), sample=11, population=10)
 
 

@@ -34,7 +34,7 @@ from discreet.audit.replay.tape import Call, Tape, copied, running
 from discreet.errors import DiscreetError
 from discreet.mechanisms import Exact, Mechanism
 from discreet.mechanisms.exact import _open
-from discreet.mechanisms.runs import Run
+from discreet.mechanisms.sparse_vector import Run
 from discreet.privacy import Loss, Pure, Session
 
 Function = TypeVar("Function", bound=Callable[..., Any])

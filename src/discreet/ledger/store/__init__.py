@@ -11,11 +11,15 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias
 
+from discreet.errors import LedgerTampered, LedgerUnavailable
 from discreet.ledger.account import Account
-from discreet.ledger.entry import ORIGIN, Entry, Keys, checked
+from discreet.ledger.entry import ORIGIN, RESTORE, Entry, Keys, checked
 
 SCHEMA = 1
 """The version of the layout that this code writes."""
+
+MISSING_LEDGER = "Restore it from a backup, or create a ledger there. A new ledger does not know what was spent."
+"""The fix of every error about a ledger that is not there."""
 
 Execute: TypeAlias = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
 """Runs a statement with `?` for parameters, and returns its rows."""
@@ -47,8 +51,7 @@ class Rows:
         """Return the newest entry that carries the balance of this account."""
         if account.role == "vault":
             return self._one("WHERE e.kind <> 'release' ORDER BY e.number DESC LIMIT 1")
-        name = account.analyst or account.purpose
-        return self._one(f"WHERE e.{account.role} = ? ORDER BY e.number DESC LIMIT 1", name)
+        return self._one(f"WHERE e.{account.role} = ? ORDER BY e.number DESC LIMIT 1", account.name)
 
     def answer(self, question: str) -> Entry | None:
         """Return the first release that answers the question of this digest."""
@@ -123,3 +126,18 @@ class Store(Protocol):
     def close(self) -> None:
         """Let go of idle connections."""
         ...
+
+
+def newer_layout(name: str, layout: int) -> LedgerUnavailable:
+    """Return the error for a ledger that a newer Discreet has written."""
+    return LedgerUnavailable(
+        f"The ledger {name} was written by a newer Discreet: its layout is {layout}, and this one knows {SCHEMA}.",
+        fix="Upgrade with: pip install --upgrade discreet",
+    )
+
+
+def removed_trigger(name: str, trigger: str) -> LedgerTampered:
+    """Return the error for a ledger whose trigger is missing."""
+    return LedgerTampered(
+        f"A trigger that guards the ledger {name} against changes was removed.", found=trigger, fix=RESTORE
+    )

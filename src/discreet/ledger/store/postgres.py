@@ -25,8 +25,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from discreet.errors import DatabaseUnavailable, LedgerMissing, LedgerTampered, LedgerUnavailable
-from discreet.ledger.entry import Entry
-from discreet.ledger.store import SCHEMA, Rows
+from discreet.ledger.entry import RESTORE, Entry
+from discreet.ledger.store import MISSING_LEDGER, SCHEMA, Rows, newer_layout, removed_trigger
 from discreet.postgres import (
     Address,
     close,
@@ -44,7 +44,6 @@ from discreet.postgres import (
 if TYPE_CHECKING:
     from discreet.postgres.connections import Connection
 
-_MAKE_ONE = "Make one with Ledger.create(address, budget)."
 _MARK = "discreet ledger, layout "  # the comment of the table, by which we know it
 _LONGEST_WAIT = 2**31 - 1  # milliseconds; lock_timeout takes no more
 
@@ -155,12 +154,12 @@ class PostgresStore:
             triggers = {row[0] for row in execute(connection, _AWAKE)}
             unsafe = [row[0] for row in execute(connection, _UNSAFE)]
         if missing := sorted(_TRIGGERS.keys() - triggers):
-            raise LedgerTampered(f"Someone has removed what guards {self.name} against changes: {missing[0]}.")
+            raise removed_trigger(self.name, missing[0])
         if unsafe:
             raise LedgerUnavailable(
                 f"The entries of {self.name} are in order, but its server runs with {unsafe[0]} = off: a power "
-                "cut can lose charges after they were answered. "
-                f"Run ALTER SYSTEM SET {unsafe[0]} = on, and SELECT pg_reload_conf()."
+                "cut can lose charges after they were answered.",
+                fix=f"Run ALTER SYSTEM SET {unsafe[0]} = on, and SELECT pg_reload_conf().",
             )
 
     def close(self) -> None:
@@ -187,10 +186,7 @@ class PostgresStore:
             if mark is None:
                 raise self._no_ledger(connection)
             if int(mark[1]) > SCHEMA:
-                raise LedgerUnavailable(
-                    f"The ledger {self.name} was written by a newer Discreet: its layout is {mark[1]}, "
-                    f"and this one knows {SCHEMA}. Upgrade with: pip install --upgrade discreet"
-                )
+                raise newer_layout(self.name, int(mark[1]))
             yield connection
 
     @contextmanager
@@ -205,31 +201,34 @@ class PostgresStore:
                 yield connection
                 committing = True
         except DatabaseUnavailable as error:
-            raise LedgerUnavailable(str(error)) from error
+            raise LedgerUnavailable(error.problem, found=error.found, fix=error.fixes) from error
         except Exception as error:
             if not from_driver(error):
                 raise
-            raise self._in_words(error, committing) from error
+            raise self._explained(error, committing) from error
 
     def _no_ledger(self, connection: Connection) -> LedgerUnavailable:
         match execute(connection, _THERE, [self._address.schema]):
             case []:
                 return self._absent()
             case [(False,)]:
-                return LedgerUnavailable(f"The ledger {self.name} {self._forbidden('no USAGE on its schema')}")
+                return self._forbidden("no USAGE on its schema")
             case _:
-                return LedgerMissing(f"{self.name} is no ledger, but another table called entries. {_MAKE_ONE}")
+                return LedgerMissing(
+                    f"The table entries at {self.name} is not a ledger.",
+                    fix="Choose another schema for the ledger.",
+                )
 
     def _absent(self) -> LedgerMissing:
-        return LedgerMissing(f"There is no ledger at {self.name}. {_MAKE_ONE}")
+        return LedgerMissing(f"There is no ledger at {self.name}.", fix=MISSING_LEDGER)
 
     def _occupied(self) -> LedgerUnavailable:
         return LedgerUnavailable(
-            f"There is something at {self.name} already: a table called entries. "
-            "Open it with Ledger.open, or choose another schema."
+            f"There is something at {self.name} already: a table called entries.",
+            fix="Open it, or choose another schema.",
         )
 
-    def _in_words(self, error: Exception, committing: bool) -> LedgerUnavailable | LedgerTampered:
+    def _explained(self, error: Exception, committing: bool) -> LedgerUnavailable | LedgerTampered:
         match sqlstate(error):
             case "42P01" | "3F000":
                 return self._absent()
@@ -238,54 +237,54 @@ class PostgresStore:
             case "23505" if detail(error, "SCHEMA_NAME") == "pg_catalog":  # by a hair's breadth
                 return self._occupied()
             case "55P03":
-                text = (
-                    f"was locked by another process for {self._timeout:g} seconds. Try again, or end that process."
-                )
+                problem = f"was locked by another process for {self._timeout:g} seconds"
+                fix = "Try again, or end that process."
             case "25006":
-                text = (
-                    "can only be read: the server is a standby, or the session is read-only. "
-                    "Use the address of the primary."
-                )
+                problem = "can only be read: the server is a standby, or the session is read-only"
+                fix = "Use the address of the primary."
             case "42501":
-                text = self._forbidden(_said(error))
+                return self._forbidden(_reason(error))
             case "53100":
-                text = (
-                    "could not grow: the disk of its server is full. Nothing was written; make room and ask again."
-                )
+                problem = "could not grow: the disk of its server is full. Nothing was written"
+                fix = "Make room and ask again."
             case "22021" | "22P05":
-                text = (
-                    "cannot hold this text: a NUL, or a sign that the encoding of its database does not have. "
-                    "Nothing was written; use another name, or a database in UTF8."
+                problem = (
+                    "cannot hold this text: a NUL, or a character that the encoding of its database lacks. "
+                    "Nothing was written"
                 )
+                fix = "Use another name, or a database in UTF8."
             case "57014":
-                text = "was interrupted, by you or by the server's statement_timeout. Nothing was written."
+                problem = "was interrupted, by you or by the server's statement_timeout. Nothing was written"
+                fix = "Ask again."
             case "XX001" | "XX002":
-                return LedgerTampered(
-                    f"The ledger {self.name} is damaged ({_said(error)}). Restore it from a backup."
-                )
+                return LedgerTampered(f"The ledger {self.name} is damaged.", found=_reason(error), fix=RESTORE)
             case _ if is_lost(error):
-                text = _lost(committing)
+                problem, fix = _lost(committing)
             case _:
-                text = f"could not be read or written ({_said(error)}). Nothing may be released until it can."
-        return LedgerUnavailable(f"The ledger {self.name} {text}")
+                problem = f"could not be read or written ({_reason(error)})"
+                fix = "Nothing may be released until it can be."
+        return LedgerUnavailable(f"The ledger {self.name} {problem}.", fix=fix)
 
-    def _forbidden(self, reason: str) -> str:
-        return (
-            f"is closed to this user ({reason}). Its owner can run: GRANT USAGE ON SCHEMA {self._schema} "
-            f"TO …; GRANT SELECT, INSERT, UPDATE ON {self._table} TO …; to make one, a user needs CREATE on the "
-            "database."
+    def _forbidden(self, reason: str) -> LedgerUnavailable:
+        return LedgerUnavailable(
+            f"The ledger {self.name} is closed to this user ({reason}).",
+            fix=[
+                f"Its owner can run: GRANT USAGE ON SCHEMA {self._schema} TO …; GRANT SELECT, INSERT, UPDATE ON "
+                f"{self._table} TO …;",
+                "To make a ledger, a user needs CREATE on the database.",
+            ],
         )
 
 
-def _lost(committing: bool) -> str:
+def _lost(committing: bool) -> tuple[str, str]:
     if committing:
         return (
-            "was lost while it committed: what was to be written may be there or not, so nothing may be released. "
-            "When the server is back, ledger.unfinished() lists a charge that was made."
+            "was lost while it committed: the entry may be there or not, so nothing may be released",
+            "When the server is back, look for the charge among those without a release.",
         )
-    return "was lost: its server went away. Nothing was written. Try again when it is back."
+    return "was lost: its server went away. Nothing was written", "Try again when it is back."
 
 
-def _said(error: Exception) -> str:
-    """What the server said, without its details, which may quote a row, and without our statement."""
+def _reason(error: Exception) -> str:
+    """Return the server's message without its details, which may quote a row, and without our statement."""
     return detail(error, "MESSAGE_PRIMARY") or "the driver gave no reason"

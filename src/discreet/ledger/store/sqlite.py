@@ -20,11 +20,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from discreet.errors import LedgerMissing, LedgerTampered, LedgerUnavailable
-from discreet.ledger.entry import Entry
-from discreet.ledger.store import SCHEMA, Rows
+from discreet.ledger.entry import RESTORE, Entry
+from discreet.ledger.store import MISSING_LEDGER, SCHEMA, Rows, newer_layout, removed_trigger
 from discreet.ledger.store.sqlite_connections import Connection, Connections
 
-_MAKE_ONE = "Make one with Ledger.create(path, budget)."
 _APPLICATION = 0x64704C67  # "dpLg" in the header of the file, where `file` and we look for it
 
 _TABLE = [
@@ -99,9 +98,9 @@ class SQLiteStore:
             found = [row[0] for row in connection.rows("PRAGMA integrity_check")]
             triggers = {row[0] for row in connection.rows("SELECT name FROM sqlite_master WHERE type = 'trigger'")}
         if found != ["ok"]:
-            raise LedgerTampered(f"The file {self.name} is damaged: {found[0]}. Restore it from a backup.")
+            raise LedgerTampered(f"The file {self.name} is damaged.", found=found[0], fix=RESTORE)
         if missing := sorted(_TRIGGERS.keys() - triggers):
-            raise LedgerTampered(f"Someone has removed what guards {self.name} against changes: {missing[0]}.")
+            raise removed_trigger(self.name, missing[0])
 
     def close(self) -> None:
         """Let go of idle connections. The ledger opens new ones when it is used again."""
@@ -115,7 +114,9 @@ class SQLiteStore:
         except FileExistsError:
             pass  # perhaps what a crash left behind: see whether it is empty
         except OSError as error:
-            raise LedgerUnavailable(f"No ledger can be made at {self.name}: {error.strerror}.") from error
+            raise LedgerUnavailable(
+                f"A ledger cannot be made at {self.name}: {error.strerror}.", fix="Choose another path."
+            ) from error
 
     def _set_up(self, connection: Connection) -> None:
         """What every connection needs."""
@@ -130,15 +131,12 @@ class SQLiteStore:
         with self._transaction(begin) as connection:
             application, version = (_pragma(connection, name) for name in ("application_id", "user_version"))
             if application != _APPLICATION:
-                raise LedgerMissing(f"{self.name} is no ledger. {_MAKE_ONE}")
+                raise LedgerMissing(f"The file {self.name} is not a ledger.", fix=MISSING_LEDGER)
             if version > SCHEMA:
-                raise LedgerUnavailable(
-                    f"The ledger {self.name} was written by a newer Discreet: its layout is {version}, "
-                    f"and this one knows {SCHEMA}. Upgrade with: pip install --upgrade discreet"
-                )
+                raise newer_layout(self.name, version)
             if not self._connections.same_file():
                 raise LedgerUnavailable(
-                    f"The file {self.name} was moved or replaced while it was open. Open the ledger again."
+                    f"The file {self.name} was moved or replaced while it was open.", fix="Open the ledger again."
                 )
             yield connection
 
@@ -158,7 +156,7 @@ class SQLiteStore:
                 _roll_back(connection)
                 self._connections.give_back(connection, broken=broken)
         except sqlite3.Error as error:
-            raise self._in_words(error) from error
+            raise self._explained(error) from error
 
     def _begun(self, *statements: str) -> Connection:
         """Begin, and wait outside the gate. SQLite's own timeout would wait inside, and not in all cases."""
@@ -187,33 +185,37 @@ class SQLiteStore:
         tables = connection.rows("SELECT COUNT(*) FROM sqlite_master")[0][0]
         if tables or _pragma(connection, "application_id") or _pragma(connection, "user_version"):
             raise LedgerUnavailable(
-                f"There is something at {self.name} already. Open it with Ledger.open, or choose another path."
+                f"There is something at {self.name} already.", fix="Open it, or choose another path."
             )
 
-    def _in_words(self, error: sqlite3.Error) -> LedgerUnavailable | LedgerTampered:
+    def _explained(self, error: sqlite3.Error) -> LedgerUnavailable | LedgerTampered:
         match _primary(error):
             case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-                text = (
-                    f"was locked by another process for {self._timeout:g} seconds. Try again, or end that process."
-                )
+                problem = f"was locked by another process for {self._timeout:g} seconds"
+                fix = "Try again, or end that process."
             case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
-                text = (
-                    "cannot be written: the file or its directory is read-only. Even to read it, SQLite writes "
-                    "-wal and -shm files beside it. Change the permissions, or copy it to read it."
+                problem = "cannot be written: the file or its directory is read-only"
+                fix = (
+                    "Change the permissions, or copy the file to read it: even to read it, SQLite writes -wal and "
+                    "-shm files beside it."
                 )
             case sqlite3.SQLITE_FULL:
-                text = "could not grow: the disk is full. Nothing was written; make room and ask again."
+                problem = "could not grow: the disk is full. Nothing was written"
+                fix = "Make room and ask again."
             case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_AUTH:
                 if not self._path.exists():
-                    return LedgerMissing(f"There is no ledger at {self.name}. {_MAKE_ONE}")
-                text = "cannot be opened. Change its permissions, or ask who owns it."
+                    return LedgerMissing(f"There is no ledger at {self.name}.", fix=MISSING_LEDGER)
+                problem, fix = "cannot be opened", "Change its permissions, or ask its owner."
             case sqlite3.SQLITE_NOTADB:
-                return LedgerMissing(f"{self.name} is no ledger but another kind of file. Choose another path.")
+                return LedgerMissing(
+                    f"The file {self.name} is not a ledger but another kind of file.", fix="Choose another path."
+                )
             case sqlite3.SQLITE_CORRUPT:
-                return LedgerTampered(f"The ledger {self.name} is damaged ({error}). Restore it from a backup.")
+                return LedgerTampered(f"The ledger {self.name} is damaged.", found=error, fix=RESTORE)
             case _:
-                text = f"could not be read or written ({error}). Nothing may be released until it can."
-        return LedgerUnavailable(f"The ledger {self.name} {text}")
+                problem = f"could not be read or written ({error})"
+                fix = "Nothing may be released until it can be."
+        return LedgerUnavailable(f"The ledger {self.name} {problem}.", fix=fix)
 
 
 def _roll_back(connection: Connection) -> None:

@@ -84,8 +84,8 @@ def _expect_sound() -> None:
         _in_child()  # by a fork of which Python was not told
     if not _process.sound:
         raise LedgerUnavailable(
-            "This process was forked in the middle of a transaction, or without Python's knowledge, while a "
-            "ledger was open. Call ledger.close() before the fork, or start the process afresh (spawn)."
+            "This process was forked inside a transaction, or by code other than Python, while a ledger was open.",
+            fix="Close the ledger before the fork, or start the process with spawn.",
         )
 
 

@@ -61,8 +61,8 @@ def for_group(loss: Loss, size: int) -> Loss:
     epsilon = pure_epsilon(loss)
     if epsilon is None:
         raise NotComposable(
-            f"No group theorem for {describe(loss)}. Use the loss that the mechanism has at the sensitivity of "
-            f"{size} people."
+            f"No group theorem covers {describe(loss)}.",
+            fix=f"Use the loss that the mechanism has at the sensitivity of {size} people.",
         )
     return Pure(size * epsilon)
 
@@ -90,7 +90,7 @@ def _renyi(loss: Renyi, size: int) -> Renyi:
     ]
     if not known:
         raise NotComposable(
-            f"A group of {size} needs a Rényi curve that is known at an order of {least} or more, "
-            f"and the largest is {max(orders)}."
+            f"A group of {size} needs a Rényi curve that is known at an order of {least} or more.",
+            found=f"the largest is {max(orders)}",
         )
     return Renyi(tuple(a for a, _ in known), tuple(e for _, e in known))

@@ -51,7 +51,10 @@ def without_replacement(loss: Guarantee, *, sample: int, population: int) -> Gua
     0.01703686323617...
     """
     if not 0 <= sample <= population or population < 1:
-        raise ParameterError(f"sample must lie between 0 and population={population}, got {sample}.")
+        raise ParameterError(
+            "sample must lie between 0 and the population, which is 1 or more.",
+            found=f"sample={sample}, population={population}",
+        )
     return _amplified(loss, Fraction(sample, population))
 
 
@@ -107,8 +110,11 @@ def gaussian_epsilon(loss: Gaussian, *, rate: Rational, delta: Rational) -> floa
 def _amplified(loss: Guarantee, rate: Fraction) -> Guarantee:
     if not isinstance(loss, Pure | Approximate):
         raise NotComposable(
-            f"{describe(loss)} is neither pure nor (ε, δ). For a Poisson sample in a plan write "
-            "privacy.PoissonSubsampled(loss, rate), for one release of Gaussian noise gaussian_delta(…)."
+            f"{describe(loss)} is neither pure nor (ε, δ).",
+            fix=[
+                "For a Poisson sample in a plan, write privacy.PoissonSubsampled(loss, rate).",
+                "For one release of Gaussian noise, use gaussian_delta.",
+            ],
         )
     changes = {"epsilon": amplified_epsilon(loss.epsilon, rate)}
     if isinstance(loss, Approximate):
