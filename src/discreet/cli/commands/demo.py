@@ -185,7 +185,7 @@ def _refused(vault: Vault) -> None:
     _heading("Questions that are refused before any row is read")
     asked: list[tuple[str, dict[str, Any]]] = [
         ("select user_id, income from trips", {"epsilon": "0.1"}),
-        ("select count(*) from trips", {"epsilon": "1"}),
+        ("select count(*) from trips", {"epsilon": "2"}),
     ]
     for question, price in asked:
         _typed(f'ask trips.vault "{question}" --epsilon {price["epsilon"]}')
