@@ -64,7 +64,10 @@ class Category:
         if not self.labels:
             raise ParameterError(
                 "A category needs at least one value.",
-                fix=[Fix("values", ["red", "blue"]), "For strings that are not declared there is Text()."],
+                fix=[
+                    Fix("values", ["red", "blue"]),
+                    "For strings that are not declared there is the text column.",
+                ],
             )
         if len({type(label) for label in self.labels}) > 1:
             raise ParameterError(
@@ -159,7 +162,9 @@ def _label(value: Any) -> Label:
         return value
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise ParameterError(
-            "A category holds strings or integers.", found=repr(value), fix="For yes and no there is Boolean()."
+            "A category holds strings or integers.",
+            found=repr(value),
+            fix="For yes and no declare a boolean column.",
         )
     if abs(int(value)) >= casts.EXACT:
         raise ParameterError(

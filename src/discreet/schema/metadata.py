@@ -34,7 +34,6 @@ ROWS = "rows"
 
 _FORMAT = 1
 _COLUMNS = Fix("columns", Code('{"age": dp.Integer(0, 110)}'))
-_SEAL = 'Or make one with Vault.seal(…, to="people.vault").'
 
 
 @dataclass(frozen=True)
@@ -181,7 +180,7 @@ def read(vault: str | Path) -> TableMetadata:
     except NotADirectoryError:
         raise ParameterError(
             f"{vault} is a file, and a vault is a directory.",
-            fix=[f"Give the directory that holds {FILE}.", _SEAL],
+            fix=[f"Give the directory that holds {FILE}.", Fix("to", "people.vault", call="Vault.seal")],
         ) from None
     except PermissionError:
         raise ParameterError(
@@ -209,7 +208,7 @@ def _absent(vault: Path) -> ParameterError:
             found=", ".join(left),
             fix="Restore it from a backup: only this file says what the columns mean.",
         )
-    return ParameterError(f"There is no vault at {vault}.", fix=f"Make one with Vault.seal(…, to={str(vault)!r}).")
+    return ParameterError(f"There is no vault at {vault}.", fix=Fix("to", str(vault), call="Vault.seal"))
 
 
 @lru_cache(maxsize=16)  # the key is the whole file, which is read every time: no change can be missed

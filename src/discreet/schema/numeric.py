@@ -58,7 +58,7 @@ class Integer:
                 raise ParameterError(
                     f"The bound {name} of an Integer is not a whole number.",
                     found=getattr(self, name),
-                    fix=[Fix(name, round(bound)), "For other numbers there is Real(lo, hi, step)."],
+                    fix=[Fix(name, round(bound)), "For other numbers declare a real column, with a step."],
                 )
             if abs(bound) >= casts.BEYOND:
                 raise ParameterError(
@@ -272,7 +272,7 @@ class Real:
 
 
 _FINE = (
-    "Take a wider step: the noise is coarser than a fine grid. For large whole numbers there is Integer(lo, hi)."
+    "Take a wider step: the noise is coarser than a fine grid. For large whole numbers declare an integer column."
 )
 
 

@@ -245,7 +245,7 @@ def _day(value: Any, name: str) -> date:
         raise ParameterError(
             f"The {_PARAMETERS[name]} of a Date is a time of day, not a whole day.",
             found=value,
-            fix=[Fix(name, when.date().isoformat()), "For times there is Datetime(lo, hi, step)."],
+            fix=[Fix(name, when.date().isoformat()), "For times declare a datetime column, with a step."],
         )
     return when.date()
 
