@@ -10,8 +10,8 @@
     privacy      what a guarantee is, and how guarantees add up
     mechanisms   one private release each
     oracle       many queries, few of them paid: vault.oracle, and multiplicative weights, MWEM, BLR
-    synth        rows that nobody lived, with the marginals of those who did: vault.synthesize
-    local        devices that trust nobody: protocols, clients, servers
+    synth        synthetic tables with the marginals of the sealed rows: vault.synthesize
+    local        reports that devices randomise themselves: protocols, clients, servers
     plots        pictures of costs and risks (needs `discreet[plots]`)
     audit        attacks on all of these, and on anything else that claims to be private
 

@@ -60,7 +60,7 @@ def test_intervals_hold_the_truth_with_their_confidence(tmp_path_factory: pytest
         rows, tmp_path_factory.mktemp("coverage") / "v", columns=columns, budget=dp.Budget(500, "1e-9")
     ) as vault:
         for seed in range(60):
-            made = vault.synthesize(epsilon="0.5", workload={("a", "b", "c"): 1.0 + seed})
+            made = vault.synthesize(epsilon=3, workload={("a", "b", "c"): 1.0 + seed})
             for low in range(2):
                 for columns_asked in ("a", "b"):
                     found = made.ask(
@@ -77,7 +77,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Synthetic]:
     rows = pyarrow.table({"who": [1, 2], **{name: [0, 1] for name in "abc"}})
     columns = {name: dp.Integer(0, 1, missing=0) for name in "abc"}
     with sealed(rows, tmp_path_factory.mktemp("three") / "v", columns=columns) as vault:
-        yield vault.synthesize(epsilon=1)
+        yield vault.synthesize(epsilon=6)
 
 
 def scored(three: Synthetic, codes: NDArray[np.int64], off: tuple[float, float], seed: int) -> Synthetic:
@@ -154,7 +154,7 @@ def test_how_many_rows_there_are_is_known_no_better_than_all_bins_of_a_skewed_co
     with sealed(
         pyarrow.table({"who": [1], "x": [0]}), tmp_path_factory.mktemp("skewed") / "v", columns=columns
     ) as vault:
-        made = vault.synthesize(epsilon=1)
+        made = vault.synthesize(epsilon=6)
     fine, held = fine_axes(made.metadata, ["x"], None)[0], 0
     for seed in range(150):
         noisy = exact + np.random.default_rng([3, seed]).normal(0, 10.0, 513)

@@ -36,15 +36,15 @@ def town(folder: Path, person: str | None = "who", rows_per_person: int = 4) -> 
 
 def test_persons_have_as_many_rows_as_they_had(tmp_path: Path) -> None:
     with town(tmp_path) as vault:
-        table = vault.synthesize(epsilon=3, persons=True)
+        table = vault.synthesize(epsilon=20, persons=True)
         rows = table.to_arrow()
         assert rows.column_names == ["who", "age"]
         persons = np.bincount(np.bincount(rows["who"].to_numpy()), minlength=5)
         np.testing.assert_allclose(persons, [0, 1000, 0, 1000, 1000], atol=60)  # noise of deviation 2.4 at most
         assert any("drawn independently" in note for note in table.notes)
         assert any("number of rows" in noise.on for noise in table.label.noise)
-        assert vault.synthesize(epsilon=3, persons=True).free
-        assert not vault.synthesize(epsilon=3).free  # a table without ids is another release
+        assert vault.synthesize(epsilon=20, persons=True).free
+        assert not vault.synthesize(epsilon=20).free  # a table without ids is another release
         table.save(tmp_path / "saved")
         assert Synthetic.load(tmp_path / "saved").to_arrow().equals(rows)
 
@@ -52,7 +52,7 @@ def test_persons_have_as_many_rows_as_they_had(tmp_path: Path) -> None:
 @pytest.mark.parametrize("most", [1, 4])
 def test_noise_is_for_all_the_rows_that_a_person_may_have(tmp_path: Path, most: int) -> None:
     with town(tmp_path, rows_per_person=most) as vault:
-        (measured,) = vault.synthesize(epsilon=1, bins={"age": 4}).measurements
+        (measured,) = vault.synthesize(epsilon=6, bins={"age": 4}).measurements
         rho = float(vault.ledger.balance().spent.rho)
     assert measured.variance == pytest.approx(most**2 / (2 * rho), rel=1e-5)  # Δ²/2ρ, in rows
 
@@ -60,14 +60,14 @@ def test_noise_is_for_all_the_rows_that_a_person_may_have(tmp_path: Path, most: 
 def test_ids_are_refused_where_they_have_no_meaning_and_nothing_is_charged(tmp_path: Path) -> None:
     with town(tmp_path, person=None, rows_per_person=1) as vault:
         with pytest.raises(ParameterError, match="persons=False"):
-            vault.synthesize(epsilon=1, persons=True)
+            vault.synthesize(epsilon=6, persons=True)
         assert vault.ledger.balance().charges == 0
     (tmp_path / "many").mkdir()
     with (
         town(tmp_path / "many", rows_per_person=2000) as vault,
         pytest.raises(ParameterError, match="rows_per_person=1024"),
     ):
-        vault.synthesize(epsilon=1, persons=True)
+        vault.synthesize(epsilon=6, persons=True)
 
 
 @given(st.lists(st.integers(-50, 200), min_size=1, max_size=12), st.integers(1, 500), st.integers(0, 3))

@@ -74,7 +74,7 @@ def test_a_vault_in_spark_is_sealed_asked_changed_and_sealed_again(
         with dp.Vault.seal(
             visits, to=place, rows="whole_vault", budget=BUDGET, progress=told, **DECLARED
         ) as vault:
-            answer = vault.ask(question, epsilon=5)
+            answer = vault.ask(question, epsilon=40)
             counts = answer.to_arrow().column("count(*)").to_pylist()
             assert [abs(n - 40) < 10 for n in counts] == [True] * 3
         assert sorted(path.name for path in place.iterdir()) == ["description.json", "ledger.sqlite"]
@@ -90,10 +90,10 @@ def test_a_vault_in_spark_is_sealed_asked_changed_and_sealed_again(
         assert by_person(rows_of(spark, first)) == by_person(sealed(tmp_path / "arrow"))
 
         with dp.Vault(place, spark=spark, analyst="ana") as again:
-            assert again.ask(question, epsilon=5).to_arrow() == answer.to_arrow()  # from the ledger
+            assert again.ask(question, epsilon=40).to_arrow() == answer.to_arrow()  # from the ledger
             visits.limit(60).createOrReplaceTempView("newer_visits")
             again.reseal(Source(spark, table="newer_visits"))
-            assert again.ask("select count(*) from visits", epsilon=5).value == pytest.approx(60, abs=15)
+            assert again.ask("select count(*) from visits", epsilon=40).value == pytest.approx(60, abs=15)
             assert again.metadata.version == 2
         assert {"whole_vault", "whole_vault_2"} <= tables_in(spark)
         assert len(rows_of(spark, again.metadata)) == 60

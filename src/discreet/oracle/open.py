@@ -1,10 +1,11 @@
-"""Making an oracle, and finding it again: one charge, one journal, one record in the ledger.
+"""Make an oracle, or open the one that the same parameters made before: one charge, one journal, one record.
 
-The order is that of every release: a place for the journal is taken, the whole ρ is charged, the journal is made,
-and the ledger records which journal it was charged for. Whoever makes the same oracle again is given the one that
-is there, and is charged nothing; but it draws new noise for whoever asks, so it is for the account that paid for
-it. Killed between charge and record, the charge is wasted and nothing was asked. Two who make the same oracle
-at the same moment may both pay, and one of the two is not found again.
+The order is that of every release (`discreet.kernel.spend`): the journal's file is created, the whole ρ is
+charged, the journal is written, and the ledger records which journal was charged for. The same call again opens
+that journal and charges nothing. An oracle draws new noise for the analyst who asks, so it is for the account that
+was charged. If the process is killed between charge and record, the charge is wasted and nothing was asked. Two
+processes that make the same oracle at the same moment may both be charged, and one of the two oracles is not found
+again.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from discreet.schema.metadata import TableMetadata
 
 _LEAST = 1e-3  # an ε that is suggested: at a δ some ρ has none at all
-_FUTILE = 10**6  # an ε that protects nobody
+_FUTILE = 10**6  # an ε that gives no protection
 
 
 def oracle(
@@ -99,7 +100,7 @@ def oracle(
 
     journal = spend_on(table, [text], read=lambda standing: _found(table, text, standing), prepare=prepare)
     try:
-        sums = Sums(table.engine(), agreed.moves)
+        sums = Sums(table.engine(), agreed.sensitivity)
         believed = priors.restored(journal.header["prior"], axes)
         return Oracle(journal, sums, axes=axes, terms=agreed, metadata=metadata, prior=believed)
     except BaseException:
@@ -126,14 +127,19 @@ def _prior(given: Any, axes: Sequence[Axis], metadata: TableMetadata) -> list[di
     if not isinstance(given, Oracle):
         return priors.of_rows(given, axes, metadata)
     if [(axis.name, axis.size) for axis in given.axes] != [(axis.name, axis.size) for axis in axes]:
-        raise ParameterError("the oracle before has other columns or bins. Make both over the same.")
+        raise ParameterError(
+            "The earlier oracle has other columns or bins.",
+            fix="Make both over the same columns and bins.",
+        )
     if given.test_bits and bits_in_use() is None:
-        raise NotForRelease("the oracle before was made from test bits, and what it learned is nobody's prior.")
+        raise NotForRelease(
+            "The earlier oracle was made from test bits, and cannot be a prior.", fix="Make it without test bits."
+        )
     return priors.of_measurements(given.measured, given.rows)
 
 
 def _identity(given: Any, known: list[dict[str, Any]]) -> str:
-    """What tells priors apart: the rows of a public table, and which oracle it is, however that goes on."""
+    """Return what tells priors apart: a digest of the public rows, or the identity of the earlier oracle."""
     if isinstance(given, Oracle):
         return given.identity
     return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:16] if known else "none"
@@ -212,24 +218,24 @@ def _check(journal: Journal, identity: str, text: str, table: SealedTable) -> No
 
 
 def _expect_use(agreed: Terms, columns: int, delta: Fraction) -> None:
-    """Refuse an oracle that could answer nothing, whatever number of rows there is: so far that is public."""
+    """Refuse an oracle that could answer nothing for any number of rows: that much is public."""
     if _useful(agreed, columns):
         return
-    enough, fixes = _enough(agreed, columns, delta), list[str]()
+    enough, fixes = _enough(agreed, columns, delta), list[Fix]()
     if not _measurable(agreed, columns):
-        wrong = f"ρ = {float(agreed.rho):.3g} buys noise that would leave int64, and nobody could see through it"
+        problem = "This oracle would need noise that leaves int64."
     else:
-        price, width = float(prices(agreed, MOST_ROWS).single), f"{float(agreed.within):g}"
+        width = f"{float(agreed.within):g}"
         what = f"{width} rows" if agreed.within >= 1 else f"{width} of the rows, even of {MOST_ROWS:,},"
-        wrong = f"an answer within {what} costs ρ = {price:.3g}, and all of this oracle is {float(agreed.rho):.3g}"
-        fixes += [f"write within={least}, which is so many rows" for least in [narrowest(agreed)] if least]
+        problem = f"A single answer within {what} costs more than the whole oracle."
+        fixes += [Fix("within", least, note="a number of rows") for least in [narrowest(agreed)] if least]
     if enough <= _FUTILE:
-        fixes.append(f'spend more: epsilon="{_rounded_up(enough)}"')
-    raise ParameterError(f"{wrong}. {', or '.join(fixes).capitalize()}.")
+        fixes.append(Fix("epsilon", _rounded_up(enough)))
+    raise ParameterError(problem, fix=fixes)
 
 
 def _enough(agreed: Terms, columns: int, delta: Fraction) -> float:
-    """An ε that suffices, at most twice the least that does."""
+    """Return an ε that suffices, at most about twice the least that does."""
     richer = replace(agreed, rho=max(agreed.rho, Fraction(1, 10**30)))
     while not _useful(richer, columns):
         richer = replace(richer, rho=4 * richer.rho)
@@ -241,7 +247,7 @@ def _useful(agreed: Terms, columns: int) -> bool:
 
 
 def _measurable(agreed: Terms, columns: int) -> bool:
-    """Whether the noise of every marginal of the start can be drawn: the least ρ has the widest."""
+    """Return whether the noise of every marginal at the start can be drawn: the least ρ has the widest."""
     shares = [("total", 1), ("singles", 2 * columns), ("pairs", MOST_AT_START)]
     try:
         agreed.marginal(min(part for of, among in shares if (part := agreed.part(of, among))))
@@ -251,7 +257,7 @@ def _measurable(agreed: Terms, columns: int) -> bool:
 
 
 def _rounded_up(x: float) -> str:
-    """Two digits of a positive number, and not less than it.
+    """Return two digits of a positive number, rounded up.
 
     >>> _rounded_up(0.01234), _rounded_up(3.0)
     ('0.013', '3')

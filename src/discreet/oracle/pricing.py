@@ -41,7 +41,7 @@ from discreet.mechanisms import Gaussian, Sensitivity, tails
 from discreet.oracle.journal import Journal
 from discreet.oracle.linear_query import GRAIN
 from discreet.oracle.threshold_test import Guard, Watch, gap_margin, slack
-from discreet.query.plan.plan import LEAST_DOUBT
+from discreet.query.plan.plan import LEAST_ALPHA
 from discreet.rational import Rational, positive, rational, whole
 from discreet.schema.metadata import UNIT
 
@@ -101,11 +101,6 @@ class Terms:
         """The sensitivity of a marginal, in units of weight."""
         return self.rows_per_person * UNIT
 
-    @property
-    def moves(self) -> int:
-        """The sensitivity, under the name that oracle/open.py still uses."""
-        return self.sensitivity
-
     def part(self, of: str, among: int = 1) -> Fraction:
         """Return the ρ of one measurement of the start. `among` is how many of its kind there are."""
         return self.rho * SHARES[self.start][of] / among
@@ -148,7 +143,7 @@ def terms(
             fix=Fix("within", "0.01"),
         )
     alpha = tails.alpha(confidence)
-    if alpha < LEAST_DOUBT:  # alpha is divided among runs, and the tails must still resolve each part
+    if alpha < LEAST_ALPHA:  # alpha is divided among runs, and the tails must still resolve each part
         raise ParameterError(
             "1 − confidence must be at least 1e-20.", found=confidence, fix=Fix("confidence", "0.95")
         )

@@ -1,12 +1,10 @@
-"""The vault: seal a table, ask it anything, never overspend.
+"""Seal a table, ask it, open an oracle or a synthetic table over it, and never overspend: the facade.
 
     seal ─▶ ask: parse ─▶ plan ─▶ charge ─▶ execute ─▶ record ─▶ release
 
-The order is the argument. A question is parsed and planned from public facts alone, so a refusal says nothing
-about the rows and costs nothing. The charge is on the disk before the engine is asked, and the answer is recorded
-before anyone sees it: a crash in between wastes budget and leaks none, and an answer that was seen is never drawn
-again. The same question, at the same price, is answered from the record and is free. Ordering, having and limits
-are done afterwards, on what was released.
+Whatever is asked of a vault takes one path (`discreet.kernel.spend`): a record is looked up first, a refusal costs
+nothing, the charge is on the disk before the engine is asked, and the answer is recorded before the analyst sees
+it. A crash in between wastes budget and leaks none, and an answer that was seen is never drawn again.
 """
 
 from __future__ import annotations
@@ -67,9 +65,13 @@ class Vault:
     ):
         """Open a vault, as an analyst and for a purpose if these have accounts of their own.
 
-        `path` is its directory, or its address: "postgresql://host/database#people". `memory` is what the embedded
-        engine may use, such as "2GB"; what needs more fails, and stays charged. `spark` is the session, if not the
-        active one, for rows that are in Spark.
+        Args:
+            path: The directory of the vault, or its address: "postgresql://host/database#people".
+            analyst: The analyst whose account is charged as well; none by default.
+            purpose: The purpose whose account is charged as well; none by default.
+            memory: The memory that the embedded engine may use, such as "2GB". A question that needs more fails,
+                and stays charged.
+            spark: The Spark session for rows in Spark; the active one by default.
         """
         self._place = storage_at(path, memory=memory, spark=spark)
         self._ledger = self._place.ledger()
@@ -94,10 +96,22 @@ class Vault:
         memory: str | None = None,
         progress: Progress | None = None,
     ) -> Vault:
-        """Seal a table into a new vault with a budget. See `sealing.seal`, and `Ledger.create` for strict.
+        """Seal a table into a new vault with a budget.
 
-        `to` is a new directory, or an address, "postgresql://host/database#people", for rows that stay in that
-        database. `rows` names a new table of the Spark catalogue for rows that stay in Spark.
+        Args:
+            source: A file, a table or frame in memory, or a `Source`.
+            to: A new directory; or an address, "postgresql://host/database#people", for rows that stay there.
+            budget: What everything that is ever asked may spend.
+            columns: The type and the bounds of each column that is kept.
+            person: The column that names the person of a row; None if every row is a person of its own.
+            rows_per_person: How many rows of a person count in full; 1 by default.
+            name: The name of the table in SQL; by default that of the source.
+            tables: Further sources that are joined by the person.
+            lookups: Public tables that are joined by a column, by the name of that column.
+            strict: Whether every charge must name an analyst with a budget; False by default.
+            rows: A new table of the Spark catalogue, for rows that stay in Spark.
+            memory: The memory that sealing may use, such as "2GB".
+            progress: Called with what is being done and the share that is done.
         """
         place.seal(
             source,
@@ -119,9 +133,9 @@ class Vault:
     def reseal(self, source: Any, **changes: Any) -> None:
         """Give the vault a new version of its rows, under the same ledger.
 
-        The rows of the old version stay, for questions that are on their way and oracles that are open. Nothing
-        that is asked or opened later reads them, so they may then be deleted: the file `rows.duckdb` (then
-        `rows-2.duckdb` …), or their table.
+        The rows of the old version stay, for questions that are running and oracles that are open. Later questions
+        do not read them, so the curator may delete them then: the file `rows.duckdb` (then `rows-2.duckdb` …), or
+        their table.
         """
         self._place.reseal(source, **changes)
 
@@ -216,11 +230,20 @@ class Vault:
     ) -> Oracle:
         """Make an oracle over some columns: thousands of adaptive questions on one charge, most of them free.
 
-        The same call again opens the one that is there, and costs nothing. `within` is how far off answers may be:
-        a share of the rows ("0.01"), or from 1 on so many rows. About so many `queries` can be asked before good
-        answers raise false alarms. `bins` coarsens columns of many levels. `start` says what is measured first:
-        "pairs", "singles" or "nothing". `prior` is a public table, or the oracle of the time before. Two oracles
-        of the same terms are told apart by `name`. `path` is where its state is kept, with the rows if unsaid.
+        The same call again opens the same oracle, and costs nothing.
+
+        Args:
+            columns: The columns that it answers questions about.
+            epsilon: The guarantee of the oracle alone: it is (epsilon, δ)-DP at the vault's δ.
+            spend: A share of the whole budget instead, such as "20%".
+            within: The largest margin of error: a share of the rows ("0.01"), or from 1 on a number of rows.
+            confidence: The probability that each interval holds; 0.95 by default.
+            queries: About how many questions can be asked before good answers raise false alarms.
+            bins: How many bins a column has, or where they begin.
+            start: What is measured first: "pairs", "singles" or "nothing".
+            prior: A public table, or an earlier oracle over the same columns.
+            name: Tells apart two oracles with the same parameters.
+            path: The file of its state; beside the rows by default.
         """
         return open_oracle(
             self.table(),
@@ -252,13 +275,20 @@ class Vault:
         seed: int = 0,
         progress: Callable[[str, float], None] | None = None,
     ) -> Synthetic:
-        """Make a synthetic table over some columns, or over all that are not texts, on one charge.
+        """Make a synthetic table on one charge. The same call again is free.
 
-        The same call again is free. `workload` lists the sets of columns whose marginals matter, all sets of three
-        if unsaid. `prior` is a public table with the same columns. `bins` says how many bins a column has, or
-        where they begin. `impossible` has conditions on two columns that nobody can meet, such as "age < 15 and
-        married". With `persons` rows have ids, as many to an id as persons have rows. `rows` is how many rows come
-        out, and `seed` which; neither costs anything.
+        Args:
+            columns: The columns of the synthetic table; by default all that are not strings.
+            epsilon: The guarantee of the table alone: it is (epsilon, δ)-DP at the vault's δ.
+            spend: A share of the whole budget instead, such as "20%".
+            rows: How many rows come out; by default about as many as the vault has. It costs nothing.
+            workload: The sets of columns whose marginals matter; by default all sets of three.
+            prior: A public table with the same columns.
+            bins: How many bins a column has, or where they begin.
+            impossible: Conditions on two columns that no row can meet, such as "age < 15 and married".
+            persons: Whether rows have ids, as many rows to an id as persons have.
+            seed: Which rows are drawn. It costs nothing.
+            progress: Called with what is being done and the share that is done.
         """
         return synthesize(
             self.table(),
@@ -275,11 +305,11 @@ class Vault:
             progress=progress,
         )
 
-    # -- what anyone may look at ------------------------------------------------------------------------------
+    # -- public facts ------------------------------------------------------------------------------
 
     @property
     def metadata(self) -> TableMetadata:
-        """What is public about the table."""
+        """The public facts about the table: its name, columns, bounds and version."""
         return own_metadata(self._place.metadata(), self._ledger, self.place)
 
     @property
@@ -289,16 +319,16 @@ class Vault:
 
     @property
     def ledger(self) -> Ledger:
-        """Who spent what, and what is left."""
+        """The ledger: charges by account, and what is left."""
         return self._ledger
 
     @property
     def place(self) -> str:
-        """Where it is, in words that hold no password."""
+        """The path or address of the vault, without a password."""
         return self._place.display_name
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files and connections."""
         for engine in self._engines.values():
             engine.close()
         self._engines.clear()

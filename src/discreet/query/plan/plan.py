@@ -44,7 +44,6 @@ from discreet.rational import Rational, positive, rational
 LEAST_ALPHA = Fraction(1, 10**20)
 """The least 1 − confidence of an interval."""
 
-LEAST_DOUBT = LEAST_ALPHA  # the old name: discreet.oracle.pricing imports it
 
 _EXPECTED_PARTITIONS = 1000  # assumed for quantiles; if there are more, they take longer and cost the same
 
