@@ -53,6 +53,12 @@ class Claim:
 def claim_of(epsilon: str | None, delta: str | None, on: str | None, other: str | None) -> Claim | None:
     """Return the claim that was typed; None if there is none. An incomplete claim is refused.
 
+    Args:
+        epsilon: The ε that is claimed.
+        delta: The δ that is claimed; None for pure differential privacy.
+        on: The data, as a Python literal.
+        other: The data with one person changed, as a Python literal.
+
     >>> claim_of("1", None, "[1, 2]", "[1]")
     Claim(epsilon='1', delta=None, on='[1, 2]', other='[1]')
     """

@@ -147,7 +147,14 @@ def reseal(
 
 
 def settle(folder: Path, target: Path, metadata: TableMetadata, furnish: Callable[[Path], None] | None) -> None:
-    """Add metadata and ledger to a directory that has its rows, and rename it to the target."""
+    """Add metadata and ledger to a directory that has its rows, and rename it to the target.
+
+    Args:
+        folder: The directory with the rows.
+        target: The directory of the vault.
+        metadata: The metadata of the vault.
+        furnish: Called with the folder, to put the ledger there; None for no ledger.
+    """
     if furnish is not None:
         furnish(folder)
     make_private(folder)
@@ -165,7 +172,16 @@ def renewed(
     tables: Sequence[Any],
     lookups: Mapping[str, Any] | None,
 ) -> TableMetadata:
-    """Return the metadata of the next version of a vault."""
+    """Return the metadata of the next version of a vault.
+
+    Args:
+        old: The metadata of the present version.
+        source: The new rows.
+        columns: The new columns; None for those of the present version.
+        rows_per_person: The new bound; None for that of the present version.
+        tables: Further tables of the same persons.
+        lookups: Public tables by the column that they are joined by.
+    """
     return replace(
         old,
         columns=columns if columns is not None else old.columns,
@@ -185,7 +201,16 @@ def fill(
     lookups: Mapping[str, Any] | None,
     progress: Progress | None,
 ) -> None:
-    """Read the sources once, and write the sealed rows."""
+    """Read the sources once, and write the sealed rows.
+
+    Args:
+        backend: The engine that runs the statements.
+        metadata: The metadata of the rows.
+        source: The rows.
+        tables: Further tables of the same persons.
+        lookups: Public tables by the column that they are joined by.
+        progress: Called with a stage and the part of it that is done; None for no reports.
+    """
     dialect = DIALECTS[backend.dialect]
     codes = [f"c{i}" for i in range(len(metadata.columns))]
     coded = joins.coded(backend, metadata, source, tables, lookups)

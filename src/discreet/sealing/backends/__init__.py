@@ -32,7 +32,14 @@ class Backend(Protocol):
         ...
 
     def store(self, name: str, query: str, stage: str, progress: Progress | None) -> str:
-        """Keep what a query returns until the sealed rows are written, and return its name after FROM."""
+        """Keep what a query returns until the sealed rows are written, and return its name after FROM.
+
+        Args:
+            name: A name for it, unique in this sealing.
+            query: The query.
+            stage: The stage of sealing, for `progress`.
+            progress: Called with the stage and the part of it that is done; None for no reports.
+        """
         ...
 
     def answer(self, query: str) -> list[tuple[Any, ...]]:
@@ -40,7 +47,14 @@ class Backend(Protocol):
         ...
 
     def write(self, query: str, fingerprint: str, stage: str, progress: Progress | None) -> None:
-        """Write the sealed rows with the fingerprint of their metadata, and drop everything that was stored."""
+        """Write the sealed rows, and drop everything that was stored.
+
+        Args:
+            query: The query for the sealed rows.
+            fingerprint: The fingerprint of their metadata, which the rows carry.
+            stage: The stage of sealing, for `progress`.
+            progress: Called with the stage and the part of it that is done; None for no reports.
+        """
         ...
 
 

@@ -155,7 +155,14 @@ def read(relation: Relation, wanted: Collection[str] | None, name: str) -> str:
 
 
 def streamed(engine: DuckDBPyConnection, source: Source, wanted: Collection[str] | None, name: str) -> Reading:
-    """Open a source for DuckDB. Its rows are streamed through Arrow when they are read, never held all at once."""
+    """Open a source for DuckDB. Its rows are streamed through Arrow when they are read, never held all at once.
+
+    Args:
+        engine: The DuckDB that will read it.
+        source: The source.
+        wanted: The columns to read, by the source's own names; None for all.
+        name: The name that the source gets in DuckDB.
+    """
     address = Address.of(str(source.data))
     try:
         with connected(address, f"SET TRANSACTION READ ONLY; {SETTINGS}") as connection:
@@ -220,6 +227,13 @@ def declared(column: str, typname: str, modifier: int, written: str, alike: str 
     """Return how a column is read, from the name of its type, its modifier, and both as SQL writes them.
 
     Texts are compared by their characters, whatever their collation, unless it makes different texts equal.
+
+    Args:
+        column: The name of the column.
+        typname: The name of its type in the catalogue.
+        modifier: The modifier of its type, such as precision and scale.
+        written: Type and modifier as SQL writes them.
+        alike: The collation under which different texts are equal; empty if there is none.
 
     >>> declared("who", "citext", -1, "citext")
     Declared(kind='VARCHAR', value='LOWER(CAST("who" AS TEXT)) COLLATE "C"', alike='citext')
