@@ -154,8 +154,8 @@ LEDGER = [
     Mutant(
         "ledger: a charge of another ledger pays",
         "ledger/ledger.py",
-        "if paid is None or paid.hash != charge.hash:",
-        "if paid is None:",
+        "if reserved is None or reserved.hash != charge.hash:",
+        "if reserved is None:",
         RELEASES,
     ),
     Mutant(

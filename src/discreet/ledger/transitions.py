@@ -1,12 +1,12 @@
-"""What an entry does to the balances: written by the ledger, and followed again by whoever verifies it.
+"""Apply an entry to the balances: when the ledger writes it, and again when the ledger is verified.
 
     opening      gives the whole a budget
     allotment    gives an analyst or a purpose a budget of its own
     amendment    changes a budget, never to less than was spent
-    charge       adds a cost to the whole, to its analyst and to its purpose, each of which can pay it
+    charge       adds a cost to the whole, to its analyst and to its purpose, each of which can afford it
     release      belongs to one charge, and no other release does
 
-Verifying is walking from entry 1, believing nothing that does not follow.
+To verify a ledger is to walk from entry 1, and to accept only what follows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How large noise gets: tail probabilities of the laws themselves, rounded against ourselves.
+"""Bound the size of noise: tail probabilities of the laws themselves, always rounded up.
 
 Discrete Laplace noise Z of scale t has, with q = e^{−1/t} and m ≥ 0,
 

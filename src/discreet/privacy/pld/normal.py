@@ -1,4 +1,4 @@
-"""The normal law with certified bounds, and the privacy profile of the Gaussian mechanism.
+"""Bound the normal law, and the privacy profile of the Gaussian mechanism, with certificates.
 
 R(x) = (1 − Φ(x))/φ(x) is Mills' ratio. Up to x = 6 it comes from libm's `erfc` and `exp`, trusted to a few units
 in the last place and widened by `_SLACK`; beyond, from the continued fraction R(x) = 1/(x + 1/(x + 2/(x + 3/…))),

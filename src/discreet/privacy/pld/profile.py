@@ -1,8 +1,8 @@
-"""Upper and lower privacy profiles read off the tilted law of a sum.
+"""Read upper and lower privacy profiles from the tilted law of a sum.
 
 With S(x) = P(L > x) the profile of a law on a lattice is δ(x_j) = (1 − e^−step)·Σ_{i ≥ j} e^(x_j − x_i)·S(x_i):
-sums of positive terms only, so nothing cancels. Between nodes it is linear in e^ε. `compose` says what the error
-terms are.
+sums of positive terms only, so nothing cancels. Between nodes it is linear in e^ε. `tilted_fft` states the
+error terms.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The staircase: discrete Laplace noise on a value that moves by a total loss a in steps of h.
+"""Bound the staircase: discrete Laplace noise whose total loss is a, in steps of h.
 
 Every pure mechanism is dominated by one. One step (h = a) is binary randomised response, which dominates all that
 is a-DP; Δ steps are discrete Laplace noise; infinitely many (h = 0) are real Laplace noise. With u = α − ½ it has

@@ -1,4 +1,4 @@
-"""The composition theorems: what k releases cost when each is ε₀-DP, or (ε₀, δ₀)-DP.
+"""State the composition theorems: the cost of k releases that are each ε₀-DP, or (ε₀, δ₀)-DP.
 
 All but `optimal` are sums of a drift and a deviation. The loss of one ε₀-DP release lies in [−ε₀, ε₀] and its mean
 is at most m; by Azuma's inequality the sum of k exceeds k·m + ε₀·√(2k·ln(1/δ)) with probability at most δ. This
