@@ -1,4 +1,4 @@
-"""The ledger: who may pay, what is added up, what is written, and in which order."""
+"""The ledger: which account may spend, what is added up, what is written, and in which order."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ LEDGER = [
         TAMPERING,
     ),
     Mutant(
-        "books: a charge that nobody could pay is believed",
+        "books: a charge that no account could afford is believed",
         "ledger/transitions.py",
         "        admit(before, cost, strict)\n",
         "",

@@ -52,7 +52,7 @@ class Budget:
 
     @property
     def pure(self) -> bool:
-        """Whether ε adds up, not ρ.
+        """True if ε adds up, not ρ.
 
         >>> Budget(1).pure, Budget(1, "1e-9").pure
         (True, False)

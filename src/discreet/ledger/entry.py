@@ -86,7 +86,15 @@ class Entry:
 
 
 def sealed(previous: str, number: int, time: str, kind: str, content: dict[str, Any]) -> Entry:
-    """Return the entry that follows the one whose hash is `previous`."""
+    """Return the entry that follows another one.
+
+    Args:
+        previous: The hash of the entry before; `ORIGIN` for the first.
+        number: The number of the new entry, from 1 on.
+        time: Its moment in UTC, as `stamp` writes it.
+        kind: "opening", "allotment", "amendment", "charge" or "release".
+        content: Its body, before it is written as JSON.
+    """
     body = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return Entry(number, time, kind, body, _chained(previous, number, time, kind, body))
 

@@ -132,7 +132,7 @@ class Ledger:
 
     @property
     def strict(self) -> bool:
-        """Whether only accounts with a budget of their own may spend."""
+        """True if only accounts with a budget of their own may spend."""
         return self._strict
 
     @property

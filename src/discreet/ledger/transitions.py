@@ -69,7 +69,14 @@ def with_budget(balance: Balance, budget: Budget) -> Balance:
 def follow(
     entry: Entry, known: Mapping[Account, Balance], open_charges: dict[int, str], strict: bool
 ) -> list[Balance]:
-    """Return the balances that an entry leaves behind, if it may stand after what is known."""
+    """Return the balances after an entry. Raise if it does not follow from what is known.
+
+    Args:
+        entry: The entry.
+        known: The balances before it.
+        open_charges: The charges without a release, by number, with the digests of their questions. It is updated.
+        strict: Whether only accounts with a budget may spend.
+    """
     content = entry.content
     if entry.kind == "release":
         if open_charges.pop(content["charge"], None) != content["question"]:
@@ -139,7 +146,7 @@ def _settled(
 
 
 def _plausible(balance: Balance) -> bool:
-    """Whether the ρ that was written is the ρ of the budget."""
+    """Return whether the ρ that was written is the ρ of the budget."""
     own = balance.budget.rho if balance.budget else None
     if own is None or balance.rho is None:
         return own is None and balance.rho is None

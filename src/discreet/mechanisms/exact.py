@@ -64,7 +64,7 @@ class Exact:
 
     @property
     def size(self) -> int | None:
-        """How many entries the vector has; None for a single integer."""
+        """The number of entries of a vector; None for a single integer."""
         return self.__values.size if self.__values.ndim else None
 
     def __repr__(self) -> str:
@@ -119,6 +119,12 @@ def with_mark(result: Result, *, of: object) -> Result:
 
 def admit(exact: Exact, *, vector: bool | None = None, monotonic: bool = False, **limits: int) -> None:
     """Refuse an exact value that the mechanism was not built for, by what is declared about it.
+
+    Args:
+        exact: The exact value. It is not opened.
+        vector: Whether it must be a vector; None, the default, takes both.
+        monotonic: Whether its direction must be declared; not by default.
+        limits: The largest sensitivity in each norm, such as l1=2.
 
     >>> admit(Exact(7, sensitivity=3), l1=2)
     Traceback (most recent call last):

@@ -217,7 +217,7 @@ class Run:
 
     @property
     def left(self) -> int:
-        """How many positive answers it may still give."""
+        """The number of positive answers that are left."""
         return self._left
 
     def ask(self, exact: Exact) -> Any:

@@ -192,7 +192,7 @@ def any_of(chance: Floats, events: int) -> Floats:
 
 
 def at_most(probability: float, chance: Fraction) -> bool:
-    """Whether a sum over a law, raised by what floats may have lost, is at most `chance`.
+    """Return whether a sum over a law, raised by what floats may have lost, is at most `chance`.
 
     >>> at_most(0.05, Fraction(1, 20)), at_most(0.04, Fraction(1, 20))
     (False, True)

@@ -89,7 +89,7 @@ class Wide:
             noise = noise[len(accepted) :]
 
     def _accepted(self, count: int, bits: Bits) -> Integers:
-        """What is accepted of `count` proposals."""
+        """Return what is accepted of `count` proposals."""
         cells = self._blocks.draw_cells(count, bits)
         blocks = self._table.take(cells)
         within = self._below(2 << self._shift, count, bits)  # r, and the sign as its last bit

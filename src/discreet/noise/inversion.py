@@ -68,7 +68,7 @@ class Inversion:
         return [*lows, lows[-1]], [*highs, 1 << bits]
 
     def ranks_of_cells(self) -> Integers:
-        """Return the rank of every cell whose words all have the same, else −1."""
+        """Return the rank of every cell whose words all have the same rank, else −1."""
         cells, inside = 1 << self._cell_bits, self._word_bits - self._cell_bits
         passed = np.bincount(-(-self._high >> inside), minlength=cells)[:cells].cumsum()
         perhaps = np.bincount(self._low >> inside, minlength=cells)[:cells].cumsum()

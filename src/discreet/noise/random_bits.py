@@ -72,7 +72,7 @@ class Keystream:
 
 
 class Generator:
-    """Hands out words, from as many streams as are in use at once."""
+    """A source of words, with as many streams as are in use at once."""
 
     def __init__(self, new_key: Callable[[], bytes], *, bytes_per_key: int = _BYTES_PER_KEY):
         self._new_key, self._bytes_per_key = new_key, bytes_per_key
@@ -84,7 +84,7 @@ class Generator:
         buffer = np.empty(size + _SLACK, np.uint8)
         stream = self._stream()
         stream.fill(buffer.data, size)
-        self._idle.append(stream)  # not after an error, which may have come between the words and their count
+        self._idle.append(stream)  # not after an error: it may have come before the stream counted its words
         return buffer[:size].view(dtype)
 
     def integer(self, bits: int) -> int:

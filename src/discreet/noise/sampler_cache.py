@@ -38,7 +38,7 @@ class Sampler(Protocol):
 
     @property
     def dtype(self) -> type[np.generic]:
-        """What the draws are."""
+        """The type of the draws."""
         ...
 
     def fill(self, drawn: NDArray[Any], bits: Bits) -> None:

@@ -139,7 +139,7 @@ def _rolled_back(connection: Connection, error: BaseException) -> bool:
 
 
 def _state(connection: Connection) -> str:
-    """What the driver knows of the transaction: idle, active, intrans, inerror or unknown."""
+    """Return the driver's state of the transaction: idle, active, intrans, inerror or unknown."""
     return connection.adbc_connection.get_option("adbc.postgresql.transaction_status")
 
 

@@ -20,7 +20,14 @@ _TRIGGER = """
 
 
 def guard(table: str, *, function: str, name: str, event: str, body: str) -> str:
-    """Return the statements that make a trigger. `event` is SQL in which {table} stands for the table.
+    """Return the statements that make a trigger.
+
+    Args:
+        table: The table, as SQL writes its name.
+        function: The name of the function that the trigger runs.
+        name: The name of the trigger.
+        event: The event as SQL, in which {table} stands for the table.
+        body: The body of the function, in PL/pgSQL.
 
     >>> made = guard("t", function="f", name="n", event="BEFORE DELETE ON {table}", body="RAISE EXCEPTION 'no';")
     >>> "CREATE TRIGGER n BEFORE DELETE ON t EXECUTE FUNCTION f()" in made

@@ -247,7 +247,7 @@ def _directions(counts: Counts) -> tuple[Direction, ...]:
 
 
 def _has_pairs(counts: Counts) -> bool:
-    """Whether every loss knows its pair: a zCDP or Rényi bound alone does not."""
+    """Return whether every loss knows its pair: a zCDP or Rényi bound alone does not."""
     bare = (loss.loss if isinstance(loss, kinds.PoissonSubsampled) else loss for loss in counts)
     return not any(isinstance(loss, kinds.ZeroConcentrated | kinds.Renyi) for loss in bare)
 

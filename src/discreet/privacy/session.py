@@ -115,7 +115,7 @@ class Session:
 
     @property
     def spent(self) -> Fraction:
-        """What was charged, in the amount that adds up: ε, ρ or μ².
+        """The amount that was charged: ε, ρ or μ², whichever adds up.
 
         >>> Session(GaussianDP(1)).spent
         Fraction(0, 1)
@@ -124,7 +124,7 @@ class Session:
 
     @property
     def remaining(self) -> Fraction:
-        """What is left, in the amount that adds up: ε, ρ or μ².
+        """The amount that is left: ε, ρ or μ², whichever adds up.
 
         >>> Session(GaussianDP(2)).remaining
         Fraction(4, 1)

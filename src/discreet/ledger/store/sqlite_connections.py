@@ -68,7 +68,7 @@ class _Gate:
 
 
 class _Process:
-    """What this process has open, and whether it may open anything."""
+    """The state of this process: its gate, and whether it may open a connection."""
 
     def __init__(self, *, sound: bool = True) -> None:
         self.number = os.getpid()
@@ -149,7 +149,7 @@ class Connections:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is open."""
+        """True if no connection is open."""
         return not self._open
 
     def _opened(self) -> Connection:

@@ -150,7 +150,7 @@ def _look(parts: Parts, direction: Direction, delta: float | None, epsilon: floa
 
 
 def _tail(releases: int, delta: float) -> float:
-    """What may be cut from each loss and counted as infinite without being noticed in δ."""
+    """Return the mass that may be cut from each loss and counted as infinite without a visible effect on δ."""
     return min(max(delta * 1e-10 / releases, 1e-280), 1e-12)
 
 

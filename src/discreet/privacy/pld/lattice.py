@@ -49,7 +49,13 @@ class Lattice:
 
 
 def discretise(loss: Loss, step: float, ends: tuple[float, float], direction: Direction = "remove") -> Lattice:
-    """Put `loss`, which lies between `ends` but for a negligible tail, on the lattice.
+    """Put a loss on the lattice.
+
+    Args:
+        loss: The loss, which lies between `ends` but for a negligible tail.
+        step: The distance of two nodes.
+        ends: The lowest and the highest loss.
+        direction: Whether neighbours remove (the default) or add a person; it matters for sampled losses only.
 
     >>> from discreet.privacy.losses import Pure
     >>> lattice = discretise(Pure(1), 0.5, (-1, 1))

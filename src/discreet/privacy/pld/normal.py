@@ -142,6 +142,13 @@ def invert(
 ) -> Bounds:
     """Bracket where a decreasing function crosses `target`: above it at the first end, not above at the second.
 
+    Args:
+        decreasing: The function.
+        target: The value that it crosses.
+        low: The left end of the search.
+        high: The right end of the search, where the function is not above the target.
+        tolerance: The width of the bracket relative to its right end; a few units of round-off by default.
+
     >>> low, high = invert(lambda x: 1 / x, 0.25, 1.0, 100.0)
     >>> low <= 4 <= high and high - low < 1e-12
     True

@@ -33,7 +33,7 @@ HUGE = 10**6
 """Beyond this ε, curves are not formed: ε itself is nearly the divergence of every order."""
 
 _FAR = 600  # e^−600 is still a normal float; beyond, the simplest bounds are within a few percent
-_NEAR = 1e-3  # below, p is too near to ½ to be told apart from it in floats
+_NEAR = 1e-3  # below, floats cannot distinguish p from ½
 _STEEP = 4.0  # up to here e^s − 1 is formed, beyond, e^s is factored out
 
 
