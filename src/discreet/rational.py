@@ -15,14 +15,21 @@ from typing import SupportsIndex, TypeAlias, overload
 from discreet.errors import Fix, InexactFloat, ParameterError
 
 Rational: TypeAlias = int | Fraction | Decimal | str | float | SupportsIndex
-"""What is accepted where an exact number is wanted."""
+"""The types that are accepted as an exact number."""
 
 _LONGEST = 4000  # characters of a number
 _EXPONENT = 4  # digits of its exponent
 
 
 def rational(value: Rational, name: str, *, floats: str = "warn", stacklevel: int = 3) -> Fraction:
-    """Return `value` as the fraction it is. `floats="exact"` takes floats at their exact value in silence.
+    """Return `value` as the fraction it is.
+
+    Args:
+        value: An integer, a Fraction, a Decimal, a decimal string, or a float.
+        name: The name of the parameter, for messages.
+        floats: "warn" warns of a float that is not an integer, and is the default; "exact" takes it in silence.
+            Both take the exact value of the float.
+        stacklevel: How many calls above the warning its cause is; 3 by default.
 
     >>> rational("0.1", "scale"), rational(3, "scale")
     (Fraction(1, 10), Fraction(3, 1))
@@ -71,7 +78,7 @@ def _parsed(text: str, name: str) -> Fraction:
 
 
 def positive(value: Rational, name: str, *, floats: str = "warn", stacklevel: int = 4) -> Fraction:
-    """Return `value` as a fraction above zero.
+    """Return `value` as a fraction above zero. The parameters are those of `rational`.
 
     >>> positive("2.5", "scale")
     Fraction(5, 2)

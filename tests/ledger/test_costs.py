@@ -1,4 +1,4 @@
-"""What a question costs is what its losses add up to, and nothing that does not add up is charged."""
+"""The cost of a question is the sum of its losses, and a loss that does not add up is refused."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""When the file cannot be used, the ledger says so in words, charges nothing, and goes on when it can."""
+"""When the file cannot be used, the error states it, nothing is charged, and the ledger goes on when it can."""
 
 import os
 import resource
@@ -107,7 +107,7 @@ def test_a_read_only_file_can_be_looked_at_and_not_charged(path: Path, ledger: L
 
 def test_a_file_of_someone_else_cannot_be_opened(path: Path, ledger: Ledger) -> None:
     if os.geteuid() != 0:
-        pytest.skip("needs someone else")
+        pytest.skip("needs a second user")
     ledger.close()
     assert "cannot be opened" in told_by_a_user(lambda: Ledger.open(path))
 
@@ -165,7 +165,7 @@ def test_a_limit_on_the_size_of_files_leaves_nothing_half_written(path: Path, le
 
 
 def test_a_file_replaced_while_it_is_open_gets_no_charges(path: Path, ledger: Ledger) -> None:
-    # A backup put in the place of the file: charges would go to the old file, which nobody can open any more.
+    # A backup put in the place of the file: charges would go to the old file, which no process can open any more.
     ledger.close()
     shutil.copy(path, path.parent / "backup")
     ledger.reserve(TENTH, question="?")

@@ -1,4 +1,4 @@
-"""The same question is free, one charge pays for one answer, and everyone can see who spent what."""
+"""The same question is free, one charge is for one answer, and the ledger shows which account spent what."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -36,7 +36,7 @@ def ledger(place: str) -> Iterator[Ledger]:
 
 
 class Spending(RuleBasedStateMachine):
-    """Anyone asks anything, the curator amends as she likes; a model adds up what was granted."""
+    """Analysts ask anything, the curator amends freely; a model adds up what was granted."""
 
     def __init__(self) -> None:
         super().__init__()

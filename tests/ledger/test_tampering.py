@@ -145,14 +145,14 @@ def test_a_rewritten_chain_is_not_the_one_that_was_kept(
 
 def test_overspending_written_by_hand_is_seen(place: str, backend: Backend, ledger: Ledger) -> None:
     # A consistent chain in which ana spent 0.6 of 0.5: the sums are right and the filter was ignored.
-    def dearer(entry: Entry) -> Entry:
+    def more_expensive(entry: Entry) -> Entry:
         body = entry.body
         for old, new in (("3/10", "3/5"), ("1/5", "2/5"), ("1/10", "1/5")):
             body = body.replace(f'"epsilon":"{old}"', f'"epsilon":"{new}"')
         return Entry(entry.number, entry.time, entry.kind, body, entry.hash)
 
     ledger.close()
-    rewrite(place, backend, dearer)
+    rewrite(place, backend, more_expensive)
     with pytest.raises(LedgerTampered, match=r"Entry 7 .*0\.1 of 0\.5 is left"):
         ledger.verify()
 

@@ -1,4 +1,4 @@
-"""The ledger: who may pay, what is added up, what is written, and in which order."""
+"""The ledger: which account may spend, what is added up, what is written, and in which order."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ LEDGER = [
         TAMPERING,
     ),
     Mutant(
-        "books: a charge that nobody could pay is believed",
+        "books: a charge that no account could afford is believed",
         "ledger/transitions.py",
         "        admit(before, cost, strict)\n",
         "",
@@ -154,8 +154,8 @@ LEDGER = [
     Mutant(
         "ledger: a charge of another ledger pays",
         "ledger/ledger.py",
-        "if paid is None or paid.hash != charge.hash:",
-        "if paid is None:",
+        "if reserved is None or reserved.hash != charge.hash:",
+        "if reserved is None:",
         RELEASES,
     ),
     Mutant(

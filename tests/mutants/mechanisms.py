@@ -43,7 +43,10 @@ MECHANISMS = [
     ),
     scale("Gaussian", "gaussian", GAUSSIAN_DRAW, GAUSSIAN_DRAW.replace("variance", "variance / 4"), ADDITIVE),
     sensitivity(
-        "Gaussian", "gaussian", "each=cast(int, self._moves.each))", "each=2 * cast(int, self._moves.each))"
+        "Gaussian",
+        "gaussian",
+        "each=cast(int, self._sensitivity.each))",
+        "each=2 * cast(int, self._sensitivity.each))",
     ),
     numpy(
         "Gaussian",

@@ -1,4 +1,4 @@
-"""What may come between two lines of a draw: a signal handler that draws as well, or a fork."""
+"""Interrupt a draw between two lines: by a signal handler that draws as well, or by a fork."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def raw_fork() -> int:
     """A fork that runs none of Python's hooks.
 
     If another thread has asked for the interpreter's lock, the child would hand it over to that thread, which it
-    does not have, and wait for ever. So nobody asks meanwhile.
+    does not have, and wait for ever. So no thread asks meanwhile.
     """
     interval = sys.getswitchinterval()
     sys.setswitchinterval(_LONG)
     try:
         for _ in range(20):
-            time.sleep(0.001)  # whoever has asked already gets it
+            time.sleep(0.001)  # a thread that has asked already gets it
         return _fork()
     finally:
         sys.setswitchinterval(interval)

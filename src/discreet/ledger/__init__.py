@@ -1,10 +1,15 @@
-"""Who spent what: durable, concurrent, tamper-evident.
+"""Record every charge against a budget: durable, concurrent, tamper-evident.
 
-    budget    what may be spent: (ε, δ), and the filter that keeps it
-    costs     what a question costs, in the amounts that add up
-    balance   what an account may spend, has spent, and has left
-    entry     one line of the ledger, chained to the one before
-    ledger    create, open, allot, amend, reserve, record, find, verify
+    ledger        create, open, allot, amend, reserve, record, find, verify
+    budget        the (ε, δ) that is promised, and the filter that keeps it
+    account       the whole vault, an analyst, or a purpose
+    costs         the cost of a question, in the amounts that add up
+    balance       budget, spent, and left of an account
+    admission     whether a question fits every account
+    entry         one line of the ledger, chained to the one before
+    transitions   the effect of an entry on the balances
+    store         SQLite and PostgreSQL
+    render        the ledger as a table
 
 >>> import tempfile, os
 >>> from discreet.privacy import Pure

@@ -1,4 +1,4 @@
-"""Who spends: the whole vault, an analyst, or a purpose."""
+"""Name an account: the whole vault, an analyst, or a purpose."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Account:
 
     @property
     def role(self) -> str:
-        """What kind of account it is: "vault", "analyst" or "purpose"."""
+        """The kind of account: "vault", "analyst" or "purpose"."""
         return "analyst" if self.analyst is not None else "vault" if self.purpose is None else "purpose"
 
     @property

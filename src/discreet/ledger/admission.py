@@ -1,6 +1,7 @@
-"""Whether a question may be asked: it must fit every account that it touches.
+"""Admit a question only if it fits every account that it touches.
 
-Each account with a budget is a filter of its own. One without refuses nothing, or in a strict ledger everything.
+Each account with a budget is a filter of its own. An account without a budget refuses nothing; in a strict ledger
+it refuses everything.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from discreet.render import amounts
 
 
 def common_room(balances: Sequence[Balance], strict: bool) -> Room:
-    """Return what a charge may cost that touches all of these.
+    """Return the most that a charge may cost which touches all of these accounts.
 
     >>> from discreet.ledger import Account, Budget
     >>> common_room([Balance(Account(), Budget(2)), Balance(Account(analyst="ana"), Budget(1))], False).epsilon
@@ -29,7 +30,7 @@ def common_room(balances: Sequence[Balance], strict: bool) -> Room:
 
 
 def admit(balances: Sequence[Balance], cost: Cost, strict: bool) -> None:
-    """Raise unless every account can pay this."""
+    """Raise unless every account can afford this cost."""
     if strict and not _named(balances):
         raise BudgetExceeded(
             "This ledger is strict: every charge must name its analyst.", fix=Fix("analyst", "ana")

@@ -1,8 +1,8 @@
-"""What an account may spend, has spent, and has left.
+"""Compute the balance of an account: its budget, what it has spent, and what is left.
 
-An account without a budget counts what it spent. Where ρ adds up, a question of ε costs ε²/2 at most, whatever its
-noise: what is left is enough for ε = √(2ρ), rounded down. Balances are written into the entries of the ledger,
-amounts as text "p/q".
+An account without a budget still counts what it has spent. Where ρ adds up, a question of ε costs at most ε²/2,
+whatever its noise: so what is left is enough for ε = √(2ρ), rounded down. Balances are written into the entries of
+the ledger, amounts as text "p/q".
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PLACES = 320  # behind the point, of a root: those of a budget are 300 at most
 
 @dataclass(frozen=True)
 class Room:
-    """What one more charge may cost at most: the ε of a question, with its ρ where that adds up, and a δ for keys.
+    """The most that one more charge may cost: the ε of a question, its ρ where that adds up, and a δ for keys.
 
     >>> Balance(Account(), Budget(2)).room
     Room(epsilon=Fraction(2, 1), rho=Fraction(0, 1), delta=Fraction(0, 1))
@@ -38,7 +38,7 @@ class Room:
 class Balance:
     """The state of one account. Amounts are ε where its budget has no δ, else ρ.
 
-    `rho` is what ρ may add up to, as it was computed when the budget was set.
+    `rho` is the most that ρ may add up to, as it was computed when the budget was set.
 
     >>> balance = Balance(Account(analyst="ana"), Budget(2), spent=Cost(Fraction(1, 2), Fraction(1, 8)), charges=1)
     >>> balance.used, balance.total, balance.remaining
@@ -55,29 +55,29 @@ class Balance:
 
     @property
     def unit(self) -> str:
-        """What adds up: "ε" or "ρ"."""
+        """The amount that adds up: "ε" or "ρ"."""
         return "ε" if self.budget is not None and self.budget.pure else "ρ"
 
     @property
     def total(self) -> Fraction | None:
-        """What may be spent; None without a budget."""
+        """The total that may be spent; None without a budget."""
         if self.budget is None:
             return None
         return self.budget.epsilon if self.budget.pure else self.rho
 
     @property
     def used(self) -> Fraction:
-        """What was spent."""
+        """The amount that was spent."""
         return self.spent.epsilon or Fraction(0) if self.unit == "ε" else self.spent.rho
 
     @property
     def remaining(self) -> Fraction | None:
-        """What is left; None without a budget."""
+        """The amount that is left; None without a budget."""
         return None if self.total is None else self.total - self.used
 
     @property
     def room(self) -> Room | None:
-        """What one more charge may cost; None without a budget."""
+        """The most that one more charge may cost; None without a budget."""
         if self.budget is None or self.remaining is None:
             return None
         if self.budget.pure:
@@ -85,7 +85,7 @@ class Balance:
         return Room(_question(self.remaining), self.remaining, self.budget.key_delta - self.spent.delta)
 
     def fits(self, cost: Cost) -> bool:
-        """Return whether the account can pay this; equality is allowed.
+        """Return whether the account can afford this; equality is allowed.
 
         >>> Balance(Account(), Budget(2)).fits(Cost(Fraction(2), Fraction(2)))
         True
@@ -98,7 +98,7 @@ class Balance:
         return after.rho <= (self.rho or 0) and after.delta <= self.budget.key_delta
 
     def charged(self, cost: Cost) -> Balance:
-        """Return the balance after paying this."""
+        """Return the balance after this charge."""
         return replace(self, spent=self.spent + cost, charges=self.charges + 1)
 
     def granted(self, budget: Budget) -> Balance:
@@ -155,7 +155,7 @@ def read_cost(value: dict[str, str | None]) -> Cost:
 
 
 def _question(rho: Fraction) -> Fraction:
-    """The largest ε of six digits with ε²/2 ≤ ρ."""
+    """Return the largest ε of six digits with ε²/2 ≤ ρ."""
     square = max(2 * rho, Fraction(0))
     root = math.isqrt(square.numerator * 10 ** (2 * _PLACES) // square.denominator)
     return Fraction(amounts.decimal(Fraction(root, 10**_PLACES)))

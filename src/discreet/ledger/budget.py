@@ -1,12 +1,12 @@
-"""What may be spent: (ε, δ) as one promises it, and the filter that keeps it under adaptive questions.
+"""Define a budget: the (ε, δ) that is promised, and the filter that keeps it under adaptive questions.
 
-* δ = 0: the ε of all questions add up to ε at most.
-* δ > 0: the ρ of all questions add up to `rho` at most, and the δ of those that have one (selected keys) to δ/2.
+* δ = 0: the ε of all questions add up to at most ε.
+* δ > 0: the ρ of all questions add up to at most `rho`, and the δ of those that have one (selected keys) to δ/2.
   `rho` is the largest ρ found whose conversion at δ/2 gives ε or less. By Whitehouse, Ramdas, Rogers and Wu (2023)
   the transcript is δ/2-approximately ρ-zCDP, hence (ε, δ/2 + δ/2)-DP, however the questions were chosen.
 
 The search for ρ decides how good the filter is, not whether it is valid: what it returns has passed the certified
-conversion. Theory: docs/theory/ledger.md.
+conversion (`privacy.rho_for`). Theory in docs/theory/ledger.md.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _DIGITS = 300  # of a budget's numerator and denominator: they are written into 
 
 @dataclass(frozen=True)
 class Budget:
-    """A promise of (ε, δ)-differential privacy for everything that is ever asked.
+    """A promise of (ε, δ)-differential privacy for all questions together.
 
-    Without δ the sum of pure ε is kept. With one, Gaussian noise and selected keys are welcome too, and many small
-    questions cost far less; one large pure question may then not fit although its ε does.
+    Without δ, the ε of pure questions add up. With δ, Gaussian noise and selected keys are allowed too, and many
+    small questions cost far less; but one large pure question may not fit although its ε does.
 
     >>> Budget(epsilon=2, delta="1e-9")
     Budget(epsilon=Fraction(2, 1), delta=Fraction(1, 1000000000))
@@ -52,7 +52,7 @@ class Budget:
 
     @property
     def pure(self) -> bool:
-        """Whether ε adds up, not ρ.
+        """True if ε adds up, not ρ.
 
         >>> Budget(1).pure, Budget(1, "1e-9").pure
         (True, False)
@@ -61,7 +61,7 @@ class Budget:
 
     @property
     def rho(self) -> Fraction | None:
-        """What all ρ may add up to, rounded down; None without δ.
+        """The most that all ρ may add up to, rounded down; None without δ.
 
         >>> Budget(1).rho is None
         True
@@ -81,7 +81,7 @@ class Budget:
 
     @property
     def key_delta(self) -> Fraction:
-        """What the δ of selected keys may add up to: half of the budget's.
+        """The most that the δ of selected keys may add up to: half of the budget's δ.
 
         >>> Budget(1, "1e-6").key_delta
         Fraction(1, 2000000)

@@ -1,9 +1,9 @@
-"""What a question costs, in the amounts that add up under adaptivity: its ε, its ρ, and its own δ.
+"""Compute the cost of a question in the amounts that add up under adaptivity: its ε, its ρ, and its own δ.
 
 | loss | ε | ρ | δ |
 |---|---|---|---|
-| whatever has a pure ε | ε | by `views.zcdp_rho`, at most ε²/2 | 0 |
-| Gaussian noise, zCDP, GDP | – | by `views.zcdp_rho` | 0 |
+| any loss with a pure ε | ε | by `loss_measures.zcdp_rho`, at most ε²/2 | 0 |
+| Gaussian noise, zCDP, GDP | – | by `loss_measures.zcdp_rho` | 0 |
 | (ε, δ), such as keys selected by a threshold | – | that of pure ε, at most ε²/2 | δ |
 | a Rényi curve | refused | | |
 
@@ -31,7 +31,7 @@ _BITS, _GRID = 2048, 10**300
 
 @dataclass(frozen=True)
 class Cost:
-    """What is added up: pure ε (None where there is none), zCDP ρ, and δ.
+    """The amounts that add up: pure ε (None where there is none), zCDP ρ, and δ.
 
     >>> Cost(epsilon=Fraction(1), rho=Fraction(1, 2)) + Cost(epsilon=None, rho=Fraction(1, 2))
     Cost(epsilon=None, rho=Fraction(1, 1), delta=Fraction(0, 1))
@@ -51,11 +51,11 @@ class Cost:
 
 
 NOTHING = Cost()
-"""What no question costs."""
+"""The cost of no question at all."""
 
 
 def cost(losses: Losses) -> Cost:
-    """Return what a question with these losses costs.
+    """Return the cost of a question with these losses.
 
     >>> from discreet.privacy import Gaussian, Laplace
     >>> cost([Gaussian(sigma=10) * 2, Gaussian(sigma=5)])
@@ -85,7 +85,7 @@ def cost(losses: Losses) -> Cost:
 
 
 def described(losses: Losses) -> list[str]:
-    """Return the losses in words, one line for each kind.
+    """Describe the losses, one line for each kind.
 
     >>> described([Pure(1), Pure(1)])
     ['2 × Pure(epsilon=1)']

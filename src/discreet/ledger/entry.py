@@ -1,14 +1,14 @@
-"""One line of the ledger, chained to the one before.
+"""Define one line of the ledger, chained to the one before.
 
     hash = SHA-256 of the UTF-8 lines   previous hash, number, time, kind, body      (joined by "\\n")
 
 The previous hash of entry 1 is 64 zeros. The body is JSON in ASCII, so none of the lines can hold a line break,
-and the text that is hashed is the text that is stored: whoever has sha256 and the rows can check the chain.
+and the text that is hashed is the text that is stored: the chain can be checked with sha256 and the rows alone.
 
 Kinds: `opening` (the budget of the whole), `allotment` and `amendment` (of an account), `charge`, `release`. Every
-entry but a release carries the balances it leaves behind, so the newest entry of an account knows all there is to
-know. Columns beside the body are there to find entries by; they must say what the body says, and this is checked
-whenever an entry is read.
+entry but a release carries the balances after it, so the newest entry of an account holds its whole state. The
+columns beside the body are for searching; they must agree with the body, and this is checked whenever an entry is
+read.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Head(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """By what an entry is found: an account, the digest of a question, the charge that a release belongs to."""
+    """The search keys of an entry: its account, the digest of its question, and the charge of a release."""
 
     analyst: str | None
     purpose: str | None
@@ -77,7 +77,7 @@ class Entry:
 
     @property
     def keys(self) -> Keys:
-        """By what this entry is found, according to its body."""
+        """The search keys of this entry, according to its body."""
         content = self.content
         question = content.get("question")
         if self.kind == "charge":
@@ -86,13 +86,21 @@ class Entry:
 
 
 def sealed(previous: str, number: int, time: str, kind: str, content: dict[str, Any]) -> Entry:
-    """Return the entry that follows the one whose hash is `previous`."""
+    """Return the entry that follows another one.
+
+    Args:
+        previous: The hash of the entry before; `ORIGIN` for the first.
+        number: The number of the new entry, from 1 on.
+        time: Its moment in UTC, as `stamp` writes it.
+        kind: "opening", "allotment", "amendment", "charge" or "release".
+        content: Its body, before it is written as JSON.
+    """
     body = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return Entry(number, time, kind, body, _chained(previous, number, time, kind, body))
 
 
 def checked(entry: Entry, previous: str | None, keys: Keys) -> Entry:
-    """Return an entry that was read, if it follows its predecessor and is filed under what it says."""
+    """Return an entry that was read, if it follows its predecessor and its keys agree with its body."""
     expected = _chained(previous or ORIGIN, entry.number, entry.time, entry.kind, entry.body)
     if previous is None and entry.number > 1:
         raise LedgerTampered(f"Entry {entry.number - 1} is missing from the ledger.", fix=RESTORE)
@@ -117,7 +125,7 @@ def checked(entry: Entry, previous: str | None, keys: Keys) -> Entry:
 
 
 def digest(question: str) -> str:
-    """Return what a question is found by.
+    """Return the digest by which a question is found.
 
     >>> digest("how many?")[:8]
     'a84049d6'

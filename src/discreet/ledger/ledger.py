@@ -1,17 +1,17 @@
-"""The ledger: charge first, release afterwards, forget nothing.
+"""Keep the ledger: charge first, release afterwards, forget nothing.
 
 Claims, for every ledger and however its questions, costs and moments were chosen:
 
 1. What was charged never exceeds the budget of any account it touched. Checking and charging are one exclusive
    transaction on exact fractions, so two processes cannot both spend the last ε.
-2. `reserve` returns after the charge is on the disk. Whoever draws noise only afterwards may waste budget in a
-   crash, and can never leak any.
+2. `reserve` returns after the charge is on the disk. A vault draws noise only afterwards: a crash may waste
+   budget, but never leaks any.
 3. Nothing is changed or taken back: entries are appended, each chained to the one before by its hash.
 
 There is no refund. The answer to a charge without a release may have been drawn, and seen in a log, a debugger or
-the memory of a process that then died. Such charges are listed by `unfinished`, and stay spent.
+the memory of a process that died afterwards. Such charges are listed by `unfinished`, and stay spent.
 
-The time of an entry is what the system clock said. Order is by number, whatever clocks do.
+The time of an entry is that of the system clock. The order is by number, whatever the clocks show.
 Theory in docs/theory/ledger.md.
 """
 
@@ -46,9 +46,9 @@ Place: TypeAlias = str | os.PathLike[str] | Store
 
 @dataclass(frozen=True)
 class Charge:
-    """What was paid for a question, to be handed to `record` with its answer.
+    """The receipt for a charged question, to be given to `record` with its answer.
 
-    `balances` are those that it left behind: of the whole, then of its analyst and of its purpose.
+    `balances` are those after the charge: of the whole, then of its analyst and of its purpose.
     """
 
     number: int
@@ -62,7 +62,7 @@ class Charge:
 
 @dataclass(frozen=True)
 class Standing:
-    """What a ledger knows before a question is asked: its recorded answer, if there is one, and the balances.
+    """The state of a ledger before a question: the recorded answer, if there is one, and the balances.
 
     They are of the whole, then of the analyst and of the purpose that were named.
     """
@@ -72,7 +72,7 @@ class Standing:
 
 
 class Ledger:
-    """Budgets, charges and releases of one vault, in one place. For many processes and threads at once.
+    """Budgets, charges and releases of one vault. For many processes and threads at once.
 
     >>> import tempfile, os
     >>> from discreet.privacy import Laplace
@@ -110,13 +110,16 @@ class Ledger:
         timeout: float = 30,
         clock: Clock | None = None,
     ) -> Ledger:
-        """Make a ledger with a budget for the whole vault. Whatever is at that place already is refused.
+        """Make a ledger with a budget for the whole vault. A place that is not empty is refused.
 
-        `place` is the path of a new file, or an address with the name of a schema in a PostgreSQL database:
-        "postgresql://user:password@host/database#people".
-
-        Who has no account of their own may spend from the whole, unless the ledger is strict: then every charge
-        names an analyst, and every analyst and purpose that is named needs an account.
+        Args:
+            place: The path of a new file, or an address with the name of a schema in a PostgreSQL database:
+                "postgresql://user:password@host/database#people".
+            budget: The budget of the whole vault.
+            strict: Whether every charge must name an analyst, and every analyst and purpose that is named needs an
+                account. By default, analysts without an account spend from the whole.
+            timeout: How many seconds to wait for other writers; 30 by default.
+            clock: The clock that dates the entries; the system clock by default.
         """
         store = _store(place, timeout)
         store.create(first_entry(budget, strict=strict, clock=clock))
@@ -129,7 +132,7 @@ class Ledger:
 
     @property
     def strict(self) -> bool:
-        """Whether only accounts with a budget of their own may spend."""
+        """True if only accounts with a budget of their own may spend."""
         return self._strict
 
     @property
@@ -142,7 +145,14 @@ class Ledger:
     def allot(
         self, *, budget: Budget, analyst: str | None = None, purpose: str | None = None, reason: str = ""
     ) -> None:
-        """Give an analyst or a purpose a budget of its own. What it spent before counts."""
+        """Give an analyst or a purpose a budget of its own. What it has spent before counts.
+
+        Args:
+            budget: The budget of the account.
+            analyst: The analyst who gets the budget.
+            purpose: The purpose that gets the budget: give it or `analyst`, not both.
+            reason: Why, for the readers of the ledger; empty by default.
+        """
         account = Account(analyst, purpose)
         if account.role == "vault":
             raise ParameterError(
@@ -156,7 +166,13 @@ class Ledger:
     ) -> None:
         """Change the budget of the whole, or of an account. It is recorded, and cannot fall below what was spent.
 
-        A budget that is raised after looking at answers promises only what it was raised to.
+        A budget that is raised after looking at answers promises only the raised amount.
+
+        Args:
+            budget: The new budget.
+            analyst: The analyst whose budget changes.
+            purpose: The purpose whose budget changes. Without either, the budget of the whole changes.
+            reason: Why, for the readers of the ledger; empty by default.
         """
         self._grant("amendment", Account(analyst, purpose), budget, reason)
 
@@ -184,30 +200,37 @@ class Ledger:
     def reserve(
         self, losses: Losses, *, question: str, analyst: str | None = None, purpose: str | None = None
     ) -> Charge:
-        """Charge a question before noise is drawn for it. What is refused costs nothing and leaves no trace."""
+        """Charge a question before noise is drawn for it. A refused charge costs nothing and leaves no trace.
+
+        Args:
+            losses: The losses of the question: one, or several.
+            question: The canonical text of the question, by which its answer is found again.
+            analyst: The analyst who asks, if named.
+            purpose: The purpose of the question, if named.
+        """
         if not (question and isinstance(question, str)):
             raise ParameterError(
                 "The question must be the canonical text of what is asked.", found=shown(question)
             )
-        price, accounts = cost(losses), transitions.touched(analyst, purpose)
+        charged, accounts = cost(losses), transitions.touched(analyst, purpose)
         whose = {account.role: account.analyst or account.purpose for account in accounts}
         names = {"analyst": whose.get("analyst"), "purpose": whose.get("purpose")}
         with self._store.write() as rows:
             before = [_balance(rows, account) for account in accounts]
-            admit(before, price, self._strict)
-            after = [balance.charged(price) for balance in before]
+            admit(before, charged, self._strict)
+            after = [balance.charged(charged) for balance in before]
             content = {
                 "question": question,
                 **names,
                 "losses": described(losses),
-                "cost": written_cost(price),
+                "cost": written_cost(charged),
                 "after": _after(after),
             }
             entry = self._append(rows, "charge", content)
-        return Charge(entry.number, entry.hash, question, price, **names, balances=tuple(after))
+        return Charge(entry.number, entry.hash, question, charged, **names, balances=tuple(after))
 
     def record(self, charge: Charge, answer: str) -> None:
-        """Keep the answer that a charge paid for, before anyone sees it. One charge pays for one answer."""
+        """Keep the answer to a charge, before it is shown. One charge is for one answer."""
         if not isinstance(answer, str):
             raise ParameterError(
                 "The answer must be JSON text.",
@@ -216,8 +239,8 @@ class Ledger:
             )
         with self._store.write() as rows:
             last = rows.last()
-            paid = last if last is not None and last.number == charge.number else rows.get(charge.number)
-            if paid is None or paid.hash != charge.hash:
+            reserved = last if last is not None and last.number == charge.number else rows.get(charge.number)
+            if reserved is None or reserved.hash != charge.hash:
                 raise ParameterError(
                     f"Charge {charge.number} was not made by this ledger ({self._store.name}).",
                     fix="Record the answer in the ledger that made the charge.",
@@ -235,17 +258,17 @@ class Ledger:
             return _answer(rows, question)
 
     def standing(self, question: str, *, analyst: str | None = None, purpose: str | None = None) -> Standing:
-        """Return the recorded answer of a question, and the balances of those who ask, all of one moment."""
+        """Return the recorded answer of a question, and the balances of its accounts, all of one moment."""
         accounts = transitions.touched(analyst, purpose)
         with self._store.read() as rows:
             return Standing(_answer(rows, question), tuple(_balance(rows, account) for account in accounts))
 
     def can_afford(self, losses: Losses, *, analyst: str | None = None, purpose: str | None = None) -> bool:
         """Return whether `reserve` would accept this now."""
-        price = cost(losses)
+        needed = cost(losses)
         try:
-            admit(self._balances(transitions.touched(analyst, purpose)), price, self._strict)
-        except (BudgetExceeded, NotComposable):  # too much, or of a kind that an account without δ cannot pay for
+            admit(self._balances(transitions.touched(analyst, purpose)), needed, self._strict)
+        except (BudgetExceeded, NotComposable):  # too much, or of a kind that a budget without δ cannot afford
             return False
         return True
 
@@ -254,19 +277,19 @@ class Ledger:
         balances = self._balances(transitions.touched(analyst, purpose))
         return common_room(balances, self._strict)
 
-    # -- what anyone may look at ------------------------------------------------------------------------------
+    # -- balances and entries --------------------------------------------------------------------------------
 
     def balance(self, *, analyst: str | None = None, purpose: str | None = None) -> Balance:
         """Return what the whole, an analyst or a purpose may spend, has spent and has left."""
         return self._balances([Account(analyst, purpose)])[0]
 
     def balances(self) -> list[Balance]:
-        """Return the balance of the whole, and of everyone who was ever named."""
+        """Return the balance of the whole, and of every analyst and purpose that was ever named."""
         with self._store.read() as rows:
             return [_balance(rows, account) for account in rows.accounts()]
 
     def entries(self, *, after: int = 0) -> Iterator[Entry]:
-        """Walk through the entries after this number. Entries that are added meanwhile are met too."""
+        """Yield the entries after this number, including those that are added meanwhile."""
         while True:
             with self._store.read() as rows:
                 some = rows.after(after)
@@ -298,7 +321,7 @@ class Ledger:
         return head
 
     def close(self) -> None:
-        """Let go of idle connections. The ledger may still be used."""
+        """Close idle connections. The ledger may still be used."""
         self._store.close()
 
     def _balances(self, accounts: list[Account]) -> list[Balance]:

@@ -1,12 +1,12 @@
-"""What an entry does to the balances: written by the ledger, and followed again by whoever verifies it.
+"""Apply an entry to the balances: when the ledger writes it, and again when the ledger is verified.
 
     opening      gives the whole a budget
     allotment    gives an analyst or a purpose a budget of its own
     amendment    changes a budget, never to less than was spent
-    charge       adds a cost to the whole, to its analyst and to its purpose, each of which can pay it
+    charge       adds a cost to the whole, to its analyst and to its purpose, each of which can afford it
     release      belongs to one charge, and no other release does
 
-Verifying is walking from entry 1, believing nothing that does not follow.
+To verify a ledger is to walk from entry 1, and to accept only what follows.
 """
 
 from __future__ import annotations
@@ -69,7 +69,14 @@ def with_budget(balance: Balance, budget: Budget) -> Balance:
 def follow(
     entry: Entry, known: Mapping[Account, Balance], open_charges: dict[int, str], strict: bool
 ) -> list[Balance]:
-    """Return the balances that an entry leaves behind, if it may stand after what is known."""
+    """Return the balances after an entry. Raise if it does not follow from what is known.
+
+    Args:
+        entry: The entry.
+        known: The balances before it.
+        open_charges: The charges without a release, by number, with the digests of their questions. It is updated.
+        strict: Whether only accounts with a budget may spend.
+    """
     content = entry.content
     if entry.kind == "release":
         if open_charges.pop(content["charge"], None) != content["question"]:
@@ -139,7 +146,7 @@ def _settled(
 
 
 def _plausible(balance: Balance) -> bool:
-    """Whether the ρ that was written is the ρ of the budget."""
+    """Return whether the ρ that was written is the ρ of the budget."""
     own = balance.budget.rho if balance.budget else None
     if own is None or balance.rho is None:
         return own is None and balance.rho is None

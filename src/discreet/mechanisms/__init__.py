@@ -1,13 +1,18 @@
-"""One private release each.
+"""Make private releases: one mechanism each.
 
     from discreet.mechanisms import Exact, Laplace
 
     Laplace.for_epsilon(1).release(Exact(1234, sensitivity=1))
 
-Additive noise on integers: `Laplace`, `Gaussian`. The best of several candidates: `Exponential`,
-`PermuteAndFlip`, `ReportNoisyMax`. Queries against a threshold: `AboveThreshold`, `Sparse`, `NumericSparse`. All
-keep one contract, `Mechanism`: `.loss` is what a release costs, `.release(exact)` makes it, `.error(confidence)`
-is how far off it may be.
+    laplace, gaussian                                  additive noise on integers
+    exponential, permute_and_flip, report_noisy_max    the best of several candidates (they share `selection`)
+    sparse_vector                                      queries against a threshold
+    exact, sensitivity                                 the sealed input, and how much one person can change it
+    mechanism                                          the contract of all of them
+    tails                                              the size of the noise
+
+All keep one contract, `Mechanism`: `.loss` is the cost of a release, `.release(exact)` makes it, and
+`.error(confidence)` is its margin of error.
 """
 
 from discreet.mechanisms.exact import Exact

@@ -1,15 +1,15 @@
-"""The exact value: sealed until a mechanism opens it.
+"""Seal an exact value until a mechanism opens it.
 
 An `Exact` carries an integer or a vector of integers together with its sensitivity. It has no repr, no length, no
 iteration, no comparison, no pickle and no copy, so that logging, printing or a debugger's summary shows nothing.
 Whether it is admitted depends on its declared sensitivity and shape, never on what it holds. What a mechanism may
-refuse it refuses before it opens the value. The seal does not hold against whoever reads the memory: a crash
-reporter that saves local variables, at the moment of an interrupt, say, sees what a working mechanism has open.
+refuse it refuses before it opens the value. The seal does not hold against an attacker who reads the memory: a
+crash reporter that saves local variables, for example at an interrupt, sees the value that a mechanism has open.
 
 Integers only: sums of integers are exact in any order, so a sensitivity is a theorem and not a hope about
-rounding. Values are clamped to ±(2⁶² − 1). The clamp moves no two values further apart, so the sensitivity
-stands, and no value makes an exception that an onlooker could see. Noise lies within ±2⁶² (`noise.draw`), so that
-every sum of the two is an int64.
+rounding. Values are clamped to ±(2⁶² − 1). The clamp brings no two values further apart, so the sensitivity
+holds, and no value raises an exception that an attacker could see. Noise lies within ±2⁶² (`noise.api`), so every
+sum of the two is an int64.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LIMIT = 2**62 - 1
 """Exact values lie within ±LIMIT: the difference of two, and the sum with noise within ±2⁶², are int64."""
 
 Integers: TypeAlias = NDArray[np.int64]
-"""What an exact value holds once open; zero-dimensional for a single integer."""
+"""The content of an exact value; zero-dimensional for a single integer."""
 
 Result = TypeVar("Result")
 
@@ -40,7 +40,7 @@ _QUANTISE = "Quantise first: math.floor(value / step), or int(flag)."
 class Exact:
     """An integer or a vector of integers that only a mechanism can open, with its sensitivity.
 
-    A plain integer as sensitivity says that one person moves one entry, by at most so much.
+    A plain integer as sensitivity means that one person changes one entry, by at most so much.
 
     >>> from discreet.mechanisms import Laplace
     >>> ages = Exact([12, 31, 20], sensitivity=1)
@@ -59,12 +59,12 @@ class Exact:
 
     @property
     def sensitivity(self) -> Sensitivity:
-        """How far one person can move it."""
+        """A bound on how much one person can change it."""
         return self.__sensitivity
 
     @property
     def size(self) -> int | None:
-        """How many entries the vector has; None for a single integer."""
+        """The number of entries of a vector; None for a single integer."""
         return self.__values.size if self.__values.ndim else None
 
     def __repr__(self) -> str:
@@ -119,6 +119,12 @@ def with_mark(result: Result, *, of: object) -> Result:
 
 def admit(exact: Exact, *, vector: bool | None = None, monotonic: bool = False, **limits: int) -> None:
     """Refuse an exact value that the mechanism was not built for, by what is declared about it.
+
+    Args:
+        exact: The exact value. It is not opened.
+        vector: Whether it must be a vector; None, the default, takes both.
+        monotonic: Whether its direction must be declared; not by default.
+        limits: The largest sensitivity in each norm, such as l1=2.
 
     >>> admit(Exact(7, sensitivity=3), l1=2)
     Traceback (most recent call last):

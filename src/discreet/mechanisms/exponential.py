@@ -1,6 +1,6 @@
-"""The exponential mechanism (McSherry–Talwar 2007) over integer scores.
+"""Choose by the exponential mechanism (McSherry–Talwar 2007) over integer scores.
 
-Claim. Choosing r with probability ∝ e^{ε·u(r)/(2Δ)} is ε-differentially private where one person moves every
+Claim. Choosing r with probability ∝ e^{ε·u(r)/(2Δ)} is ε-differentially private where one person changes every
 score u(r) by at most Δ; for monotonic scores ∝ e^{ε·u(r)/Δ} is. In both cases the privacy loss lies in an
 interval of width ε (bounded range), which composes better than ε-DP. The index is drawn exactly, by inversion
 with lazy bits: no softmax in floats, no rejection whose rounds depend on the scores. Theory:
@@ -23,7 +23,7 @@ from discreet.rational import Rational
 class Exponential(Selection):
     """The index of a good score, chosen with probability ∝ e^{ε·u/(2Δ)}.
 
-    A seller chooses one of three prices. Each of the buyers names the most they would pay, and one buyer moves the
+    A seller chooses one of three prices. Each buyer names the most that they would pay, and one buyer changes the
     revenue at any price by at most the highest price.
 
     >>> from discreet.mechanisms import Sensitivity

@@ -1,7 +1,7 @@
-"""The Gaussian mechanism on integers.
+"""Release integers with discrete Gaussian noise.
 
 Claim. Adding to each entry of an integer vector an independent X with P(X = x) ∝ e^{−x²/2v} is Δ₂²/(2v)-zCDP,
-where Δ₂ is the l2 sensitivity (Canonne–Kamath–Steinke 2020). Where one person moves at most k entries by at most
+where Δ₂ is the l2 sensitivity (Canonne–Kamath–Steinke 2020). Where one person changes at most k entries by at most
 d each, no test tells neighbours apart better than it tells k such X from k copies of X + d, which is what `loss`
 then states. Calibration starts from the analytic Gaussian mechanism (Balle–Wang 2018), valid at every ε, and is
 then certified for the discrete law itself. Theory: docs/theory/gaussian.md.
@@ -33,7 +33,7 @@ _DIGITS = 4  # of a calibrated variance: a short fraction, at most 0.1 % above t
 class Gaussian:
     """Discrete Gaussian noise of rational variance parameter, for integers of bounded l2 sensitivity.
 
-    A plain integer as sensitivity says that one person moves one entry, by at most so much.
+    A plain integer as sensitivity means that one person changes one entry, by at most so much.
 
     >>> mechanism = Gaussian(variance=100, sensitivity=Sensitivity(entries=3, each=1))
     >>> mechanism.loss
@@ -48,7 +48,7 @@ class Gaussian:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sensitivity", Sensitivity.of(self.sensitivity))
-        if self._moves.l2_squared is None:
+        if self._sensitivity.l2_squared is None:
             raise ParameterError(
                 "Gaussian noise needs an l2 sensitivity.",
                 fix=Fix("sensitivity", Code("Sensitivity(entries=1, each=1)")),
@@ -94,7 +94,7 @@ class Gaussian:
     @property
     def loss(self) -> losses.Loss:
         """Independent shifts of single entries if that is all that moves, else the zCDP of the whole vector."""
-        entries, each = self._moves.entries, self._moves.each
+        entries, each = self._sensitivity.entries, self._sensitivity.each
         if entries is not None and each is not None and entries * each**2 == self._l2_squared:
             single = losses.DiscreteGaussian(self.variance, each)
             return single if entries == 1 else single * entries
@@ -105,7 +105,7 @@ class Gaussian:
         if isinstance(self.loss, losses.ZeroConcentrated):
             admit(exact, l2_squared=int(self._l2_squared))
         else:
-            admit(exact, entries=cast(int, self._moves.entries), each=cast(int, self._moves.each))
+            admit(exact, entries=cast(int, self._sensitivity.entries), each=cast(int, self._sensitivity.each))
         return added(exact, noise.discrete_gaussian(self.variance, exact.size))
 
     def error(self, confidence: Rational = "0.95", *, dimension: int = 1) -> int:
@@ -125,12 +125,12 @@ class Gaussian:
         return math.sqrt(2 * self.variance * tails.log(2 / tails.alpha(confidence)))
 
     @property
-    def _moves(self) -> Sensitivity:
+    def _sensitivity(self) -> Sensitivity:
         return cast(Sensitivity, self.sensitivity)
 
     @property
     def _l2_squared(self) -> Fraction:
-        return Fraction(cast(int, self._moves.l2_squared))
+        return Fraction(cast(int, self._sensitivity.l2_squared))
 
 
 def _least(private: Callable[[int], bool], near: int) -> int:

@@ -1,4 +1,4 @@
-"""The Laplace mechanism on integers.
+"""Release integers with discrete Laplace noise.
 
 Claim. Adding to each entry of an integer vector an independent Z with P(Z = z) ∝ e^{−|z|/t} is
 Δ/t-differentially private, where Δ is the l1 sensitivity; and no test can tell two neighbours apart better than

@@ -1,7 +1,7 @@
-"""The one contract of all mechanisms.
+"""Define the contract of all mechanisms.
 
-A mechanism is a frozen record of its parameters. It says what a release costs (`loss`), makes one (`release`), and
-says how far off it may be (`error`), before any data is seen: all three follow from the same parameters.
+A mechanism is a frozen record of its parameters. It states the cost of a release (`loss`), makes one
+(`release`), and bounds its error (`error`), before any data is seen: all three follow from the same parameters.
 `tests/mechanisms/test_mechanism.py` holds every public mechanism to it.
 """
 
@@ -16,7 +16,7 @@ from discreet.rational import Rational
 
 @runtime_checkable
 class Mechanism(Protocol):
-    """What every mechanism offers.
+    """The interface of every mechanism.
 
     >>> from discreet.mechanisms import Laplace
     >>> isinstance(Laplace(scale=10), Mechanism)
@@ -25,15 +25,15 @@ class Mechanism(Protocol):
 
     @property
     def loss(self) -> Loss:
-        """What one release costs."""
+        """The cost of one release."""
 
     def release(self, exact: Exact) -> Any:
-        """Open the exact value, and return what may be seen of it."""
+        """Open the exact value, and return the private release."""
 
     # Type checkers read `*_: Any, **size: Any` as whatever further parameters a mechanism has.
     def error(self, confidence: Rational = "0.95", *_: Any, **size: Any) -> int:
-        """How far off a release is at most, with this confidence: from the law of the noise itself.
+        """Return the margin of error of a release at this confidence, from the law of the noise itself.
 
-        `size` is what it depends on beside the parameters: the `dimension=` of a vector (1 if not said), or how
-        many `candidates=` or `queries=` there are, which has to be said.
+        `size` is what it depends on beside the parameters: the `dimension=` of a vector (1 by default), or the
+        number of `candidates=` or `queries=`, which must be given.
         """

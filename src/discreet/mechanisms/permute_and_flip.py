@@ -1,4 +1,4 @@
-"""Permute-and-flip (McKenna–Sheldon 2020): candidates in random order, each accepted with probability e^{−gap/t}.
+"""Choose by permute-and-flip (McKenna–Sheldon 2020): random order, acceptance with probability e^{−gap/t}.
 
 Claim. With t = 2Δ/ε (Δ/ε for monotonic scores) the first candidate accepted is ε-differentially private, and
 never further below the best, in distribution, than the exponential mechanism's. All coins are flipped at once:

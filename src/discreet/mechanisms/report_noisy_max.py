@@ -1,4 +1,4 @@
-"""Report noisy max: add discrete Laplace noise to every score and name the candidate with the largest.
+"""Report noisy max: add discrete Laplace noise to every score, and return the index of the largest.
 
 Claim. With noise of scale 2Δ/ε (Δ/ε for monotonic scores) the index of the largest noisy score, the lowest index
 among equals, is ε-differentially private. Discrete noise makes ties possible, and a fixed rule for them costs

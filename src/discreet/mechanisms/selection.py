@@ -1,6 +1,6 @@
-"""Private selection: choose one of n candidates by its score, with what the three ways of doing so share.
+"""Choose one of n candidates by its score: the part that three mechanisms share.
 
-One person moves every score by at most Δ. A choice that prefers a score u over the best one by e^{−(best − u)/t}
+One person changes every score by at most Δ. A choice that prefers a score u over the best one by e^{−(best − u)/t}
 is ε-differentially private at t = 2Δ/ε, or at t = Δ/ε if the scores are monotonic: adding a person moves them
 all the same way, up or down. Each mechanism's page proves it for its own law; Δ, t and the scores are what they
 have in common.
@@ -22,7 +22,7 @@ from discreet.rational import Exactly, Rational, whole
 
 @dataclass(frozen=True)
 class Selection:
-    """A choice among candidates whose scores move by at most `sensitivity` each.
+    """A choice among candidates whose scores have at most this `sensitivity` each.
 
     >>> Selection(epsilon="0.5", sensitivity=3).scale
     Fraction(12, 1)

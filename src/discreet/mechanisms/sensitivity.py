@@ -1,7 +1,7 @@
-"""How far one person can move an exact value.
+"""Bound how much one person can change an exact value.
 
 Let v and v′ be the integer vectors that two neighbouring tables give. A `Sensitivity` bounds d = v − v′ for all
-such pairs, in the norms that mechanisms ask for: the number of entries that move ‖d‖₀, how far each one moves
+such pairs, in the norms that mechanisms ask for: the number of entries that change ‖d‖₀, the largest change
 ‖d‖∞, their sum ‖d‖₁ and the sum of their squares ‖d‖₂². State the ones you know; the rest follow, because d has
 integer entries:
 
@@ -24,12 +24,12 @@ from discreet.rational import shown, whole
 _NORMS = ("entries", "each", "l1", "l2_squared")
 
 Direction: TypeAlias = Literal["up", "down"]
-"""Where entries go when a person joins."""
+"""The direction in which entries change when a person joins."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sensitivity:
-    """How many entries one person moves, how far each, their sum, and the sum of their squares.
+    """How many entries one person changes, by how much each, their sum, and the sum of their squares.
 
     `monotonic` states more: "up" that a person who joins never lowers an entry, "down" that they never raise one.
     Counts go up when neighbours add or remove a person, and neither way when they replace one.
@@ -63,7 +63,7 @@ class Sensitivity:
 
     @classmethod
     def of(cls, distance: Sensitivity | int) -> Sensitivity:
-        """Read a plain integer as: one entry moves, by at most so much.
+        """Read a plain integer as: one entry changes, by at most so much.
 
         >>> Sensitivity.of(5) == Sensitivity(entries=1, each=5)
         True

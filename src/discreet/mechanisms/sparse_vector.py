@@ -1,9 +1,9 @@
-"""The sparse vector technique: pay only for the queries that exceed a threshold.
+"""Answer queries by the sparse vector technique: only those above a threshold cost budget.
 
 Claim. Draw ρ, discrete Laplace of scale Δ/ε₁, once. Answer query i with "above" if fᵢ + νᵢ ≥ T + ρ, where νᵢ is
 fresh discrete Laplace of scale 2cΔ/ε₂ (cΔ/ε₂ if all queries of the run go up when a person joins, or all go
 down), and halt at the c-th "above". The whole run, however many queries, chosen adaptively, is
-(ε₁ + ε₂)-differentially private where one person moves every query by at most Δ. The split ε₁ : ε₂ = 1 :
+(ε₁ + ε₂)-differentially private where one person changes every query by at most Δ. The split ε₁ : ε₂ = 1 :
 (2c)^{2/3} (1 : c^{2/3} for monotonic queries) minimises the noise of the comparison (Lyu–Su–Li 2017).
 `NumericSparse` adds a number to each "above", with fresh noise of scale cΔ/ε₃. Theory:
 docs/theory/sparse-vector.md.
@@ -37,7 +37,7 @@ from discreet.rational import Exactly, Rational, shown, whole
 
 @dataclass(frozen=True)
 class Sparse:
-    """Say which queries exceed the threshold, until `positives` of them did.
+    """Tell which queries exceed the threshold, until `positives` of them did.
 
     >>> mechanism = Sparse(epsilon=1, threshold=1000, positives=2)
     >>> run = mechanism.start()
@@ -71,7 +71,7 @@ class Sparse:
 
     @cached_property
     def split(self) -> tuple[Fraction, Fraction]:
-        """What the threshold and the comparisons may spend; together what `numbers` leave of ε, to the last digit.
+        """The ε of the threshold and the ε of the comparisons: exactly what `numbers` leave of ε.
 
         >>> sum(Sparse(epsilon="0.3", threshold=0, positives=5).split)
         Fraction(3, 10)
@@ -82,7 +82,7 @@ class Sparse:
 
     @property
     def numbers(self) -> Fraction:
-        """What the released numbers spend: nothing, unless there are any."""
+        """The ε of the released numbers: 0 unless there are any."""
         return self._numeric_share * self.epsilon
 
     @cached_property
@@ -141,7 +141,7 @@ class Sparse:
 
     @property
     def _sides(self) -> int:
-        """How often Δ a query may move against the line: by itself, and by the line if that must move as well."""
+        """The sensitivity, in Δ, of query minus threshold: 2 if the threshold may move the other way."""
         return 1 if self.monotonic else 2
 
     def _admit(self, exact: Exact, *, vector: bool) -> None:
@@ -162,7 +162,7 @@ class AboveThreshold(Sparse):
 
 @dataclass(frozen=True)
 class NumericSparse(Sparse):
-    """Say which queries exceed the threshold, and how large these are, at half of ε each.
+    """Tell which queries exceed the threshold, and how large these are, at half of ε each.
 
     >>> run = NumericSparse(epsilon=10, threshold=1000, positives=2).start()
     >>> run.ask(Exact(3, sensitivity=1)), abs(run.ask(Exact(90_000, sensitivity=1)) - 90_000) < 100
@@ -217,11 +217,11 @@ class Run:
 
     @property
     def left(self) -> int:
-        """How many positive answers it may still give."""
+        """The number of positive answers that are left."""
         return self._left
 
     def ask(self, exact: Exact) -> Any:
-        """Whether the query exceeds the threshold, as far as may be said."""
+        """Return whether the noisy query exceeds the noisy threshold."""
         self._mechanism._admit(exact, vector=False)
         self._refuse_elsewhere()  # before the lock, which a fork may have copied while it was held
         with self._lock:

@@ -1,4 +1,4 @@
-"""How large noise gets: tail probabilities of the laws themselves, rounded against ourselves.
+"""Bound the size of noise: tail probabilities of the laws themselves, always rounded up.
 
 Discrete Laplace noise Z of scale t has, with q = e^{−1/t} and m ≥ 0,
 
@@ -192,7 +192,7 @@ def any_of(chance: Floats, events: int) -> Floats:
 
 
 def at_most(probability: float, chance: Fraction) -> bool:
-    """Whether a sum over a law, raised by what floats may have lost, is at most `chance`.
+    """Return whether a sum over a law, raised by what floats may have lost, is at most `chance`.
 
     >>> at_most(0.05, Fraction(1, 20)), at_most(0.04, Fraction(1, 20))
     (False, True)

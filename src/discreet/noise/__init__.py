@@ -1,11 +1,19 @@
-"""From random bits to exact integer noise.
+"""Turn random bits into exact integer noise.
 
-    bits ─▶ certified ─▶ inversion, coins, uniform, softmax ─▶ laplace, gaussian ─▶ reserve ─▶ draw
-    AES-CTR  bounds of    samplers that take more               the two laws        batches    what is
-             exp(−x)      bits where bounds are close                               and stock  asked for
+    random_bits         AES-CTR, keyed by the operating system
+    certified_exp       integer bounds of exp(−x)
+    inversion           samplers that draw more bits where bounds are close
+    bernoulli_sampler   biased coins
+    uniform             uniform integers
+    softmax             one index of many
+    laplace_sampler     the discrete Laplace law
+    gaussian_sampler    the discrete Gaussian law
+    sampler_cache       batches, and single draws in reserve
+    api                 the public functions
+    testing             deterministic and scripted draws, for tests and auditors
 
 The law of every function is exact given fair bits. No floating-point number takes part in a decision, except in
-`softmax`, where the errors of all that take part are bounded, and what they leave open is settled by integers. The
+`softmax`, where all their errors are bounded, and integers decide what floats leave open. The
 theory is in `docs/theory/noise.md` and `docs/theory/random-bits.md`.
 """
 

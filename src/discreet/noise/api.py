@@ -1,4 +1,4 @@
-"""The public functions: what is asked for, checked, and handed to the samplers.
+"""Check the parameters of the public functions, and draw from the samplers.
 
 No law is accepted whose values could leave int64. With scale at most 2^52, P(|x| ≥ 2^62) < exp(−1000) for
 Laplace noise; with variance at most 2^104 (σ at most 2^52) it is below exp(−500,000) for Gaussian noise. A draw

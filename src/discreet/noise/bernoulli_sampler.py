@@ -1,4 +1,4 @@
-"""Biased coins whose chance is exactly a fraction, or exactly exp(−x).
+"""Toss biased coins whose chance is exactly a fraction, or exactly exp(−x).
 
 **Claim.** Coin i of a family shows heads with probability exactly p(i), given fair bits. The argument is that of
 `inversion` with a single threshold: heads if U < p(i), bits of U drawn until bounds of p(i) settle the

@@ -1,4 +1,4 @@
-"""exp(−x) between two integers, and the arithmetic that keeps such bounds true.
+"""Bound exp(−x) between two integers, with arithmetic that keeps such bounds true.
 
 An interval `(lo, hi)` at precision p stands for a real v with lo ≤ 2^p·v ≤ hi. Every operation rounds `lo` down
 and `hi` up, so a result is true by construction: no count of rounding errors is needed, only widths that are

@@ -1,4 +1,4 @@
-"""The discrete Gaussian law, P(x) ∝ exp(−x²/(2·variance)), without a floating-point exp.
+"""Draw from the discrete Gaussian law, P(x) ∝ exp(−x²/(2·variance)), without a floating-point exp.
 
 **Narrow (σ ≤ 32).** The ranks 0, 1, 2, 3, 4 … stand for x = 0, 1, −1, 2, −2 …, drawn by `inversion`. Partial
 sums are divided by their total; what is left out of the total is bounded by a geometric series, as the ratio of
@@ -89,7 +89,7 @@ class Wide:
             noise = noise[len(accepted) :]
 
     def _accepted(self, count: int, bits: Bits) -> Integers:
-        """What is accepted of `count` proposals."""
+        """Return what is accepted of `count` proposals."""
         cells = self._blocks.draw_cells(count, bits)
         blocks = self._table.take(cells)
         within = self._below(2 << self._shift, count, bits)  # r, and the sign as its last bit

@@ -1,4 +1,4 @@
-"""Exact inversion of a certified distribution function, bits revealed as needed.
+"""Invert a certified distribution function exactly, with bits revealed as needed.
 
 **Claim.** For a law on ranks 0, 1, 2, … with distribution function F, `Inversion` returns rank r with
 probability exactly F(r) − F(r−1), given fair bits.
@@ -47,7 +47,7 @@ class Inversion:
     """Draws ranks of `law`. Shorter words are for tests: the law is the same, the lazy branch more frequent.
 
     A rank of `limit` or more is an error, for what it stands for would not fit into int64. No such rank is ever
-    expected (`draw` refuses laws that are too wide), but a value that wraps around must not exist.
+    expected (`api` refuses laws that are too wide), but a value that wraps around must not exist.
     """
 
     def __init__(self, law: Law, *, limit: int = 2**62, cell_bits: int = 16, word_bits: int = 48):
@@ -68,7 +68,7 @@ class Inversion:
         return [*lows, lows[-1]], [*highs, 1 << bits]
 
     def ranks_of_cells(self) -> Integers:
-        """Return the rank of every cell whose words all have the same, else −1."""
+        """Return the rank of every cell whose words all have the same rank, else −1."""
         cells, inside = 1 << self._cell_bits, self._word_bits - self._cell_bits
         passed = np.bincount(-(-self._high >> inside), minlength=cells)[:cells].cumsum()
         perhaps = np.bincount(self._low >> inside, minlength=cells)[:cells].cumsum()

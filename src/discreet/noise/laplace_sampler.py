@@ -1,4 +1,4 @@
-"""The discrete Laplace law, P(x) ∝ exp(−|x|/t), from independent digits.
+"""Draw from the discrete Laplace law, P(x) ∝ exp(−|x|/t), by independent digits.
 
 **Claim.** `DiscreteLaplace(t)` draws integers with exactly P(x) = (1−q)/(1+q)·q^|x|, q = exp(−1/t), t rational.
 

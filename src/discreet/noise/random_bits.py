@@ -1,13 +1,14 @@
-"""Random bits: AES-256 in counter mode, keyed by the operating system.
+"""Generate random bits: AES-256 in counter mode, keyed by the operating system.
 
-**Claim.** To anyone without the key the words are as good as independent fair bits: under one key at most 2^16
-blocks are drawn, so telling them from fair bits has advantage at most 2^(−97) beyond breaking AES itself
+**Claim.** To an attacker without the key the words are as good as independent fair bits: under one key at most
+2^16 blocks are drawn, so telling them from fair bits has advantage at most 2^(−97) beyond breaking AES itself
 (PRP/PRF switching). After 1 MiB the key is replaced by a fresh one from `os.urandom` that does not depend on the
-old one: who reads the memory later learns nothing about noise drawn under earlier keys (backtracking
+old one: an attacker who reads the memory later learns nothing about noise drawn under earlier keys (backtracking
 resistance).
 
-A stream has one user at a time. Who wants words takes a stream that is idle, or a new one, and puts it back when
-done: nobody waits, so a draw may interrupt another one of the same thread (in a signal handler, in `__del__`).
+A stream has one user at a time. A caller that needs words takes an idle stream, or a new one, and puts it back
+afterwards. No caller waits, so a draw may interrupt another one of the same thread (in a signal handler, in
+`__del__`).
 
 A child process never continues its parent's stream. `os.register_at_fork` gives it a generator of its own, and
 begins a new `generation`; the process id is compared as well, for forks made by C code that runs no Python hooks.
@@ -33,7 +34,7 @@ _BYTES_PER_KEY = 1 << 20
 
 
 class Bits(Protocol):
-    """Where samplers take their fair bits from."""
+    """A source of fair bits for samplers."""
 
     def words(self, count: int, dtype: type[np.unsignedinteger[Any]]) -> NDArray[Any]:
         """Return `count` independent uniform words of an unsigned type."""
@@ -71,7 +72,7 @@ class Keystream:
 
 
 class Generator:
-    """Hands out words, from as many streams as are in use at once."""
+    """A source of words, with as many streams as are in use at once."""
 
     def __init__(self, new_key: Callable[[], bytes], *, bytes_per_key: int = _BYTES_PER_KEY):
         self._new_key, self._bytes_per_key = new_key, bytes_per_key
@@ -83,7 +84,7 @@ class Generator:
         buffer = np.empty(size + _SLACK, np.uint8)
         stream = self._stream()
         stream.fill(buffer.data, size)
-        self._idle.append(stream)  # not after an error, which may have come between the words and their count
+        self._idle.append(stream)  # not after an error: it may have come before the stream counted its words
         return buffer[:size].view(dtype)
 
     def integer(self, bits: int) -> int:

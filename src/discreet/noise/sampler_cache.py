@@ -1,4 +1,4 @@
-"""Samplers built once per law, and single draws held in reserve.
+"""Build samplers once per law, and hold single draws in reserve.
 
 A single draw comes from a reserve of its law that is filled by the batch: it is cheap, and the time it takes
 (one call in a few hundred refills) has nothing to do with its value. Every value leaves the reserve once, in a
@@ -38,7 +38,7 @@ class Sampler(Protocol):
 
     @property
     def dtype(self) -> type[np.generic]:
-        """What the draws are."""
+        """The type of the draws."""
         ...
 
     def fill(self, drawn: NDArray[Any], bits: Bits) -> None:
@@ -67,7 +67,7 @@ class Reserve(Generic[Single]):
         self._drawn: deque[Single] = deque()
 
     def take(self) -> Single:
-        """Return a draw that nobody else gets."""
+        """Return a draw that no other caller gets."""
         try:
             return self._drawn.pop()
         except IndexError:
@@ -103,7 +103,7 @@ class Family(Generic[Single, Array]):
         """Return a draw from the reserve of a law that is already in use, else None.
 
         Only plain integers and fractions are looked up, which were checked when the reserve was made: True equals
-        1, but is no scale.
+        1, but is not a scale.
         """
         if type(parameter) not in _EXACT or test_bits():
             return None
@@ -127,5 +127,5 @@ class Family(Generic[Single, Array]):
         if (reserve := self._reserves.get(key)) is not None:
             return reserve
         if len(self._reserves) >= _LAWS:
-            self._reserves.clear()  # nobody has seen what is lost
+            self._reserves.clear()  # the draws that are lost were never returned
         return self._reserves.setdefault(key, Reserve(self._sampler(parameter)))

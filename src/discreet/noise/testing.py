@@ -1,17 +1,17 @@
-"""Deterministic bits for tests, whose every result is marked as not for release.
+"""Replace random bits in tests by deterministic ones, and mark every result as not for release.
 
 Inside `deterministic(seed)` the public functions draw from a generator of their own, keyed by the seed: the real
 one, and what it has in reserve, are not touched. The block holds for one thread and one `contextvars` context,
 and ends where it ends, also for tasks that were started inside and run on. A generator suspended inside has not
-left it, so whoever called it is inside as well: do not `yield` there.
+left it, so its caller is inside as well: do not `yield` there.
 
 Results are `TestNoise`: arrays (for single draws of no dimension) that stay marked through indexing and
 arithmetic and refuse to be pickled. The mark is lost where numpy is told to drop it (`np.asarray`, `int()`): it
 guards against accidents, not intent. `docs/theory/random-bits.md` lists what keeps it and what does not.
 
-Inside `scripted(choose)` nothing is random at all: whoever wrote the script decides every draw. It is how the
-auditor walks through all that a mechanism might have drawn (`audit.exact`). Results have the types of real draws
-and bear no mark, or what is walked through would be other code: they never leave the auditor.
+Inside `scripted(choose)` nothing is random at all: the script decides every draw. In this way the auditor walks
+through everything that a mechanism might draw (`audit.attacks.exact`). Results have the types of real draws and
+bear no mark, because marked results would take other paths through the code. They never leave the auditor.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Uniform integers below n, without the bias of a remainder.
+"""Draw uniform integers below n, without the bias of a remainder.
 
 **Arrays.** Words of as many bits as n − 1 has are drawn until one is below n: each of the n values is as likely,
 and the number of tries (below 2 on average) is independent of the value.

@@ -1,8 +1,8 @@
-"""A PostgreSQL server: its address, and connections to it that are lent for one transaction.
+"""Connect to a PostgreSQL server: its address, and connections that are lent for one transaction.
 
-address        where it is, in words that never hold a password
-connections    one thread, one transaction, no fork
-guards         triggers that keep a table as it is
+    address       the address, shown without its password
+    connections   one thread, one transaction, no fork
+    triggers      triggers that keep a table as it is
 
 with connected(Address.of("postgresql://ana:secret@db.example/health#people")) as connection:
     execute(connection, 'SELECT number FROM "people".entries WHERE analyst = ?', ["ana"])

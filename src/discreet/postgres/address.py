@@ -1,9 +1,9 @@
-"""Where a PostgreSQL server is: libpq's own kind of address, and after a "#" the schema that is meant.
+"""Parse the address of a PostgreSQL server: libpq's own format, and after a "#" the schema.
 
-What is shown of an address (`words`, and what it prints) never holds a password. Parts that say where are let
-through, by name, and nothing else is. An address in which a password could be taken for something else, because
-it holds a sign that should have been written as %40, is refused, and nothing of it is quoted: libpq itself would
-look for a host called "rest-of-the-password@host", and say so.
+The displayed form of an address (`words`) never holds a password: it shows the parts that locate the server, by
+name, and no others. An address in which a password could be taken for another part, because it holds a character
+that should have been written as %40, is refused, and nothing of it is quoted. libpq itself would look for a host
+called "rest-of-the-password@host", and show that name.
 """
 
 from __future__ import annotations
@@ -16,14 +16,21 @@ from urllib.parse import SplitResult, quote, unquote, urlsplit
 from discreet.errors import ParameterError
 
 _SCHEMES = ("postgresql://", "postgres://")
-# What only looks like one: of another driver, after a blank, or in the words of libpq's own other form.
+# Texts that only look like an address: of another driver, after a blank, or in libpq's key-value form.
 _NEARLY = re.compile(
     r"postgres\w*(\+\w+)?:/|://[^/]*@|\bpass\w*\s*=|\b(host|hostaddr|port|dbname|user)\s*=\s*\S+\s+\w+\s*=",
     re.IGNORECASE,
 )
 _EXAMPLE = 'Write it as "postgresql://user:password@host/database#people".'
-_SHOWN = ("user", "host", "hostaddr", "port", "dbname", "service")  # parameters that say where, and nothing else
-_SECRET = re.compile(r"pass|secret|token|key")  # in the names of those whose values are never to be seen
+_SHOWN = (
+    "user",
+    "host",
+    "hostaddr",
+    "port",
+    "dbname",
+    "service",
+)  # these locate the server
+_SECRET = re.compile(r"pass|secret|token|key")  # in the names of parameters whose values are never shown
 _LONGEST = 63  # bytes of a name: PostgreSQL cuts off the rest, and two names would become one
 
 # libpq waits for ever for a server that does not answer; and what Arrow takes for UTF-8 must be, whatever the
@@ -51,15 +58,14 @@ def is_nearly_address(text: object) -> bool:
 
 
 def check_path(text: object) -> None:
-    """Refuse what was meant to be an address and would be taken for a path. It may hold a password, so it is not
-    quoted."""
+    """Refuse a malformed address that would be taken for a path. It is not quoted, as it may hold a password."""
     if is_nearly_address(text):
         raise ParameterError("This looks like the address of a database, but is not written as one.", fix=_EXAMPLE)
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where in which database, and how to get there.
+    """The address of a schema in a database.
 
     >>> address = Address.of("postgresql://ana:secret@db.example:5433/health?sslmode=require#people")
     >>> address
@@ -71,11 +77,11 @@ class Address:
     uri: str
     """For the driver: with the password, without the schema."""
     words: str
-    """For people: what says where, and nothing that opens it."""
+    """For people: without a password."""
     fragment: str | None = None
-    """What stood after the "#", if anything did."""
+    """The text after the "#", if there is any."""
     secrets: frozenset[str] = field(default=frozenset(), compare=False)
-    """What must not be seen in a message."""
+    """The texts that must not be shown in a message."""
 
     @classmethod
     def of(cls, text: str) -> Address:
@@ -99,7 +105,7 @@ class Address:
 
     @property
     def schema(self) -> str:
-        """The schema that is meant. An address that names none is refused."""
+        """The schema. An address that names none is refused."""
         if self.fragment is None:
             raise ParameterError("The address does not name a schema.", found=self, fix=f'Write "{self}#people".')
         return self.fragment
@@ -137,7 +143,7 @@ def identifier(*names: str) -> str:
 
 
 def _parts(place: str) -> SplitResult:
-    """Take an address apart, if every sign in it can mean one thing only."""
+    """Split an address, if every character in it has one meaning only."""
     try:
         parts = urlsplit(place)
     except ValueError:  # which quotes what it could not read

@@ -1,13 +1,13 @@
-"""Connections to PostgreSQL, lent to one thread for one transaction.
+"""Lend connections to PostgreSQL to one thread for one transaction.
 
 The transaction is committed when the block ends, and rolled back when it raises. To COMMIT a transaction that has
 failed PostgreSQL answers with a quiet ROLLBACK, so the state of the transaction is looked at first: a block that
 swallowed an error ends in one. A connection that broke is closed and never lent again, and one that had broken
 while it was idle is replaced before the block begins.
 
-No connection crosses a fork. Idle ones are closed before it. One in use stays with the parent: whoever closed it
-in the child would end the session of the parent, and whoever spoke through it would mix up two conversations, so
-the child does neither.
+No connection crosses a fork. Idle ones are closed before it. One in use stays with the parent: closing it in the
+child would end the session of the parent, and using it there would mix up two conversations, so the child does
+neither.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _CANCELLED = "57014"  # an interrupt may ask for it twice, and the second must n
 _PARAMETER = re.compile(r"'[^']*'|\"[^\"]*\"|\?")
 _FIXES = {
     "password": "Check user and password; a password may also stand in ~/.pgpass or in PGPASSWORD.",
-    "authentication": "Check the user, and what the server's pg_hba.conf asks of it.",
-    "pg_hba.conf": "Check the user, and what the server's pg_hba.conf says of it.",
+    "authentication": "Check the user, and what the server's pg_hba.conf requires of it.",
+    "pg_hba.conf": "Check the user, and what the server's pg_hba.conf states about it.",
     "role": "Check the user.",
     "database": "Check the database.",
     "too many": "Close other connections, or raise the server's max_connections.",
@@ -86,7 +86,7 @@ def sqlstate(error: BaseException) -> str:
 
 
 def detail(error: BaseException, name: str) -> str:
-    """Return a part of what the server said of an error, such as MESSAGE_PRIMARY, or "" if it did not say it.
+    """Return one field of the server's error report, such as MESSAGE_PRIMARY, or "" if it is missing.
 
     The primary message names tables and columns. Others, such as MESSAGE_DETAIL, may quote a row.
     """
@@ -104,7 +104,7 @@ def from_driver(error: BaseException) -> bool:
 
 
 def is_lost(error: BaseException) -> bool:
-    """Return whether an error means that the server, or the way to it, is gone, and its last word with it."""
+    """Return whether an error means that the server or the connection is gone, and with it the outcome."""
     state = sqlstate(error)
     return from_driver(error) and (not state or state.startswith(("08", "57P")))
 
@@ -131,7 +131,7 @@ def _begun(address: Address, begin: str) -> Connection:
 def _rolled_back(connection: Connection, error: BaseException) -> bool:
     """Leave the transaction. Return whether the connection can be lent again."""
     with suppress(Exception):
-        # The driver may say "idle" of a connection that is lost: only a server that answers ROLLBACK is there.
+        # The driver may report "idle" for a lost connection: only a server that answers ROLLBACK is there.
         began = _state(connection) in ("intrans", "inerror")
         connection.rollback()
         return began and _state(connection) == "idle" and sqlstate(error) != _CANCELLED
@@ -139,7 +139,7 @@ def _rolled_back(connection: Connection, error: BaseException) -> bool:
 
 
 def _state(connection: Connection) -> str:
-    """What the driver knows of the transaction: idle, active, intrans, inerror or unknown."""
+    """Return the driver's state of the transaction: idle, active, intrans, inerror or unknown."""
     return connection.adbc_connection.get_option("adbc.postgresql.transaction_status")
 
 
@@ -161,7 +161,7 @@ def _opened(address: Address) -> Connection:
                 database.close()
             raise
     except Error as error:
-        # Not `from error`: what the driver says may quote the address.
+        # Not `from error`: the driver's message may quote the address.
         raise _unreachable(address, error) from None
 
 
@@ -185,8 +185,8 @@ def _understood(connection: Connection, address: Address) -> Connection:
 
 
 def _unreachable(address: Address, error: BaseException) -> DatabaseUnavailable:
-    said = detail(error, "MESSAGE_PRIMARY") or str(error).partition("Failed to connect: ")[2] or str(error)
-    reason = " ".join(address.hide(said).split()).rstrip(".")
+    message = detail(error, "MESSAGE_PRIMARY") or str(error).partition("Failed to connect: ")[2] or str(error)
+    reason = " ".join(address.hide(message).split()).rstrip(".")
     fix = next((fix for word, fix in _FIXES.items() if word in reason), "Check host and port, and that it runs.")
     return DatabaseUnavailable(f"The server of {address} cannot be reached: {reason}.", fix=fix)
 
@@ -242,7 +242,7 @@ def _session() -> type[Connection]:
 
 
 class _Idle:
-    """The connections of one process that nobody uses."""
+    """The idle connections of one process."""
 
     def __init__(self) -> None:
         self.process = os.getpid()

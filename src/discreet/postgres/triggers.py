@@ -1,12 +1,12 @@
-"""Triggers that keep a table as it is: what they stop raises, for whoever it is.
+"""Write triggers that keep a table as it is: a forbidden statement raises, whichever role runs it.
 
-They stop mistakes, and everybody whom the server's rights let no further. The owner of a table can take them away.
-They are statements of their own to `pg_dump`, which writes them after the rows, so that a dump can be restored.
+They stop mistakes, and every role that has no right to alter the table. The owner of a table can remove them.
+`pg_dump` writes them after the rows, so a dump can be restored.
 """
 
 from __future__ import annotations
 
-# ALWAYS: also for a session that plays the part of a replica, in which triggers sleep otherwise.
+# ALWAYS: also in a session with the role of a replica, in which other triggers do not run.
 _TRIGGER = """
     CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog
     AS $trigger$
@@ -20,7 +20,14 @@ _TRIGGER = """
 
 
 def guard(table: str, *, function: str, name: str, event: str, body: str) -> str:
-    """Return the statements that make a trigger. `event` is SQL in which {table} stands for the table.
+    """Return the statements that make a trigger.
+
+    Args:
+        table: The table, as SQL writes its name.
+        function: The name of the function that the trigger runs.
+        name: The name of the trigger.
+        event: The event as SQL, in which {table} stands for the table.
+        body: The body of the function, in PL/pgSQL.
 
     >>> made = guard("t", function="f", name="n", event="BEFORE DELETE ON {table}", body="RAISE EXCEPTION 'no';")
     >>> "CREATE TRIGGER n BEFORE DELETE ON t EXECUTE FUNCTION f()" in made

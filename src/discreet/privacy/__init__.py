@@ -1,9 +1,13 @@
-"""What a guarantee is, and how guarantees add up.
+"""Define guarantees, and add them up.
 
     plan      all parameters fixed in advance: epsilon, delta, epsilon_bounds, delta_bounds, tradeoff
     session   the next step depends on the last answer: Session
-    losses    what one release costs, as frozen records
-    theorems  composition, conversions, subsampling, group privacy, odds
+    losses    the cost of one release, as frozen records
+    theorems  composition, conversions, calibration, subsampling, group privacy, odds
+
+Beneath them: `pld` (certified privacy loss distributions), `loss_measures` (one loss in each measure), `renyi`
+(Rényi curves), `basic_bounds` (simple bounds of a plan), `tradeoff_curve` (hypothesis tests), `parameters` and
+`rounding` (exact parameters, floats rounded up).
 
 >>> from discreet import privacy
 >>> round(privacy.epsilon([privacy.Laplace(scale=10) * 20, privacy.Gaussian(sigma=5)], delta=1e-6), 2)

@@ -1,4 +1,4 @@
-"""Two simple bounds of a whole plan: basic composition, and Rényi divergences that add up. Both are rounded up."""
+"""Bound a whole plan in two simple ways: basic composition, and sums of Rényi divergences. Both are rounded up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One loss under each measure that a session can add up, and as a Rényi curve. Everything is rounded up.
+"""Measure one loss in each amount that a session adds up, and as a Rényi curve. Everything is rounded up.
 
 | loss | pure ε | zCDP ρ | GDP μ | Rényi |
 |---|---|---|---|---|

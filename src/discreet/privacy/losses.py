@@ -1,12 +1,12 @@
-"""What one release costs: frozen records, one per kind of guarantee and one per mechanism.
+"""Record the cost of one release: frozen records, one per kind of guarantee and one per mechanism.
 
-A record says what is known about the pair of output laws (P, Q) on two neighbouring tables, at the stated
+A record states what is known about the pair of output laws (P, Q) on two neighbouring tables, at the stated
 sensitivity. Guarantees (`Pure`, `Approximate`, `ZeroConcentrated`, `GaussianDP`, `Renyi`) know only a bound.
 Mechanisms (`Laplace`, `DiscreteGaussian`, …) know the whole pair, so that they add up more tightly.
 Records do nothing by themselves: `plan` composes them when all parameters are fixed in advance, `session` when the
 next step depends on the last answer.
 
-The neighbouring relation (add/remove one person, or replace one) is part of whatever computed the sensitivity.
+The neighbouring relation (add/remove one person, or replace one) is that for which the sensitivity was computed.
 It matters here only for `PoissonSubsampled`, whose loss is not symmetric: a plan names the relation.
 
 Parameters are exact fractions; a float is taken at its exact value.
@@ -24,7 +24,7 @@ from discreet.rational import Exactly, Rational, rational, shown, whole
 
 @dataclass(frozen=True)
 class Loss:
-    """What one release costs. Multiply by an integer for so many repetitions.
+    """The cost of one release. Multiply by an integer for so many repetitions.
 
     >>> Pure("0.1") * 3
     Repeated(loss=Pure(epsilon=Fraction(1, 10)), count=3)
@@ -140,7 +140,7 @@ class Gaussian(Loss):
 class DiscreteGaussian(Loss):
     """Integer noise P(x) ∝ exp(−x²/(2·variance)) on one integer of sensitivity `sensitivity`.
 
-    For a vector of which one person moves k entries by at most d each, the loss is `DiscreteGaussian(v, d) * k`.
+    If one person changes k entries of a vector by at most d each, the loss is `DiscreteGaussian(v, d) * k`.
     """
 
     variance: Exactly = Exactly(above=0)
@@ -202,7 +202,7 @@ class PoissonSubsampled(Loss):
 
 
 Losses: TypeAlias = Loss | Sequence[Loss]
-"""What a plan is made of: one loss or several."""
+"""The content of a plan: one loss or several."""
 
 
 def counted(losses: Losses) -> dict[Loss, int]:

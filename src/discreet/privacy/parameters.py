@@ -1,4 +1,4 @@
-"""The parameters of guarantees: exact, and refused in words where they have no meaning."""
+"""Parse the parameters of guarantees as exact fractions, and refuse those without a meaning."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Plans: all parameters fixed before anything is released, so the tightest accounting there is applies.
+"""Account for plans: all parameters are fixed before any release, so the tightest accounting applies.
 
 `epsilon` and `delta` compose the dominating pairs of the losses (Zhu, Dong and Wang 2022): Gaussians collapse to
 one with μ² = Σ μᵢ², and alone have a closed form; everything else goes through privacy loss distributions on a
-lattice, added up by a tilted FFT with every error counted (`compose`). The result is never below the truth, and
-never above the best of Rényi and basic composition, which are computed beside it (Rényi for up to 64 distinct
+lattice, added up by a tilted FFT with every error counted (`pld.tilted_fft`). The result is never below the truth,
+and never above the best of Rényi and basic composition, which are computed beside it (Rényi for up to 64 distinct
 losses; the tilted law is below its own Rényi bound by construction).
 
 *Which* question is asked may depend on earlier answers; *what each costs* and how many there are may not. When the
@@ -42,7 +42,7 @@ Neighbours = Literal["add/remove", "replace"]
 Bounds: TypeAlias = tuple[float, float]
 
 _EPSILONS = np.concatenate([[0.0], np.geomspace(1e-2, 50, 60)])  # where a trade-off curve looks at δ
-_FUTILE = 1000.0  # an ε that protects nobody, and for which e^ε still fits a double
+_FUTILE = 1000.0  # an ε that gives no protection, and for which e^ε still fits a double
 _FEW = 64  # distinct losses for which Rényi curves are composed beside the pairs
 
 
@@ -247,7 +247,7 @@ def _directions(counts: Counts) -> tuple[Direction, ...]:
 
 
 def _has_pairs(counts: Counts) -> bool:
-    """Whether every loss knows its pair: a zCDP or Rényi bound alone does not."""
+    """Return whether every loss knows its pair: a zCDP or Rényi bound alone does not."""
     bare = (loss.loss if isinstance(loss, kinds.PoissonSubsampled) else loss for loss in counts)
     return not any(isinstance(loss, kinds.ZeroConcentrated | kinds.Renyi) for loss in bare)
 

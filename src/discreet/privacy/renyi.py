@@ -1,4 +1,4 @@
-"""Rényi curves that are no staircase: bounded range, a curve known at some orders, and Poisson samples.
+"""Compute the other Rényi curves: bounded range, a curve known at some orders, and Poisson samples.
 
 * Bounded range (the exponential mechanism): the log-ratio of the two laws lies in [t − ε, t] for some t. The worst
   law takes only the two ends, and the worst t gives, with λ = α − 1 (Dong, Durfee, Rogers 2020),
@@ -60,7 +60,7 @@ def bounded_range(epsilon: Fraction, order: Floats) -> Floats:
 
 
 def interpolated(loss: Renyi, order: Floats) -> Floats:
-    """Return what a curve known at some orders says about others; inf above the largest.
+    """Return the bounds that a curve known at some orders gives at others; inf above the largest.
 
     >>> interpolated(Renyi(orders=(2, 8), epsilons=(1, 3)), np.array([1.5, 2.0, 9.0])).round(9)
     array([ 1.,  1., inf])

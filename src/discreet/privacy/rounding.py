@@ -1,7 +1,7 @@
-"""Rounding against ourselves: floats that are never below what they stand for.
+"""Round up: compute floats that are never below the exact number.
 
 Claim: if a float is within `ulps` units in the last place of the exact result, `upward` of that float is not below
-the exact result. `sum_upward` says the same of a sum whose terms may cancel.
+the exact result. `sum_upward` claims the same of a sum whose terms may cancel.
 
 Assumption, stated once for the whole package: `exp`, `expm1`, `log`, `log1p`, `sinh`, `cosh`, `tanh` and `erfc` of
 the C library and of numpy are within 4 ulp, and + − × ÷ √ are rounded to nearest, as IEEE 754 asks. An ulp of x is

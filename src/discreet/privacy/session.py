@@ -1,4 +1,4 @@
-"""A session: the next step is chosen from the last answer, within a budget that is never overspent.
+"""Account for sessions: each step is chosen after the last answer, and the budget is never exceeded.
 
 Claim: whatever an analyst releases through one session, adaptively in every way (queries, mechanisms and their
 parameters), is private at the session's budget as a whole. The sum of what was charged is a *filter*: a stopping
@@ -11,8 +11,8 @@ rule that is valid although each cost may depend on earlier answers.
 There are no other filters here, on purpose. A plan adds losses up more tightly by composing whole curves (privacy
 loss distributions), which is right when all parameters are fixed in advance. "Compose the curves so far and stop
 at the budget" is not a valid filter in general (arXiv 2602.06756, 2602.15815): an analyst who picks the next
-mechanism by what the last answer revealed can leave more than the budget behind. So what a plan computes is no
-`Loss`, and `charge` takes nothing else: a type checker refuses it, and so does `charge`.
+mechanism by what the last answer revealed can spend more than the budget. So the result of a plan is not a `Loss`,
+and `charge` takes nothing else: a type checker refuses it, and so does `charge`.
 
 The guarantee is that of the budget, not of what happens to be spent at some moment that depended on the answers.
 Amounts are exact fractions, spending the budget exactly is allowed, and a step takes constant time.
@@ -55,7 +55,7 @@ from discreet.privacy.theorems.conversions import (
 from discreet.rational import Rational, shown
 
 Budget: TypeAlias = Pure | ZeroConcentrated | GaussianDP
-"""What a session can promise as a whole."""
+"""The guarantees that a session can have as a whole."""
 
 AdaptiveLoss: TypeAlias = (
     Pure
@@ -72,12 +72,12 @@ AdaptiveLoss: TypeAlias = (
     | PoissonSubsampled
     | Repeated
 )
-"""What may be charged to one: losses with a number that adds up under adaptivity. No (ε, δ), no curves."""
+"""The losses that a session charges: those with a number that adds up under adaptivity. No (ε, δ), no curves."""
 
 
 @dataclass(frozen=True)
 class _Measure:
-    """One filter: the amount that adds up, its size for a loss, and what the whole budget says as (ε, δ)."""
+    """One filter: the amount that adds up, its size for a loss, and the (ε, δ) of the whole budget."""
 
     symbol: str
     total: Fraction
@@ -86,7 +86,7 @@ class _Measure:
 
 
 class Session:
-    """A budget that is spent step by step, each step chosen as one likes. Safe for threads; cannot be copied.
+    """A budget that is spent step by step, each step chosen freely. Safe for threads; cannot be copied.
 
     >>> session = Session(ZeroConcentrated("0.5"))
     >>> session.charge(Gaussian(sigma=5) * 10)
@@ -115,7 +115,7 @@ class Session:
 
     @property
     def spent(self) -> Fraction:
-        """What was charged, in the amount that adds up: ε, ρ or μ².
+        """The amount that was charged: ε, ρ or μ², whichever adds up.
 
         >>> Session(GaussianDP(1)).spent
         Fraction(0, 1)
@@ -124,7 +124,7 @@ class Session:
 
     @property
     def remaining(self) -> Fraction:
-        """What is left, in the amount that adds up: ε, ρ or μ².
+        """The amount that is left: ε, ρ or μ², whichever adds up.
 
         >>> Session(GaussianDP(2)).remaining
         Fraction(4, 1)
@@ -132,7 +132,7 @@ class Session:
         return self._measure.total - self._spent
 
     def charge(self, loss: AdaptiveLoss) -> None:
-        """Pay for one step, before it is taken. A step that is refused costs nothing.
+        """Charge one step, before it is taken. A step that is refused costs nothing.
 
         >>> session = Session(Pure(1))
         >>> session.charge(Laplace(scale=2))
@@ -245,6 +245,6 @@ def _reason(loss: Loss) -> tuple[str, str]:
 
 
 def _decimal(value: Fraction, rounding: str) -> Decimal:
-    """Six digits, rounded towards the caution of the reader."""
+    """Return six digits, rounded in the direction given."""
     context = Context(prec=6, rounding=rounding)
     return context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)

@@ -1,4 +1,4 @@
-"""The hypothesis-testing view: how well can anyone tell two neighbouring tables apart?
+"""Bound how well a test can tell two neighbouring tables apart: the hypothesis-testing view.
 
 A test that wrongly rejects the one table with probability α (false alarm) accepts the other wrongly with
 probability at least f(α) (miss). f is the *trade-off curve*; the diagonal 1 − α is blind guessing, and higher is

@@ -1,4 +1,4 @@
-"""A ledger in PostgreSQL: one writer at a time, durable, guarded, and in words when it cannot be used."""
+"""A ledger in PostgreSQL: crashes, rights, settings and triggers of the server, and the errors for them."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ def test_a_ledger_is_not_copied_and_shows_no_password(postgres: Server, place: s
     assert Address.of(place).words in repr(with_password)
 
 
-# -- in words ---------------------------------------------------------------------------------------------------
+# -- errors -----------------------------------------------------------------------------------------------------
 
 
 def test_a_server_that_cannot_be_reached_is_named_without_the_password() -> None:

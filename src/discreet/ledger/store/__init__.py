@@ -1,8 +1,11 @@
-"""Where entries are kept: a handful of statements that SQLite and PostgreSQL share, and what a store adds to them.
+"""Read and write entries: the statements that SQLite and PostgreSQL share, and what a store adds to them.
 
-A store is one exclusive writer at a time, durable when `write` returns, and nothing of a `write` that raised.
-Everything the ledger knows it reads through `Rows`, and no entry is believed whose hash does not follow from that
-of its predecessor.
+A store has one exclusive writer at a time. A `write` is durable when it returns, and leaves nothing if it raises.
+The ledger reads everything through `Rows`, which rejects an entry whose hash does not follow from its predecessor.
+
+    sqlite               a file
+    sqlite_connections   connections that no fork can share
+    postgres             a schema of a server
 """
 
 from __future__ import annotations
@@ -58,7 +61,7 @@ class Rows:
         return self._one("WHERE e.kind = 'release' AND e.question = ? ORDER BY e.number LIMIT 1", question)
 
     def release_of(self, charge: int) -> Entry | None:
-        """Return the release that this charge paid for."""
+        """Return the release of this charge."""
         return self._one("WHERE e.charge = ?", charge)
 
     def after(self, number: int) -> list[Entry]:
@@ -71,7 +74,7 @@ class Rows:
         return self._all(f"WHERE e.kind = 'charge' AND {missing} ORDER BY e.number")
 
     def accounts(self) -> list[Account]:
-        """Return everyone who was ever named, the whole first."""
+        """Return every account that was ever named, the whole first."""
         named = [
             self._execute(f"SELECT DISTINCT {role} FROM entries WHERE {role} IS NOT NULL ORDER BY {role}", ())
             for role in ("analyst", "purpose")
@@ -104,7 +107,7 @@ class Store(Protocol):
 
     @property
     def name(self) -> str:
-        """What to call it in messages."""
+        """The name of the store in messages."""
         ...
 
     def create(self, opening: Entry) -> None:
@@ -124,7 +127,7 @@ class Store(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of idle connections."""
+        """Close idle connections."""
         ...
 
 

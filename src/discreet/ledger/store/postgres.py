@@ -1,4 +1,4 @@
-"""The ledger in a schema of a PostgreSQL server, for teams: one table, and triggers that guard it.
+"""Store the ledger in a schema of a PostgreSQL server, for teams: one table, and triggers that guard it.
 
 * One writer: a write begins with LOCK TABLE … IN EXCLUSIVE MODE, for which others wait, up to `timeout` seconds,
   and which readers do not notice. Only then is its snapshot taken (REPEATABLE READ), so it sees all that was
@@ -11,9 +11,9 @@
 * No search_path, collation or row-level policy of the server or of a role decides what is read: the path is set to
   our schema, texts are compared byte by byte (COLLATE "C"), and a policy that would hide rows is an error.
 
-Rights: who makes the ledger owns it, and at first nobody else may even read it. Another role that asks needs USAGE
-on the schema, and SELECT, INSERT and UPDATE on the table: UPDATE for LOCK TABLE alone, since the triggers refuse
-every update.
+Rights: the role that makes the ledger owns it, and at first no other role may even read it. A role that asks needs
+USAGE on the schema, and SELECT, INSERT and UPDATE on the table: UPDATE for LOCK TABLE alone, since the triggers
+refuse every update.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ _UNSAFE = "SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_write
 class PostgresStore:
     """One schema of a server, many processes, threads and machines.
 
-    `within` is a transaction of someone else, who makes the ledger together with what it is for: all of it, or
-    nothing. Such a store is for `Ledger.create` alone.
+    `within` is a transaction of the caller, which makes the ledger together with its vault: all of it, or nothing.
+    Such a store is for `Ledger.create` alone.
     """
 
     def __init__(self, address: str | Address, *, timeout: float = 30, within: Connection | None = None):
@@ -163,7 +163,7 @@ class PostgresStore:
             )
 
     def close(self) -> None:
-        """Let go of idle connections. The ledger opens new ones when it is used again."""
+        """Close idle connections. The ledger opens new ones when it is used again."""
         close(self._address)
 
     @property
@@ -232,9 +232,9 @@ class PostgresStore:
         match sqlstate(error):
             case "42P01" | "3F000":
                 return self._absent()
-            case "42P06" | "42P07" | "42710" | "42723":  # someone was faster
+            case "42P06" | "42P07" | "42710" | "42723":  # another process was faster
                 return self._occupied()
-            case "23505" if detail(error, "SCHEMA_NAME") == "pg_catalog":  # by a hair's breadth
+            case "23505" if detail(error, "SCHEMA_NAME") == "pg_catalog":  # between our check and our insert
                 return self._occupied()
             case "55P03":
                 problem = f"was locked by another process for {self._timeout:g} seconds"

@@ -1,11 +1,11 @@
-"""The ledger in one SQLite file.
+"""Store the ledger in one SQLite file.
 
 * Durable: WAL with synchronous=FULL, so a commit has reached the disk when it returns.
 * One writer: every write begins with BEGIN IMMEDIATE, and others wait for it, up to `timeout` seconds.
 * Private: the file is made with mode 0600, and SQLite gives its -wal and -shm files the same.
-* Fork: no connection crosses a fork, see `connections`.
-* Moved: a file that is replaced while it is open would take charges to the grave, so every transaction first looks
-  whether the path still leads to the file that was opened.
+* Fork: no connection crosses a fork, see `sqlite_connections`.
+* Moved: charges to a file that was replaced while it is open would be lost, so every transaction first checks that
+  the path still leads to the file that was opened.
 
 WAL needs shared memory: keep the file on a local disk, not on a network share.
 """
@@ -70,7 +70,7 @@ class SQLiteStore:
         self._touch()
         with self._transaction("BEGIN") as connection:
             self._refuse_occupied(connection)
-            os.chmod(self._path, 0o600)  # an empty file that someone else has made
+            os.chmod(self._path, 0o600)  # an empty file that another process has made
         with self._transaction("PRAGMA journal_mode = WAL", "BEGIN IMMEDIATE") as connection:
             self._refuse_occupied(connection)  # by another process that was faster
             guards = (f"CREATE TRIGGER {name} {action}" for name, action in _TRIGGERS.items())
@@ -103,7 +103,7 @@ class SQLiteStore:
             raise removed_trigger(self.name, missing[0])
 
     def close(self) -> None:
-        """Let go of idle connections. The ledger opens new ones when it is used again."""
+        """Close idle connections. The ledger opens new ones when it is used again."""
         self._connections.close()
 
     def _touch(self) -> None:
@@ -119,7 +119,7 @@ class SQLiteStore:
             ) from error
 
     def _set_up(self, connection: Connection) -> None:
-        """What every connection needs."""
+        """Configure a new connection."""
         # Texts that are not UTF-8 must reach the check of the hash, which names the entry.
         connection.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
         for setting in ("synchronous = FULL", "fullfsync = ON", "trusted_schema = OFF"):

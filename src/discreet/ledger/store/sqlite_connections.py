@@ -1,4 +1,4 @@
-"""Connections to SQLite: lent to one thread at a time, and closed before a fork.
+"""Lend connections to SQLite to one thread at a time, and close them before a fork.
 
 What SQLite knows about a file, its locks above all, belongs to a process. A child that inherits an open connection
 inherits the belief in locks that it does not have, and so does every connection that it opens to the same file
@@ -27,7 +27,7 @@ _IDLE = 8  # connections kept for the next transaction
 
 
 class _Gate:
-    """Lets any number of threads in, and a fork only when the others are out. Who is in may enter again.
+    """Lets any number of threads in, and a fork only when the others are out. A thread inside may enter again.
 
     A finaliser that closes connections enters wherever Python happens to collect garbage, in the middle of a line
     below too, and leaves again before that line goes on. So the lock may be taken twice by its thread, and each
@@ -68,7 +68,7 @@ class _Gate:
 
 
 class _Process:
-    """What this process has open, and whether it may open anything."""
+    """The state of this process: its gate, and whether it may open a connection."""
 
     def __init__(self, *, sound: bool = True) -> None:
         self.number = os.getpid()
@@ -81,7 +81,7 @@ _process = _Process()
 
 def _expect_sound() -> None:
     if _process.number != os.getpid():
-        _in_child()  # by a fork of which Python was not told
+        _in_child()  # after a fork by code other than Python
     if not _process.sound:
         raise LedgerUnavailable(
             "This process was forked inside a transaction, or by code other than Python, while a ledger was open.",
@@ -149,7 +149,7 @@ class Connections:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is open."""
+        """True if no connection is open."""
         return not self._open
 
     def _opened(self) -> Connection:
@@ -158,7 +158,7 @@ class Connections:
         connection = sqlite3.connect(
             f"{self._path.as_uri()}?mode=rw",  # rw, so that SQLite never makes a file itself
             uri=True,
-            timeout=0,  # who waits does so outside the gate
+            timeout=0,  # waiting happens outside the gate
             isolation_level=None,
             check_same_thread=False,
             factory=Connection,

@@ -1,4 +1,4 @@
-"""The pair of laws (P, Q) behind each loss, cut into cells of the privacy loss ln(P/Q).
+"""Cut the pair of laws (P, Q) of each loss into cells of the privacy loss ln(P/Q).
 
 A pair dominates a mechanism when its profile δ(ε) = sup_S P(S) − e^ε·Q(S) is at least the mechanism's on every two
 neighbours. Profiles of dominating pairs compose as the pairs do, even when the questions are chosen adaptively, as

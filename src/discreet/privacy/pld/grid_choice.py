@@ -1,4 +1,4 @@
-"""A lattice that fits the question: fine enough that it costs little, coarse enough that it is fast.
+"""Choose a lattice that fits the plan: fine enough to cost little, coarse enough to be fast.
 
 The lattice adds at most step²/4 to the variance of a loss (about step²/6 where losses fall anywhere in a cell),
 and so (θ + 1)/2 times that to ε, where θ is the tilt at which the tail is δ. A coarse look at the losses estimates
@@ -29,7 +29,7 @@ Parts: TypeAlias = list[tuple[Loss, int]]
 _TIGHTNESS = 2e-5  # of ε: about what the lattice may add to the upper bound
 _FINER = 16  # times finer when a lower bound is asked for, which loses a step where the upper loses step²
 _NODES = 1 << 18  # the most nodes of one loss
-_LARGEST_LOSS = 2000.0  # beyond, round-off in e^loss could be seen; nobody is protected there anyway
+_LARGEST_LOSS = 2000.0  # beyond, round-off in e^loss could be seen, and there is no protection anyway
 _LARGEST_MU = 30.0  # the same for Gaussians, whose losses reach μ²
 _LEAST = Fraction(1, 10**100)  # scales, variances and rates between this and its inverse
 _RELEASES = 10**12  # beyond, round-off in their number could be seen
@@ -82,7 +82,15 @@ def fitted_profile(
     epsilon: float = 0.0,
     fine: bool = False,
 ) -> Profile:
-    """Compose the pairs on a lattice that fits the question: the ε at this δ, or the δ at this ε."""
+    """Compose the pairs on a lattice that fits: for the ε at this δ, or for the δ at this ε.
+
+    Args:
+        counts: The losses, with how often each occurs.
+        direction: Whether neighbours remove or add a person; it matters for sampled losses only.
+        delta: The δ at which ε is wanted; None if δ is wanted.
+        epsilon: The ε at which δ is wanted; 0 by default.
+        fine: Whether a lower bound is wanted too, which needs a finer lattice; not by default.
+    """
     mu, parts = collapse_gaussians(counts)
     if mu:
         parts.append((kinds.GaussianDP(mu), 1))
@@ -142,7 +150,7 @@ def _look(parts: Parts, direction: Direction, delta: float | None, epsilon: floa
 
 
 def _tail(releases: int, delta: float) -> float:
-    """What may be cut from each loss and counted as infinite without being noticed in δ."""
+    """Return the mass that may be cut from each loss and counted as infinite without a visible effect on δ."""
     return min(max(delta * 1e-10 / releases, 1e-280), 1e-12)
 
 

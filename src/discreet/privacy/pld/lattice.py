@@ -1,4 +1,4 @@
-"""A privacy loss distribution on the lattice step·ℤ, never below the true one.
+"""Put a privacy loss distribution on the lattice step·ℤ, never below the true one.
 
 Cut the loss L = ln(P/Q) into cells (x, x + step]. A cell with P-mass m and Q-mass q is replaced by its two ends so
 that both masses stay:
@@ -7,7 +7,7 @@ that both masses stay:
 
 This spreads e^−L under P with its mean kept, and (1 − e^ε·e^−L)₊ is convex in e^−L, so δ(ε) can only grow: the
 lattice pair dominates (the "connect the dots" of Doroshenko et al. 2022; exact at the nodes). It adds the variance
-`spread`·step² to L and moves it by less than one step, which is what the lower bound of `compose` needs.
+`spread`·step² to L and moves it by less than one step, which is what the lower bound of `tilted_fft` needs.
 
 Round-off goes against us: masses are right to ACCURACY, and `up` is raised by what that can do to it.
 """
@@ -49,7 +49,13 @@ class Lattice:
 
 
 def discretise(loss: Loss, step: float, ends: tuple[float, float], direction: Direction = "remove") -> Lattice:
-    """Put `loss`, which lies between `ends` but for a negligible tail, on the lattice.
+    """Put a loss on the lattice.
+
+    Args:
+        loss: The loss, which lies between `ends` but for a negligible tail.
+        step: The distance of two nodes.
+        ends: The lowest and the highest loss.
+        direction: Whether neighbours remove (the default) or add a person; it matters for sampled losses only.
 
     >>> from discreet.privacy.losses import Pure
     >>> lattice = discretise(Pure(1), 0.5, (-1, 1))

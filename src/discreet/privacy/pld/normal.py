@@ -1,4 +1,4 @@
-"""The normal law with certified bounds, and the privacy profile of the Gaussian mechanism.
+"""Bound the normal law, and the privacy profile of the Gaussian mechanism, with certificates.
 
 R(x) = (1 − Φ(x))/φ(x) is Mills' ratio. Up to x = 6 it comes from libm's `erfc` and `exp`, trusted to a few units
 in the last place and widened by `_SLACK`; beyond, from the continued fraction R(x) = 1/(x + 1/(x + 2/(x + 3/…))),
@@ -141,6 +141,13 @@ def invert(
     decreasing: Callable[[float], float], target: float, low: float, high: float, tolerance: float = 4 * ROUNDOFF
 ) -> Bounds:
     """Bracket where a decreasing function crosses `target`: above it at the first end, not above at the second.
+
+    Args:
+        decreasing: The function.
+        target: The value that it crosses.
+        low: The left end of the search.
+        high: The right end of the search, where the function is not above the target.
+        tolerance: The width of the bracket relative to its right end; a few units of round-off by default.
 
     >>> low, high = invert(lambda x: 1 / x, 0.25, 1.0, 100.0)
     >>> low <= 4 <= high and high - low < 1e-12

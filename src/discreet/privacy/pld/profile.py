@@ -1,8 +1,8 @@
-"""Upper and lower privacy profiles read off the tilted law of a sum.
+"""Read upper and lower privacy profiles from the tilted law of a sum.
 
 With S(x) = P(L > x) the profile of a law on a lattice is δ(x_j) = (1 − e^−step)·Σ_{i ≥ j} e^(x_j − x_i)·S(x_i):
-sums of positive terms only, so nothing cancels. Between nodes it is linear in e^ε. `compose` says what the error
-terms are.
+sums of positive terms only, so nothing cancels. Between nodes it is linear in e^ε. `tilted_fft` states the
+error terms.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Profile:
         return math.exp(min(700.0, math.log(value) + self.log_scale)) if value > 0 else 0.0
 
     def _crossing(self, values: Floats, j: int, target: float) -> float:
-        """Where the line in e^ε through nodes j − 1 and j is at `target`."""
+        """Return the ε at which the line in e^ε through nodes j − 1 and j is at `target`."""
         if j == 0:
             return float(self.epsilons[0])
         share = min(max((values[j - 1] - target) / (values[j - 1] - values[j]), 0.0), 1.0)
@@ -120,7 +120,7 @@ class Profile:
         return float(values[j - 1] + share * (values[j] - values[j - 1]))
 
     def _slip(self, chance: float) -> float:
-        """How far the lattice may lie above the true loss, but for `chance`: Bennett's inequality, or Markov's."""
+        """Bound how far the lattice lies above the true loss, but for `chance`, by Bennett or by Markov."""
         law = self.source
         jumps = law.variance / law.step**2
         if jumps == 0:

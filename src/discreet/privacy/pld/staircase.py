@@ -1,4 +1,4 @@
-"""The staircase: discrete Laplace noise on a value that moves by a total loss a in steps of h.
+"""Bound the staircase: discrete Laplace noise whose total loss is a, in steps of h.
 
 Every pure mechanism is dominated by one. One step (h = a) is binary randomised response, which dominates all that
 is a-DP; Δ steps are discrete Laplace noise; infinitely many (h = 0) are real Laplace noise. With u = α − ½ it has
@@ -33,7 +33,7 @@ HUGE = 10**6
 """Beyond this ε, curves are not formed: ε itself is nearly the divergence of every order."""
 
 _FAR = 600  # e^−600 is still a normal float; beyond, the simplest bounds are within a few percent
-_NEAR = 1e-3  # below, p is too near to ½ to be told apart from it in floats
+_NEAR = 1e-3  # below, floats cannot distinguish p from ½
 _STEEP = 4.0  # up to here e^s − 1 is formed, beyond, e^s is factored out
 
 

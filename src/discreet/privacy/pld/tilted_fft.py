@@ -1,4 +1,4 @@
-"""The law of a sum of privacy losses, by a tilted FFT with every error counted.
+"""Compute the law of a sum of privacy losses by a tilted FFT, with every error counted.
 
 Let L be the sum and K(θ) = ln E_P[e^(θL)]. Tilting, w(x) = P(L = x)·e^(θx − K), turns the far tail, where a small
 δ is decided, into the middle of the law that the FFT computes. What matters is one fact: a measure of total mass E

@@ -1,4 +1,9 @@
 """State the theorems: composition, conversions, subsampling, group privacy, odds.
 
-Modules: composition, conversions, group, odds, subsampling.
+composition   k releases together
+conversions   one measure of privacy into another
+calibration   the largest ρ that an (ε, δ) allows
+subsampling   amplification by sampling
+group         several people who change at once
+odds          ε as an attacker's odds
 """

@@ -1,4 +1,4 @@
-"""The composition theorems: what k releases cost when each is ε₀-DP, or (ε₀, δ₀)-DP.
+"""State the composition theorems: the cost of k releases that are each ε₀-DP, or (ε₀, δ₀)-DP.
 
 All but `optimal` are sums of a drift and a deviation. The loss of one ε₀-DP release lies in [−ε₀, ε₀] and its mean
 is at most m; by Azuma's inequality the sum of k exceeds k·m + ε₀·√(2k·ln(1/δ)) with probability at most δ. This
@@ -96,7 +96,13 @@ def zcdp(rho: Rational, k: int, delta: Rational) -> float:
 def optimal(epsilon: Rational, delta0: Rational, k: int, delta: Rational) -> float:
     """Return the least ε such that any k releases, each (epsilon, delta0)-DP, are (ε, delta)-DP together.
 
-    inf if δ is less than what delta0 alone spends, 1 − (1 − delta0)^k.
+    It is inf if delta is below what delta0 alone spends, 1 − (1 − delta0)^k.
+
+    Args:
+        epsilon: The ε of each release.
+        delta0: The δ of each release.
+        k: The number of releases.
+        delta: The δ of all of them together.
 
     >>> optimal("0.01", 0, 100, "1e-6")
     0.39226...
@@ -115,6 +121,12 @@ def optimal(epsilon: Rational, delta0: Rational, k: int, delta: Rational) -> flo
 
 def optimal_delta(epsilon: Rational, delta0: Rational, k: int, at: Rational) -> float:
     """Return the least δ such that any k releases, each (epsilon, delta0)-DP, are (at, δ)-DP together.
+
+    Args:
+        epsilon: The ε of each release.
+        delta0: The δ of each release.
+        k: The number of releases.
+        at: The ε of all of them together.
 
     >>> optimal_delta("0.01", 0, 100, "0.4")
     6.33432842...e-07

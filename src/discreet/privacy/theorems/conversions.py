@@ -1,4 +1,4 @@
-"""From one measure of privacy to another, rounded against ourselves.
+"""Convert one measure of privacy into another, always rounded up.
 
     pure ε ──▶ zCDP  ρ = ε·tanh(ε/2)          every ε-DP pair is dominated by randomised response, and its D_α/α
        │                                       falls in α from D₁ = ε·tanh(ε/2)
@@ -12,7 +12,7 @@
 
 Any α gives a valid bound, so the search for the best one cannot break the guarantee; the bound at the α found is
 rounded up. For zCDP the best α is unique: ε(α) has the derivative ρ − (ln(1/δ) − ln α)/(α−1)².
-All functions are monotone up to their last digits, never negative, and say inf where nothing finite holds.
+All functions are monotone up to their last digits, never negative, and return inf where nothing finite holds.
 """
 
 from __future__ import annotations

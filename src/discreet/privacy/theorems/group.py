@@ -1,4 +1,4 @@
-"""Group privacy: what a guarantee for one person says about `size` people who change at once.
+"""Convert a guarantee for one person into one for `size` people who change at once: group privacy.
 
 A path of `size` neighbours leads from one table to the other, and the laws move a little at each step:
 

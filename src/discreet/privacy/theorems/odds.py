@@ -1,4 +1,4 @@
-"""ε as odds: how much an attacker's belief about one person can move.
+"""Explain ε as odds: how much an attacker's belief about one person can change.
 
 If a release is ε-DP, Bayes' rule multiplies the odds of any statement about one person by at most e^ε, whatever
 else the attacker knows: prior p becomes at most e^ε·p/(1 − p + e^ε·p). An (ε, δ)-DP release behaves like an ε-DP

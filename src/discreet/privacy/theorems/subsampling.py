@@ -1,4 +1,4 @@
-"""Amplification by sampling: a mechanism on a secret random part of the table costs less.
+"""Credit sampling: a mechanism on a secret random part of the table costs less.
 
 Two samplers, each with the neighbouring relation it needs; mixing them up voids the guarantee:
 
