@@ -14,7 +14,7 @@ from discreet import noise
 from discreet.errors import BudgetExceeded, ParameterError
 from discreet.kernel import Job, Payer, Ready, SealedTable, spend
 from discreet.ledger import Budget
-from discreet.ledger.ledger import Charge
+from discreet.ledger.charge import Charge
 from discreet.privacy import Pure, ZeroConcentrated
 from discreet.schema import Category, Column, Integer, Text
 from discreet.synth.synthetic import Synthetic

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from discreet.errors import Code, Fix, ParameterError
 from discreet.ledger import Budget, Ledger
 from discreet.ledger.balance import Balance
-from discreet.ledger.ledger import Charge, Standing
+from discreet.ledger.charge import Charge, Standing
 from discreet.privacy.losses import Losses
 
 

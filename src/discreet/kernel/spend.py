@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from discreet.ledger.balance import Balance
-from discreet.ledger.ledger import Charge, Standing
+from discreet.ledger.charge import Charge, Standing
 from discreet.privacy.losses import Losses
 
 if TYPE_CHECKING:

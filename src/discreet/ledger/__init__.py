@@ -27,8 +27,9 @@ Fraction(3, 2)
 from discreet.ledger.account import Account
 from discreet.ledger.balance import Balance, Room
 from discreet.ledger.budget import Budget
+from discreet.ledger.charge import Charge
 from discreet.ledger.costs import Cost, cost
 from discreet.ledger.entry import Entry, Head
-from discreet.ledger.ledger import Charge, Ledger
+from discreet.ledger.ledger import Ledger
 
 __all__ = ["Account", "Balance", "Budget", "Charge", "Cost", "Entry", "Head", "Ledger", "Room", "cost"]

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import Code, Fix, LawTooWide, NotForRelease, ParameterError
 from discreet.kernel import Job, Ready, SealedTable, amount_of, strictest_budget, vault_budget
 from discreet.kernel import spend as spend_on
-from discreet.ledger.ledger import Charge, Standing
+from discreet.ledger.charge import Charge, Standing
 from discreet.noise.testing import test_bits as bits_in_use
 from discreet.oracle import prior as priors
 from discreet.oracle.exact_sums import Sums

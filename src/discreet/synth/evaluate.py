@@ -1,4 +1,4 @@
-"""How wrong a synthetic table is: distances of its marginals of one, two and three columns, and pictures of them.
+"""Measure how wrong a synthetic table is: distances of its marginals of one, two and three columns, in pictures.
 
 The distance is ‖M(D)/n − M(synthetic)/n‖₁, between 0 and 2. Three ways to know it:
 
@@ -24,7 +24,7 @@ import numpy as np
 from discreet.errors import Fix, NotForRelease, ParameterError
 from discreet.kernel import Job, Ready
 from discreet.kernel import spend as spend_on
-from discreet.ledger.ledger import Charge
+from discreet.ledger.charge import Charge
 from discreet.oracle import prior as priors
 from discreet.privacy.losses import ZeroConcentrated
 from discreet.query import cache_key

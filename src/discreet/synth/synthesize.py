@@ -24,8 +24,8 @@ from discreet.errors import Code, Fix, ParameterError
 from discreet.kernel import Job, SealedTable, strictest_budget, vault_budget
 from discreet.kernel import spend as spend_on
 from discreet.ledger.balance import Balance
+from discreet.ledger.charge import Charge, Standing
 from discreet.ledger.costs import described
-from discreet.ledger.ledger import Charge, Standing
 from discreet.oracle import prior as priors
 from discreet.privacy.losses import ZeroConcentrated
 from discreet.query import cache_key

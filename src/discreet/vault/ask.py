@@ -17,8 +17,8 @@ from discreet.errors import BudgetExceeded, Fix, ParameterError
 from discreet.kernel import Job, Ready, SealedTable, amount_of, spend, strictest_budget, vault_budget
 from discreet.ledger import cost
 from discreet.ledger.balance import Balance
+from discreet.ledger.charge import Charge, Standing
 from discreet.ledger.costs import described
-from discreet.ledger.ledger import Charge, Standing
 from discreet.query import cache_key
 from discreet.query.answer.estimates import columns
 from discreet.query.answer.label import label
