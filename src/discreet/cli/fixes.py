@@ -30,6 +30,9 @@ _CALLS = {
     r"(?:vault\.)?ledger\.(allot|amend)\(([^()]*), budget=Budget\(…\)\)": (
         r"discreet budget VAULT --\1 \2 --epsilon …"
     ),
+    r'\bbudget=Budget\(epsilon="?([^",()]*)"?, delta="([^"]*)"\)': r"--epsilon \1 --delta \2",
+    r'\bbudget=Budget\(epsilon="([^"]*)"\)': r"--epsilon \1",
+    r"(?:vault\.)?ledger\.(allot|amend)\(((?:analyst=|purpose=|--)[^()]*)\)": r"discreet budget VAULT --\1 \2",
     r"(?:vault\.)?ledger\.amend\(Budget\(…\)\)": "discreet budget VAULT --amend --epsilon … --delta …",
     r"(?:vault\.)?ledger\.(allot|amend)\b(?!\()": r"discreet budget VAULT --\1",
     r"(?:vault\.)?ledger\.unfinished\(\) lists": "discreet ledger VAULT entries shows",

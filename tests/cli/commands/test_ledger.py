@@ -102,7 +102,7 @@ def test_the_curator_amends_the_budget_but_never_below_what_was_spent(here: Path
         (("--epsilon", "1"), "--allot a new one, or --amend"),
         (("--allot", "--amend", "--epsilon", "1"), "take one"),
         (("--allot", "--analyst", "ana"), "How much?"),
-        (("--allot", "--epsilon", "1"), "--analyst ana or --purpose"),
+        (("--allot", "--epsilon", "1"), "--analyst ana, or --purpose"),
         (("--amend", "--analyst", "ana", "--epsilon", "1"), "discreet budget VAULT --allot"),
     ],
 )
