@@ -30,7 +30,7 @@ _PHRASES = {
     ),
     "leave out domain=….": "leave out --values, --labels and --size.",
     "give domain=[…] or a size, or name": "give --values yes,no or --size 1000, or name",
-    "domain must be a whole number, 2 or more, not": "a domain has 2 values or more, not",
+    "domain must be a whole number, 2 or more": "a domain has 2 values or more",
     "minimum_cohort must be": "--minimum-cohort must be",
     "longitudinal is one of": "--policy is one of",
     "a life is counted in reports, not distinct.": "a life is counted in --reports, not --distinct.",

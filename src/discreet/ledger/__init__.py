@@ -5,6 +5,7 @@
     account       the whole vault, an analyst, or a purpose
     costs         the cost of a question, in the amounts that add up
     balance       budget, spent, and left of an account
+    charge        the receipt of a charge, and the state before one
     admission     whether a question fits every account
     entry         one line of the ledger, chained to the one before
     transitions   the effect of an entry on the balances
@@ -27,8 +28,9 @@ Fraction(3, 2)
 from discreet.ledger.account import Account
 from discreet.ledger.balance import Balance, Room
 from discreet.ledger.budget import Budget
+from discreet.ledger.charge import Charge
 from discreet.ledger.costs import Cost, cost
 from discreet.ledger.entry import Entry, Head
-from discreet.ledger.ledger import Charge, Ledger
+from discreet.ledger.ledger import Ledger
 
 __all__ = ["Account", "Balance", "Budget", "Charge", "Cost", "Entry", "Head", "Ledger", "Room", "cost"]

@@ -20,7 +20,6 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, NoReturn, TypeAlias
@@ -31,7 +30,8 @@ from discreet.ledger.account import Account
 from discreet.ledger.admission import admit, common_room
 from discreet.ledger.balance import Balance, Room, read, written, written_cost
 from discreet.ledger.budget import Budget
-from discreet.ledger.costs import Cost, cost, described
+from discreet.ledger.charge import Charge, Standing
+from discreet.ledger.costs import cost, described
 from discreet.ledger.entry import ORIGIN, RESTORE, Entry, Head, digest, sealed, stamp
 from discreet.ledger.store import Rows, Store
 from discreet.ledger.store.postgres import PostgresStore
@@ -42,33 +42,6 @@ from discreet.rational import shown
 
 Clock: TypeAlias = Callable[[], datetime]
 Place: TypeAlias = str | os.PathLike[str] | Store
-
-
-@dataclass(frozen=True)
-class Charge:
-    """The receipt for a charged question, to be given to `record` with its answer.
-
-    `balances` are those after the charge: of the whole, then of its analyst and of its purpose.
-    """
-
-    number: int
-    hash: str
-    question: str
-    cost: Cost
-    analyst: str | None
-    purpose: str | None
-    balances: tuple[Balance, ...] = field(default=(), repr=False)
-
-
-@dataclass(frozen=True)
-class Standing:
-    """The state of a ledger before a question: the recorded answer, if there is one, and the balances.
-
-    They are of the whole, then of the analyst and of the purpose that were named.
-    """
-
-    answer: str | None
-    balances: tuple[Balance, ...]
 
 
 class Ledger:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BudgetExceeded, ParameterError
 from discreet.ledger import Budget, Ledger, cost
+from discreet.ledger.charge import Standing
 from discreet.ledger.costs import described
-from discreet.ledger.ledger import Standing
 from discreet.query import cache_key
 from discreet.query.answer.label import label
 from discreet.query.answer.presenting import presented

@@ -482,7 +482,7 @@ def test_texts_that_nobody_listed_are_asked_for_by_name(survey: Path) -> None:
             "leave out --values",
         ),
         (("design", "x", "--epsilon", "1", "--values", "a,b", "--null", "c"), "--null c is no label"),
-        (("design", "x", "--epsilon", "1", "--values", "a"), "2 values or more, not 1"),
+        (("design", "x", "--epsilon", "1", "--values", "a"), "2 values or more"),
         (("design", "x", "--epsilon", "1", "--values", "a,b", "--policy", "twice"), "--policy is one of"),
         (("design", "x", "--epsilon", "1", "--size", "9", "--bits", "1"), "allow --bits"),
         (("design", "x", "--epsilon", "one", "--size", "9"), "epsilon is not a number"),
