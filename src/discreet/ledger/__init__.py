@@ -5,6 +5,7 @@
     account       the whole vault, an analyst, or a purpose
     costs         the cost of a question, in the amounts that add up
     balance       budget, spent, and left of an account
+    charge        the receipt of a charge, and the state before one
     admission     whether a question fits every account
     entry         one line of the ledger, chained to the one before
     transitions   the effect of an entry on the balances
