@@ -28,7 +28,6 @@ def test_an_error_of_a_release_is_shown_without_a_traceback() -> None:
     assert shown(refused.value).startswith("ParameterError: This release has more than one number (found: 2 aggre")
 
 
-@pytest.mark.skipif(importlib.util.find_spec("IPython") is None, reason="IPython is not installed")
 def test_ipython_shows_it(capsys: pytest.CaptureFixture[str]) -> None:
     shell = importlib.import_module("IPython.core.interactiveshell").InteractiveShell.instance()
     shell.run_cell("from discreet.errors import ParameterError; raise ParameterError('Something is wrong.')")
