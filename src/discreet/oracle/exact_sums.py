@@ -18,6 +18,7 @@ import numpy as np
 from discreet.mechanisms import Exact, Sensitivity
 from discreet.oracle.linear_query import GRAIN, Query
 from discreet.oracle.threshold_test import Side
+from discreet.query import ir
 from discreet.query.bins import Axis
 from discreet.query.plan.group_index import Cells, dense
 
@@ -35,8 +36,6 @@ class Sums:
 
     def prepare(self, query: Query) -> Statement:
         """Write the statement that computes a query."""
-        from discreet.query import ir
-
         keys = [] if query.target is None else [ir.sealed(query.target)]
         return self.engine.rows.sums(where=query.where, keys=keys, sums=[ir.sealed("w")])
 
@@ -54,8 +53,6 @@ class Sums:
 
     def prepare_marginal(self, axes: Sequence[Axis]) -> tuple[Cells, Statement]:
         """Write the statement that computes a marginal."""
-        from discreet.query import ir
-
         cells = Cells(tuple(axis.key() for axis in axes))
         return cells, self.engine.rows.sums(where=None, keys=cells.trees(), sums=[ir.sealed("w")])
 

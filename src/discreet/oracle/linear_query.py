@@ -22,7 +22,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.engines import nodes
 from discreet.errors import QuestionRefused
+from discreet.query import ir
 from discreet.query.bins import Axis
 
 if TYPE_CHECKING:
@@ -121,8 +123,6 @@ def decompose(question: Question, axes: Sequence[Axis], product: str = "An oracl
 
 
 def _axis_of(term: Term, axes: Sequence[Axis], product: str) -> Axis:
-    from discreet.engines import nodes
-
     for axis in axes:
         if isinstance(term.code, nodes.Column) and term.code.name == axis.sealed:
             return axis
@@ -137,29 +137,23 @@ def _names(axes: Sequence[Axis]) -> str:
 
 
 def _present(term: Term) -> Expression:
-    from discreet.query import ir as trees
-
-    return trees.opposite(trees.is_null(term.code))
+    return ir.opposite(ir.is_null(term.code))
 
 
 def _and(where: Expression | None, more: Expression) -> Expression:
-    from discreet.query import ir as trees
-
-    return more if where is None else trees.both(where, more)
+    return more if where is None else ir.both(where, more)
 
 
 def _query(where: Expression | None, target: Axis | None, axes: Sequence[Axis], text: str, product: str) -> Query:
-    from discreet.query import ir as trees
-
     places = {axis.sealed: i for i, axis in enumerate(axes)}
-    conditions = [] if where is None else trees.conjuncts(where)
-    for name in sorted({name for tree in conditions for name in trees.columns_of(tree)}):
+    conditions = [] if where is None else ir.conjuncts(where)
+    for name in sorted({name for tree in conditions for name in ir.columns_of(tree)}):
         if name not in places:
             raise QuestionRefused(
                 f"{product} answers questions about its own columns, and this one reads another.",
                 fix=f"Its columns are {_names(axes)}.",
             )
-    groups = _grouped([(tree, {places[name] for name in trees.columns_of(tree)}) for tree in conditions])
+    groups = _grouped([(tree, {places[name] for name in ir.columns_of(tree)}) for tree in conditions])
     factors = [_weights(trees_, sorted(columns), axes) for trees_, columns in groups]
     top = 0
     if target is not None:
@@ -255,8 +249,6 @@ def evaluate(tree: Expression, codes: Mapping[str, Value]) -> Value:
     >>> found.value.tolist(), found.null.tolist()
     ([False, True, True], [False, False, True])
     """
-    from discreet.engines import nodes
-
     if isinstance(tree, nodes.Column):
         return codes[tree.name]
     if isinstance(tree, nodes.Null):

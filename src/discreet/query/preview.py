@@ -8,6 +8,7 @@ from html import escape
 from discreet.ledger import Cost
 from discreet.query.plan.explain import Expected
 from discreet.render import amounts
+from discreet.render.html import framed
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,6 @@ class Preview:
         return "\n".join([self.plan, *self._verdict])
 
     def _repr_html_(self) -> str:
-        from discreet.render.html import framed
-
         widths = "".join(
             f"<dt>{escape(number.name)}</dt><dd>{escape(number.words.removeprefix(f'{number.name}: '))}</dd>"
             for number in self.expected

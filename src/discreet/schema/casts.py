@@ -18,6 +18,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from discreet.engines import nodes, sql_writer
 from discreet.errors import Fix, ParameterError
 from discreet.rational import Rational, rational
 
@@ -100,16 +101,12 @@ def microseconds(span: timedelta) -> int:
 
 def literal(value: int | float) -> Expression:
     """Return a number as a literal: a float has an exponent, so that every engine reads it as a double."""
-    from discreet.engines import nodes
-
     number: Expression = nodes.Int(abs(value)) if isinstance(value, int) else nodes.Float(abs(value))
     return number if value >= 0 else nodes.Neg(number)
 
 
 def as_double(source: Expression, family: Family) -> Expression:
     """Return the value as a double, NULL if it is not a number; NaN stays NaN."""
-    from discreet.engines import sql_writer
-
     if family == "null":
         return nothing("DOUBLE")
     if family in ("date", "timestamp", "zoned", "other"):
@@ -119,8 +116,6 @@ def as_double(source: Expression, family: Family) -> Expression:
 
 def rounded(value: Expression) -> Expression:
     """Return the integer nearest to a double, halves upwards; a value far beyond every bound stays beyond."""
-    from discreet.engines import nodes, sql_writer
-
     floor = nodes.Floor(value)
     half = nodes.Compare(">=", nodes.Sub(value, floor), literal(0.5))
     upwards = choose([(half, literal(1))], literal(0))
@@ -133,8 +128,6 @@ def rounded(value: Expression) -> Expression:
 
 def rounded_exactly(source: Expression, family: Family) -> Expression:
     """Return the integer nearest to the number in a text or a decimal, exact beyond 2**53 too."""
-    from discreet.engines import nodes, sql_writer
-
     double = as_double(source, family)
     written, of = source, family
     if family not in ("decimal", "boolean", "text"):
@@ -152,8 +145,6 @@ def as_text(source: Expression, family: Family, *, binary: bool = True) -> Expre
     A database may compare texts by a collation, under which different texts are equal, and the text of one person
     would stand for all of them. Here texts are compared by their characters, unless `binary` is False.
     """
-    from discreet.engines import nodes, sql_writer
-
     if family == "text":
         return sql_writer.function("BINARY", source) if binary else source
     written = sql_writer.cast(source, "TEXT", gently=True, of=family)
@@ -171,8 +162,6 @@ def as_text(source: Expression, family: Family, *, binary: bool = True) -> Expre
 
 def as_timestamp(source: Expression, family: Family) -> Expression:
     """Return the value as a time in UTC; text without a zone is read as UTC."""
-    from discreet.engines import sql_writer
-
     if family in ("date", "timestamp", "zoned"):
         return sql_writer.cast(source, "TIMESTAMP", gently=True, of=family)
     if family in ("text", "other"):
@@ -184,8 +173,6 @@ def as_timestamp(source: Expression, family: Family) -> Expression:
 
 def as_date(source: Expression, family: Family) -> Expression:
     """Return the day, in UTC, that the value falls on."""
-    from discreet.engines import nodes, sql_writer
-
     if family in ("date", "timestamp", "zoned"):
         return sql_writer.cast(source, "DATE", gently=True, of=family)
     if family in ("text", "other"):
@@ -200,22 +187,16 @@ def as_date(source: Expression, family: Family) -> Expression:
 
 def nothing(kind: str) -> Expression:
     """Return a NULL of a type."""
-    from discreet.engines import nodes, sql_writer
-
     return sql_writer.cast(nodes.Null(), kind)
 
 
 def choose(branches: Sequence[tuple[Expression, Expression]], default: Expression) -> Expression:
     """Return CASE WHEN … THEN … ELSE … END."""
-    from discreet.engines import nodes
-
     return nodes.Case(tuple(branches), default)
 
 
 def clamped(value: Expression, lo: Expression, hi: Expression, outside: str) -> Expression:
     """Return the value within its bounds: a value outside goes to the nearer bound, or is missing."""
-    from discreet.engines import nodes
-
     low, high = (lo, hi) if outside == "clamp" else (nodes.Null(), nodes.Null())
     below = nodes.Compare("<", value, lo)
     above = nodes.Compare(">", value, hi)
@@ -224,8 +205,6 @@ def clamped(value: Expression, lo: Expression, hi: Expression, outside: str) -> 
 
 def filled(code: Expression, missing: int | None) -> Expression:
     """Return the code, or the declared one if it is missing."""
-    from discreet.engines import nodes
-
     return code if missing is None else nodes.Coalesce((code, literal(missing)))
 
 
@@ -251,6 +230,4 @@ def missing_code(position: Rational | None, value: Any, levels: int) -> int:
 
 
 def _both(left: Expression, right: Expression) -> Expression:
-    from discreet.engines import nodes
-
     return nodes.And(left, right)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.engines import nodes, sql_writer
 from discreet.errors import Code, Fix, ParameterError
 from discreet.schema import casts, validation
 from discreet.schema.casts import Family, Step
@@ -143,8 +144,6 @@ class Category:
         return {"type": "category", "values": list(self.labels), "other": self.other, "missing": self.missing}
 
     def _place(self, value: Expression) -> Expression:
-        from discreet.engines import nodes, sql_writer
-
         code = sql_writer.function("DICTIONARY", value, *(sql_writer.text(str(label)) for label in self.labels))
         if self.other is not None:
             absent = nodes.IsNull(value)
@@ -253,14 +252,10 @@ class Boolean:
         return casts.filled(self._truth(value), self.filling)
 
     def _truth(self, value: Expression) -> Expression:
-        from discreet.engines import nodes
-
         untrue = nodes.Not(value)
         return casts.choose([(value, casts.literal(1)), (untrue, casts.literal(0))], nodes.Null())
 
     def _number(self, value: Expression) -> Expression:
-        from discreet.engines import nodes
-
         return casts.choose(
             [(nodes.Compare("=", value, casts.literal(float(n))), casts.literal(n)) for n in (0, 1)],
             nodes.Null(),
@@ -270,8 +265,6 @@ class Boolean:
         return casts.filled(self._number(value), self.filling)
 
     def _from_text(self, value: Expression) -> Expression:
-        from discreet.engines import nodes, sql_writer
-
         said = self._truth(sql_writer.cast(value, "BOOLEAN", gently=True, of="text"))
         number = self._number(sql_writer.cast(value, "DOUBLE", gently=True, of="text"))
         code = nodes.Coalesce((said, number))

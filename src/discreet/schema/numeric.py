@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.engines import nodes, sql_writer
 from discreet.errors import Fix, ParameterError
 from discreet.schema import casts, validation
 from discreet.schema.casts import Family, Step
@@ -130,8 +131,6 @@ class Integer:
         return {"type": "integer", "lo": self.lo, "hi": self.hi, "outside": self.outside, "missing": self.missing}
 
     def _place(self, value: Expression) -> Expression:
-        from discreet.engines import nodes, sql_writer
-
         bounded = casts.clamped(value, casts.literal(self.lo), casts.literal(self.hi), self.outside)
         code = nodes.Sub(sql_writer.cast(bounded, "BIGINT"), casts.literal(self.lo))
         return casts.filled(code, self.filling)
@@ -253,8 +252,6 @@ class Real:
         return [Fix("step", step), _FINE] if step <= width else [_FINE]
 
     def _place(self, value: Expression) -> Expression:
-        from discreet.engines import nodes, sql_writer
-
         top, quarter = self.levels - 1, self.step / 4
         from_lo = nodes.Sub(value, casts.literal(float(self.lo)))
         steps = nodes.Divide(from_lo, casts.literal(float(self.step)))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.engines import nodes, sql_writer
 from discreet.errors import Fix, ParameterError
 from discreet.schema import casts, validation
 from discreet.schema.casts import Family, Step
@@ -116,8 +117,6 @@ class Date:
         return casts.missing_code(self.code(self.missing), self.missing, self.levels)
 
     def _place(self, value: Expression) -> Expression:
-        from discreet.engines import sql_writer
-
         lo, hi = sql_writer.typed("DATE", self.lo.isoformat()), sql_writer.typed("DATE", self.hi.isoformat())
         days = sql_writer.function("DAYS_SINCE", casts.clamped(value, lo, hi, self.outside), lo)
         return casts.filled(days, self.filling)
@@ -227,8 +226,6 @@ class Datetime:
         return casts.missing_code(int(position) if inside and position else position, self.missing, self.levels)
 
     def _place(self, value: Expression) -> Expression:
-        from discreet.engines import nodes, sql_writer
-
         lo, hi = (
             sql_writer.typed("TIMESTAMP", self.lo.isoformat(" ")),
             sql_writer.typed("TIMESTAMP", self.hi.isoformat(" ")),

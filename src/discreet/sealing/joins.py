@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from discreet.engines import nodes, sql_writer
+from discreet.engines.dialects import DIALECTS
 from discreet.errors import Fix, ParameterError
 from discreet.schema import Column, casts
 from discreet.schema.casts import Family, Step
@@ -164,8 +166,6 @@ def _take(code: str, name: str, column: Column, parts: list[Part], metadata: Tab
 
 def _stored(column: Column) -> Step:
     """Return the step that stores codes in the narrowest type that holds them, so that later scans read less."""
-    from discreet.engines import sql_writer
-
     if column.levels is None:
         return lambda value: value
     fitting = (
@@ -191,9 +191,6 @@ def _settle(backend: Backend, public: list[Part]) -> None:
 
 def _stepwise(part: Part, dialect: str) -> str:
     """Nest one query for each step of the columns, so that no step is computed twice."""
-    from discreet.engines import nodes, sql_writer
-    from discreet.engines.dialects import DIALECTS
-
     names = {name: part.reading.written(column, dialect) for name, (column, _) in part.ways.items()}
     query = f"SELECT {', '.join(f'{text} AS {name}' for name, text in names.items())} FROM {part.reading.rows}"
     for depth in range(max(len(steps) for _, steps in part.ways.values())):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from discreet.query import ir
 from discreet.query.plan.group_index import Cells, dense
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ def marginals_of(engine: Engine, axes: Sequence[Axis]) -> Source:
     """Return the source of exact marginals over these axes."""
 
     def marginal(columns: Columns) -> Integers:
-        from discreet.query import ir
-
         cells = Cells(tuple(axes[column].key() for column in columns))
         found = engine.run(engine.rows.sums(where=None, keys=cells.trees(), sums=[ir.sealed("w")]))
         return dense(found.sums[:, 0], cells.places(found.keys, None), cells.declared)

@@ -1,10 +1,7 @@
-"""The public face for tables: seal, ask, preview, release.
+"""Hold the facade of the library: a sealed table with its ledger.
 
-vault        Vault: a sealed table with its ledger
-schema       what columns may hold: Integer, Real, Category, Boolean, Date, Datetime, Text
-sealing      rows become integers with weights, once
-sql          a question in SQL, through an allow-list, becomes integer expressions with bounds
-plan         what is measured, with which noise, at what cost
-execute      exact sums meet their noise
-release      numbers with intervals, cost and label
+vault        Vault: seal, ask, preview, oracle, synthesize, ledger
+ask          answer a question: look up, plan, charge, execute, record
+storage/     where a vault is: a directory, a PostgreSQL schema, a Spark catalogue
+schema       the column types under their old name, for one version
 """

@@ -19,6 +19,9 @@ from discreet.oracle.open import oracle as open_oracle
 from discreet.query.preview import Preview
 from discreet.rational import Rational, positive, rational
 from discreet.release.release import Release
+from discreet.render.html import framed
+from discreet.schema import render
+from discreet.schema.identifiers import quote
 from discreet.schema.metadata import TableMetadata
 from discreet.synth.synthesize import synthesize
 from discreet.vault import ask as asking
@@ -203,8 +206,6 @@ class Vault:
 
         What they add is scaled down, which no interval shows. With `where over_bound()` anything is asked of them.
         """
-        from discreet.schema.identifiers import quote
-
         epsilon = None if epsilon is None else positive(epsilon, "epsilon")
         described = self.metadata
         counted = "*" if described.person is None else f"distinct {quote(described.person)}"
@@ -347,9 +348,6 @@ class Vault:
         return f"{self.metadata}\n\n{self._ledger}"
 
     def _repr_html_(self) -> str:
-        from discreet.render.html import framed
-        from discreet.schema import render
-
         return framed(render.page(self.metadata) + self._ledger._repr_html_())
 
     def table(self) -> SealedTable:

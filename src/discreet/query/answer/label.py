@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from discreet.ledger.costs import described
 from discreet.mechanisms import Laplace
+from discreet.query import ir
 from discreet.query.plan.plan import Plan
 from discreet.query.question import Question
 from discreet.release.label import Label, Noise
@@ -35,8 +36,6 @@ def label(plan: Plan, metadata: TableMetadata, bill: Receipt) -> Label:
 
 def _used(question: Question, metadata: TableMetadata) -> dict[str, Column]:
     """The columns that take part, by the names that the sealed rows give them."""
-    from discreet.query import ir
-
     trees = [key.code for key in question.keys]
     trees += [aggregate.term.code for aggregate in question.aggregates if aggregate.term]
     trees += [question.where] if question.where is not None else []

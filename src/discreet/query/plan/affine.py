@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from discreet.engines.nodes import FloorDiv
 from discreet.errors import QuestionRefused
+from discreet.query import ir
 
 if TYPE_CHECKING:
     from discreet.engines.nodes import Expression
@@ -57,8 +59,6 @@ class AffineMap:
         Engines differ in how they divide negative numbers, so the dividend is made positive first: slope·code +
         start + half a step is at least min(at(low), at(high))·2^shift, and `lift` more steps make it positive.
         """
-        from discreet.query import ir
-
         if not self.shift:
             return ir.plus(ir.times(code, self.slope), self.start)
         lift = max(0, -self.at(self.low), -self.at(self.high)) + 1
@@ -93,9 +93,6 @@ def shifted(tree: Expression, shift: int) -> Expression:
     >>> shifted(ir.sealed("c0"), 3).sql()
     'c0 // 8'
     """
-    from discreet.engines.nodes import FloorDiv
-    from discreet.query import ir
-
     return ir.binary(FloorDiv, tree, ir.number(1 << shift)) if shift else tree
 
 
@@ -119,8 +116,6 @@ def signed(value: int) -> Expression:
     >>> signed(-3).sql()
     '0 - 3'
     """
-    from discreet.query import ir
-
     return ir.plus(ir.number(max(value, 0)), min(value, 0))
 
 

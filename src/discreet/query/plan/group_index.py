@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.engines import nodes
 from discreet.errors import QuestionRefused
 from discreet.mechanisms.exact import LIMIT, Integers
+from discreet.query import ir
 from discreet.query.question import Key
 
 if TYPE_CHECKING:
@@ -67,15 +69,12 @@ class Cells:
 
     def trees(self) -> list[Expression]:
         """Return by what an engine groups: the texts, then the place among the declared keys."""
-        from discreet.engines import nodes
-        from discreet.query import ir as trees
-
         place: Expression | None = None
         for key in self._declared:
             code, size = key.code, len(key.values or ())
             if key.missing and len(self._declared) > 1:  # engines group faster by a bare column, NULL included
-                code = trees.case([(trees.is_null(code), trees.number(size))], code)
-            place = code if place is None else trees.binary(nodes.Add, trees.times(place, key.groups or 0), code)
+                code = ir.case([(ir.is_null(code), ir.number(size))], code)
+            place = code if place is None else ir.binary(nodes.Add, ir.times(place, key.groups or 0), code)
         return [*(key.code for key in self.open), *([] if place is None else [place])]
 
     def places(self, found: Sequence[GroupKey], partitions: Sequence[Partition] | None) -> Integers:

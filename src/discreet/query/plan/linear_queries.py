@@ -32,7 +32,9 @@ from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
+from discreet.engines.nodes import Mul
 from discreet.mechanisms.sensitivity import Sensitivity
+from discreet.query import ir
 from discreet.query.plan.affine import AffineMap, centred, half_step, rounded, shifted, signed
 from discreet.schema.metadata import UNIT
 
@@ -127,8 +129,6 @@ def rows_with(term: Term) -> LinearQuery:
         return rows()
 
     def tree() -> Expression:
-        from discreet.query import ir
-
         return ir.case([(ir.is_null(term.code), ir.number(0))], _weight())
 
     return LinearQuery(("w with", term.code), tree, monotonic=True, description="rows with a value")
@@ -184,8 +184,6 @@ def square(term: Term, rows_per_person: int) -> Square:
     chosen so that half of this range is within the limit. All numbers are in units of f². For two levels f² is
     always 1, and no query is needed.
     """
-    from discreet.query import ir
-
     most = MOST // (rows_per_person * UNIT)
     line, _ = centred(term, most)
     nearest = 0 if line.slope == 1 else 1
@@ -204,8 +202,6 @@ def square(term: Term, rows_per_person: int) -> Square:
         return double * rounded(line.at(code) ** 2, shift) + start
 
     def tree(code: Expression) -> Expression:
-        from discreet.engines.nodes import Mul
-
         factor = line.tree(code)
         squared = ir.plus(ir.binary(Mul, factor, factor), int(half_step(shift)))
         return ir.plus(ir.times(shifted(squared, shift), double), start)
@@ -222,9 +218,6 @@ def square(term: Term, rows_per_person: int) -> Square:
 
 def _weighed(term: Term, at: Callable[[int], int], tree: Callable[[Expression], Expression]) -> Expression:
     """Return weight·factor: NULL where there is no value, and the factor of the nearer end outside the bounds."""
-    from discreet.engines.nodes import Mul
-    from discreet.query import ir
-
     within = ir.case(
         [
             (ir.compared("<", term.code, signed(term.low)), signed(at(term.low))),
@@ -236,6 +229,4 @@ def _weighed(term: Term, at: Callable[[int], int], tree: Callable[[Expression], 
 
 
 def _weight() -> Expression:
-    from discreet.query import ir
-
     return ir.sealed("w")

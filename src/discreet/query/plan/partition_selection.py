@@ -37,6 +37,7 @@ import numpy as np
 from discreet.errors import Fix, ParameterError
 from discreet.mechanisms import Exact, Gaussian, Sensitivity, tails
 from discreet.privacy.losses import Approximate, Loss
+from discreet.query import ir
 from discreet.rational import Rational, rational
 from discreet.schema.metadata import UNIT
 
@@ -129,7 +130,5 @@ def marked(where: Expression | None) -> Expression:
     >>> marked(None).sql()
     'spot'
     """
-    from discreet.query import ir
-
     mark = ir.sealed("spot")
     return mark if where is None else ir.both(where, mark)

@@ -38,10 +38,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.engines import nodes
 from discreet.errors import QuestionRefused
 from discreet.mechanisms import Exact, Exponential, PermuteAndFlip, Sensitivity
 from discreet.mechanisms.exact import Integers, with_mark
 from discreet.privacy.losses import Loss
+from discreet.query import ir
 from discreet.query.plan.affine import shifted, signed
 from discreet.query.question import Term
 from discreet.schema.metadata import UNIT
@@ -88,8 +90,6 @@ class Ranking:
 
     def tree(self) -> Expression:
         """Return the cell of a row: NULL for a missing value; the cell of the nearer end outside the bounds."""
-        from discreet.query import ir
-
         code, low, high = self.term.code, signed(self.term.low), signed(self.term.high)
         inside = shifted(ir.plus(code, -self.term.low), self.shift)
         return ir.case(
@@ -257,6 +257,4 @@ def _release(ranking: Ranking, histogram: Integers) -> list[Integers]:
 
 
 def _null() -> Expression:
-    from discreet.engines import nodes
-
     return nodes.Null()

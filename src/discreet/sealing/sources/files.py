@@ -6,6 +6,7 @@ import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.engines import sql_writer
 from discreet.errors import Fix, ParameterError
 from discreet.sealing.sources import csv, frames
 from discreet.sealing.sources.frames import asked, described
@@ -122,14 +123,10 @@ def _ipc(paths: list[str]) -> Any:
 
 
 def _text(value: str) -> str:
-    from discreet.engines import sql_writer  # imports sqlglot
-
     return sql_writer.sql(sql_writer.text(value))
 
 
 def _name(value: str) -> str:
-    from discreet.engines import sql_writer  # imports sqlglot
-
     return sql_writer.identifier(value)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from discreet.engines import sql_writer
 from discreet.errors import ParameterError
 from discreet.postgres import check_path, is_address
 from discreet.schema import Family
@@ -89,8 +90,6 @@ class Reading:
 
     def written(self, column: str, dialect: str = "duckdb") -> str:
         """Return a column as a query writes it."""
-        from discreet.engines import sql_writer  # imports sqlglot
-
         return sql_writer.identifier(self.names.get(column, column), dialect)
 
     def family(self, column: str) -> Family:
