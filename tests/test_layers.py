@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,67 @@ def test_imports_go_downwards_only(module: Path) -> None:
 def test_the_kernel_depends_on_little(module: Path) -> None:
     allowed = OUTSIDE[layer_of(module)] | {"discreet", *sys.stdlib_module_names}
     assert {name.split(".")[0] for name in imports(module)} <= allowed
+
+
+class _Imports(ast.NodeVisitor):
+    """Collects the imports of a module: at the top and in functions, but not those for type checkers only."""
+
+    def __init__(self) -> None:
+        self.found: set[tuple[str, str]] = set()
+
+    def visit_If(self, node: ast.If) -> None:
+        if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            for other in node.orelse:
+                self.visit(other)
+        else:
+            self.generic_visit(node)
+
+    def visit_Import(self, node: ast.Import) -> None:
+        self.found |= {(alias.name, "") for alias in node.names}
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        self.found |= {(node.module or "", alias.name) for alias in node.names}
+
+
+def module_graph(source: Path) -> dict[str, set[str]]:
+    """Return which modules of a package each of its modules imports, now or later."""
+    paths = {}
+    for path in source.rglob("*.py"):
+        parts = path.relative_to(source.parent).with_suffix("").parts
+        paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    graph = {}
+    for name, path in paths.items():
+        visitor = _Imports()
+        visitor.visit(ast.parse(path.read_text()))
+        full = {f"{module}.{one}" if f"{module}.{one}" in paths else module for module, one in visitor.found}
+        graph[name] = (full & set(paths)) - {name}
+    return graph
+
+
+def cycle_in(graph: dict[str, set[str]]) -> list[str]:
+    """Return the modules of a cycle; nothing if there is none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as found:
+        return list(found.args[1])
+    return []
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """Lazy imports count: a function that must import late to break a cycle is in the wrong module."""
+    assert cycle_in(module_graph(SOURCE)) == []
+
+
+def test_a_lazy_cycle_is_found_and_one_for_types_only_is_not(tmp_path: Path) -> None:
+    package = tmp_path / "it"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "a.py").write_text("from it import b\n")
+    late = "    from it.a import x\n"
+    (package / "b.py").write_text(f"if TYPE_CHECKING:\n{late}")
+    assert cycle_in(module_graph(package)) == []
+    (package / "b.py").write_text(f"def late():\n{late}")
+    assert set(cycle_in(module_graph(package))) == {"it.a", "it.b"}
 
 
 def test_only_the_parser_knows_sqlglot() -> None:

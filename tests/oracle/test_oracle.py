@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import threading
@@ -15,8 +16,10 @@ import pytest
 
 from discreet.errors import BudgetExceeded, DiscreetError, NotForRelease, ParameterError, QuestionRefused
 from discreet.ledger import Budget
+from discreet.oracle import OracleAnswer
 from discreet.oracle.oracle import Oracle
 from discreet.query.builder import avg, select, total, where
+from discreet.release import Released
 from discreet.vault.vault import Vault
 from tests.ledger.processes import alone
 from tests.oracle.people import CITIES, made, rows, town, true_count
@@ -265,3 +268,52 @@ def test_a_state_that_is_gone_is_gone(own: Vault) -> None:
     os.unlink(first.path)
     with pytest.raises(ParameterError, match="counts as spent"):
         made(own)
+
+
+# -- what an answer is released with -----------------------------------------------------------------------------
+
+
+def test_an_answer_has_a_label_a_receipt_and_json(own: Vault) -> None:
+    with made(own) as oracle:
+        answer = oracle.ask(where(city="Oslo"))
+        later = oracle.ask(select(avg("pay")))
+    assert isinstance(answer, Released)
+    assert answer.label is later.label is oracle.label
+    assert answer.receipt is answer.label.receipt
+    assert answer.receipt.cost.rho == answer.total
+    assert answer.receipt.balances == (own.ledger.balance(),)
+    assert answer.receipt.promise.epsilon <= Fraction(6)
+    assert (answer.label.product, answer.label.unit) == ("an answer of an oracle", "one row")
+    assert list(answer.label.columns) == ["age", "city", "pay", "ill"]
+    one = answer.estimate
+    assert (one.value, one.interval, one.confidence) == (
+        answer.value,
+        (answer.low, answer.high),
+        answer.confidence,
+    )
+    assert one.basis == "noise"
+    for made_here in (answer, later):
+        record = json.loads(json.dumps(made_here.to_json(), allow_nan=False))
+        assert record["schema"] == "discreet oracle answer 1"
+        assert record["receipt"]["spent"] == {"exact": str(answer.total), "value": float(answer.total)}
+        read = OracleAnswer.from_json(record)
+        assert read == made_here
+        assert read.label == made_here.label
+
+
+def test_an_answer_that_was_not_checked_says_so_in_its_basis(vault: Vault) -> None:
+    with made(vault, epsilon="0.05", within="0.004", name="unchecked basis") as poor:
+        with pytest.raises(BudgetExceeded):
+            [poor.ask(where(**wanted)) for wanted in stream(3000)]
+        answer = poor.ask("select count(*) from people where age = 17 and city = 'Hamar'", unchecked=True)
+    assert not answer.checked
+    assert answer.estimate.basis == "unchecked"
+    assert answer.to_json()["estimate"]["low"] == ["-inf"]
+    assert OracleAnswer.from_json(answer.to_json()) == answer
+
+
+@pytest.mark.parametrize("damage", [{"how": []}, {"how": ["guessed"]}, {"cost": {}}, {"estimate": None}])
+def test_a_damaged_answer_is_refused(oracle: Oracle, damage: dict[str, Any]) -> None:
+    record = oracle.ask(where(city="Oslo")).to_json()
+    with pytest.raises(ParameterError, match="The answer of an oracle"):
+        OracleAnswer.from_json({**record, **damage})

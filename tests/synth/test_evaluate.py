@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Iterator
 from typing import Any
@@ -14,18 +15,25 @@ from hypothesis import strategies as st
 
 from discreet import noise
 from discreet.errors import NotForRelease, ParameterError
+from discreet.release import Released
 from discreet.schema import Integer
 from discreet.synth import Synthetic, synthesize
 from discreet.synth.budget import rho_of
 from discreet.synth.evaluate import BELIEVED, MOST_SETS, Comparison, Distance, _sets
 from discreet.synth.marginals import Domain
 from tests.synth.tables import people, sealed
+from tests.vault.releases import label, receipt
 
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Synthetic]:
     with sealed(people(), tmp_path_factory.mktemp("comparing") / "people.vault") as vault:
         yield vault.synthesize(epsilon=3)
+
+
+def compared(title: str, distances: tuple[Distance, ...]) -> Comparison:
+    """Return a comparison that was made of nothing."""
+    return Comparison(title, distances, label=label(), receipt=receipt())
 
 
 def test_the_free_report_is_of_the_right_size(table: Synthetic) -> None:
@@ -57,6 +65,30 @@ def test_the_paid_report_is_right_within_its_noise_and_charged_once(table: Synth
     assert abs(paid.shown[0].table[0].sum() - 2000) < 300
 
 
+def test_a_comparison_has_a_label_a_receipt_and_json(table: Synthetic) -> None:
+    free, paid = table.compare(), table.compare(epsilon=2, show=[["city"]])
+    again = table.compare(epsilon=2, show=[["city"]])
+    assert free.receipt.free
+    assert free.label.receipt == table.receipt
+    assert paid.receipt.cost.rho == rho_of(2, "1e-9") == again.receipt.cost.rho
+    assert paid.label.receipt.cost.rho == table.receipt.cost.rho + rho_of(2, "1e-9")
+    assert paid.label.product == free.label.product == "a comparison of a synthetic table"
+    for made in (free, paid, again):
+        assert isinstance(made, Released)
+        record = json.loads(json.dumps(made.to_json(), allow_nan=False))
+        assert record["schema"] == "discreet comparison 1"
+        assert record["receipt"]["spent"]["value"] == float(made.receipt.cost.rho)
+        read = Comparison.from_json(record)
+        assert read.to_json() == record
+        assert (read.label, read.receipt) == (made.label, made.receipt)
+    broken = paid.to_json()
+    broken["shown"][0]["table"] = [1.0]
+    with pytest.raises(ParameterError, match="The comparison is damaged"):
+        Comparison.from_json(broken)
+    with pytest.raises(ParameterError, match="The comparison lacks 'title'"):
+        Comparison.from_json({key: value for key, value in paid.to_json().items() if key != "title"})
+
+
 def test_pictures_are_drawn(table: Synthetic) -> None:
     free = table.compare().plot().to_dict()["vconcat"]
     assert free[0]["mark"]["type"] == "tick"
@@ -68,7 +100,7 @@ def test_pictures_are_drawn(table: Synthetic) -> None:
 @pytest.mark.parametrize("count", [3, 100])
 def test_the_picture_names_the_marginals_that_are_furthest_off(count: int) -> None:
     distances = tuple(Distance((f"c{i}", "city"), i / count, 0.01, "measured") for i in range(count))
-    _, named = Comparison("beside the vault", distances).plot().to_dict()["vconcat"]
+    _, named = compared("beside the vault", distances).plot().to_dict()["vconcat"]
     assert all(layer["encoding"]["y"]["field"] == "columns" for layer in named["layer"])
     assert named["layer"][0]["title"] == ("By name" if count == 3 else "The 30 furthest off, of 100")
     told = [row["columns"] for row in named["data"]["values"]]
@@ -77,7 +109,7 @@ def test_the_picture_names_the_marginals_that_are_furthest_off(count: int) -> No
 
 def test_a_mean_distance_is_said_to_be_what_it_is() -> None:
     def said(how: str, deviation: float) -> str:
-        made = Comparison("", (Distance(("age",), 0.0675123, deviation, how),))
+        made = compared("", (Distance(("age",), 0.0675123, deviation, how),))
         return str(made).splitlines()[1].strip()
 
     start = "1 marginal of 1 column: mean distance "

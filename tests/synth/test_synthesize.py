@@ -252,7 +252,7 @@ def test_a_public_table_fills_in_what_the_workload_leaves_out(tmp_path: Path) ->
     bins = {"age": 8, "income": 8, "day": 4}
     with sealed(people(1500), tmp_path / "v") as vault:
         helped, alone = (
-            vault.synthesize(epsilon=3, bins=bins, workload=[["age", "city", "income"]], prior=prior)
+            vault.synthesize(epsilon="3.3", bins=bins, workload=[["age", "city", "income"]], prior=prior)
             .compare(people(1500))
             .mean(2)
             for prior in (people(1500, seed=9), None)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +13,9 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from discreet.errors import ParameterError
-from discreet.synth import Synthetic
-from discreet.synth.serialize import read, written
+from discreet.errors import NotForRelease, ParameterError
+from discreet.release import Released
+from discreet.synth import Synthetic, SyntheticAnswer
 from tests.synth.tables import people, sealed
 
 
@@ -45,7 +47,7 @@ def test_it_is_saved_and_read_back_to_the_last_row(table: Synthetic, tmp_path: P
 
 @pytest.mark.parametrize("damage", ["schema", "axes", "measurements", "label", "values", "variance"])
 def test_a_damaged_file_is_refused(table: Synthetic, tmp_path: Path, damage: str) -> None:
-    record = json.loads(json.dumps(written(table)))
+    record = json.loads(json.dumps(table.to_json()))
     if damage == "values":
         record["measurements"][0]["values"] = "eJxjYAAAAAIAAQ=="
     elif damage == "variance":
@@ -53,7 +55,7 @@ def test_a_damaged_file_is_refused(table: Synthetic, tmp_path: Path, damage: str
     else:
         del record[damage]
     with pytest.raises(ParameterError):
-        read(record)
+        Synthetic.from_json(record)
     (tmp_path / "synthetic.json").write_text("{")
     with pytest.raises(ParameterError, match="is not a synthetic table"):
         Synthetic.load(tmp_path)
@@ -61,10 +63,55 @@ def test_a_damaged_file_is_refused(table: Synthetic, tmp_path: Path, damage: str
         Synthetic.load(tmp_path / "nowhere")
 
 
+def test_it_has_a_label_a_receipt_and_json(table: Synthetic) -> None:
+    assert isinstance(table, Released)
+    assert table.receipt is table.cost is table.label.receipt
+    record = json.loads(json.dumps(table.to_json(), allow_nan=False))
+    assert record["schema"] == "discreet synthetic table 2"
+    assert record["receipt"]["spent"]["exact"] == str(table.receipt.cost.rho)
+    found = Synthetic.from_json(record)
+    assert found.to_json() == record
+    assert found.label == table.label
+
+
+def test_a_file_of_version_1_is_read(table: Synthetic) -> None:
+    record = table.to_json()
+    record["description"] = record.pop("metadata")
+    del record["receipt"], record["test_bits"]
+    found = Synthetic.from_json({**record, "schema": "discreet synthetic table 1"})
+    assert found.to_json() == table.to_json()
+
+
+def test_a_table_from_test_bits_says_so_in_json_and_is_guarded(table: Synthetic) -> None:
+    made = Synthetic.from_json(replace(table, test_bits=True).to_json())
+    assert made.test_bits
+    for way in (pickle.dumps, copy.copy, lambda it: it.expect_release("--json")):
+        with pytest.raises(NotForRelease, match="predictable"):
+            way(made)
+
+
+def test_an_answer_has_the_label_of_the_table_and_costs_nothing(table: Synthetic) -> None:
+    answer = table.ask("select avg(income) from people where age >= 30")
+    assert isinstance(answer, Released)
+    assert (answer.label.product, answer.label.receipt) == ("an answer of a synthetic table", table.receipt)
+    assert answer.receipt.free
+    assert answer.receipt.balances == table.receipt.balances
+    assert (answer.estimate.value, answer.estimate.interval) == (answer.value, answer.interval)
+    assert (answer.estimate.confidence, answer.estimate.basis) == (answer.confidence, "noise and model")
+    record = json.loads(json.dumps(answer.to_json(), allow_nan=False))
+    assert record["schema"] == "discreet synthetic answer 1"
+    assert record["receipt"]["spent"] == {"exact": "0", "value": 0.0}
+    read = SyntheticAnswer.from_json(record)
+    assert read == answer
+    assert read.label == answer.label
+    with pytest.raises(ParameterError, match="The answer of a synthetic table is damaged"):
+        SyntheticAnswer.from_json({**record, "how": "guessed"})
+
+
 def test_a_file_from_before_persons_had_ids_is_read(table: Synthetic) -> None:
-    record = json.loads(json.dumps(written(table)))
+    record = json.loads(json.dumps(table.to_json()))
     del record["sizes"]
-    assert read(record).sizes is None
+    assert Synthetic.from_json(record).sizes is None
 
 
 def test_a_notebook_shows_the_first_of_its_own_rows(table: Synthetic) -> None:

@@ -21,6 +21,7 @@ from discreet.errors import DiscreetError
 if TYPE_CHECKING:
     from rich.console import Console
 
+_WHOLE = 2**53  # up to here a double holds every integer
 PICTURES = (".svg", ".png", ".html", ".pdf")
 """The endings of the pictures that can be drawn."""
 
@@ -81,12 +82,14 @@ def data(document: Any, *, err: bool = False) -> None:
 
 
 def number(value: float | None) -> float | str | None:
-    """Return a number for JSON, which has no infinite numbers: these become texts.
+    """Return a number for JSON: whole numbers as integers, and infinite ones, which JSON has not, as texts.
 
-    >>> number(1.5), number(math.inf), number(None)
-    (1.5, 'inf', None)
+    >>> number(1.5), number(1042.0), number(math.inf), number(None)
+    (1.5, 1042, 'inf', None)
     """
-    return value if value is None or math.isfinite(value) else str(value)
+    if value is None or not math.isfinite(value):
+        return None if value is None else str(value)
+    return int(value) if value == int(value) and abs(value) <= _WHOLE else value
 
 
 # -- files ------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ Its modules:
     open             make an oracle: one charge, one journal, one record in the ledger; or open it again
     oracle           answer questions: cache, hypothesis, threshold test, payment
     answer           an answer with its interval, and the arithmetic of counts, sums and averages
+    label            the label and the receipt of its answers
     linear_query     turn a question into linear queries over bins
     exact_sums       exact sums from the engine, sealed
     pricing          the terms of an oracle, and what its steps cost

@@ -1,18 +1,30 @@
-"""Define the answer of an oracle: a number with its interval, its cost, and what the oracle has spent so far."""
+"""Define the answer of an oracle: a number with its interval, its cost, and what the oracle has spent so far.
+
+{"schema": "discreet oracle answer 1", "question": …, "estimate": {…}, "how": ["checked"], "free": true,
+ "cost": {"exact": "0", "value": 0.0}, "spent": …, "total": …, "receipt": {…}, "label": {…}}
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import NotForRelease
 from discreet.oracle import render
 from discreet.oracle.pricing import FINE
+from discreet.release import serialize
+from discreet.release.estimate import Estimate
+from discreet.release.label import Label
+from discreet.release.receipt import Receipt, exact
+from discreet.release.released import Guarded, expect_schema
 
 if TYPE_CHECKING:
     from discreet.query.question import Term
+
+SCHEMA = "discreet oracle answer 1"
+"""The version of the JSON of an answer: the only one that is written and read."""
 
 HOW = {
     "checked": "from the hypothesis, which passed the threshold test",
@@ -55,11 +67,14 @@ class Part:
 
 
 @dataclass(frozen=True)
-class OracleAnswer:
+class OracleAnswer(Guarded):
     """One answer: value and interval, its cost, and what the oracle has spent of its budget so far.
 
     `low` and `high` enclose the true value with probability `confidence`, whatever was asked before and however
     this question was chosen. An answer that was not checked has no interval.
+
+    `cost`, `spent` and `total` are ρ of the oracle. `receipt` and `label` are those of the whole oracle, which was
+    charged once, when it was made: asking charges the vault nothing.
     """
 
     question: str
@@ -72,6 +87,25 @@ class OracleAnswer:
     spent: Fraction
     total: Fraction
     test_bits: bool = False
+    label: Label = field(kw_only=True, repr=False, compare=False)
+
+    @property
+    def receipt(self) -> Receipt:
+        """The charge of the whole oracle, and what was left of the vault when the oracle was opened."""
+        return self.label.receipt
+
+    @property
+    def estimate(self) -> Estimate:
+        """The number with its interval."""
+        return Estimate(
+            self.question,
+            [self.value],
+            [self.low],
+            [self.high],
+            test_bits=self.test_bits,
+            confidence=self.confidence,
+            basis="noise" if self.checked else "unchecked",
+        )
 
     @property
     def free(self) -> bool:
@@ -88,12 +122,44 @@ class OracleAnswer:
         """The margin of error: half of the interval's length."""
         return (self.high - self.low) / 2
 
-    def expect_release(self, doing: str) -> None:
-        """Refuse an action if this answer was made from test bits. `doing` names the action."""
-        if self.test_bits:
-            raise NotForRelease(
-                f"This answer was made from test bits, so {doing} is not allowed.",
-                fix="Ask without test bits, outside of noise.deterministic(…).",
+    def to_json(self) -> dict[str, Any]:
+        """Return what `from_json` reads. It says if it was made from test bits."""
+        return {
+            "schema": SCHEMA,
+            "question": self.question,
+            "estimate": serialize.written_estimate(self.estimate),
+            "how": list(self.how),
+            "checked": self.checked,
+            "free": self.free,
+            "cost": exact(self.cost),
+            "spent": exact(self.spent),
+            "total": exact(self.total),
+            "receipt": self.receipt.in_numbers(),
+            "label": serialize.written_label(self.label),
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> OracleAnswer:
+        """Return the answer that `to_json` wrote."""
+        expect_schema(record, SCHEMA)
+        with serialize.reading("answer of an oracle"):
+            found = serialize.read_estimate(record["estimate"])
+            value, low, high = (serialize.of_type(float, end) for end in (found.value, *found.interval))
+            how = tuple(serialize.of_type(str, source) for source in serialize.list_in(record["how"]))
+            if not how or not set(how) <= set(HOW):
+                raise ValueError(f"{how!r:.60} does not name sources")
+            return cls(
+                question=serialize.of_type(str, record["question"]),
+                value=value,
+                low=low,
+                high=high,
+                confidence=found.confidence,
+                how=how,
+                cost=serialize.fraction(record["cost"]["exact"]),
+                spent=serialize.fraction(record["spent"]["exact"]),
+                total=serialize.fraction(record["total"]["exact"]),
+                test_bits=found.test_bits,
+                label=serialize.read_label(serialize.of_type(dict, record["label"])),
             )
 
     def __float__(self) -> float:

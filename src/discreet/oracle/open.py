@@ -29,6 +29,7 @@ from discreet.noise.testing import test_bits as bits_in_use
 from discreet.oracle import prior as priors
 from discreet.oracle.exact_sums import Sums
 from discreet.oracle.journal import Journal
+from discreet.oracle.label import receipt
 from discreet.oracle.marginals import MOST_AT_START
 from discreet.oracle.oracle import Oracle
 from discreet.oracle.pricing import MOST_ROWS, Terms, narrowest, prices, terms
@@ -102,7 +103,8 @@ def oracle(
     try:
         sums = Sums(table.engine(), agreed.sensitivity)
         believed = priors.restored(journal.header["prior"], axes)
-        return Oracle(journal, sums, axes=axes, terms=agreed, metadata=metadata, prior=believed)
+        charge = receipt(agreed, table.payer.balances())
+        return Oracle(journal, sums, axes=axes, terms=agreed, metadata=metadata, prior=believed, receipt=charge)
     except BaseException:
         journal.close()
         raise

@@ -40,14 +40,17 @@ from discreet.oracle.exact_sums import Sums
 from discreet.oracle.fit import Columns, Measurement, Prior
 from discreet.oracle.hypothesis import hypothesis
 from discreet.oracle.journal import Journal
+from discreet.oracle.label import label
 from discreet.oracle.linear_query import Query, decompose
 from discreet.oracle.marginals import Marginals
-from discreet.oracle.pricing import FINE, PAID, Terms, guard, narrowest, prices
+from discreet.oracle.pricing import FINE, PAID, Terms, guard, prices, used_up
 from discreet.oracle.threshold_test import Run, Side
 from discreet.query import cache_key
 from discreet.query.bins import Axis
 
 if TYPE_CHECKING:
+    from discreet.release.label import Label
+    from discreet.release.receipt import Receipt
     from discreet.schema.metadata import TableMetadata
 
 
@@ -67,6 +70,7 @@ class Oracle:
         terms: Terms,
         metadata: TableMetadata,
         prior: Prior | None,
+        receipt: Receipt,
     ):
         self._journal, self._sums, self._axes = journal, sums, tuple(axes)
         self._terms, self._metadata, self._prior = terms, metadata, prior
@@ -77,6 +81,7 @@ class Oracle:
         self._test = bits_in_use() is not None
         known = self._total()
         self._prices = prices(terms, float(known.values))
+        self._label = label(metadata, self._axes, terms, self._prices, receipt)
         self._guard = guard(journal, terms, self._prices)
         self._hypothesis = hypothesis([axis.size for axis in self._axes], known, prior)
         self._hypothesis.fit(self._marginals.start(self._prices))
@@ -115,7 +120,13 @@ class Oracle:
                 spent=self._journal.spent,
                 total=self._journal.rho,
                 test_bits=self._test or bits_in_use() is not None,
+                label=self._label,
             )
+
+    @property
+    def label(self) -> Label:
+        """The label of every answer: whom the oracle protects, how well, and by what means."""
+        return self._label
 
     @property
     def spent(self) -> Fraction:
@@ -376,17 +387,7 @@ class Oracle:
         return max(1 - len(parts) * self._terms.alpha, Fraction(0)) if checked else Fraction(0)
 
     def _used_up(self) -> BudgetExceeded:
-        left, cost = float(self._journal.left), float(self._prices.single)
-        margin = f"{self.width:,.0f}" if self.width >= 1 else f"{self.width:.2g}"
-        unchecked = Fix("unchecked", True, note="the prediction of the hypothesis, without an interval")
-        another: Fix | str = "Or make another oracle."
-        if not self._prices.answers(self._terms) and (least := narrowest(self._terms)) is not None:
-            another = Fix("within", least, call="vault.oracle", note="another oracle, at the same cost")
-        return BudgetExceeded(
-            f"An answer within {margin} rows costs ρ = {cost:.3g}; this oracle has {left:.3g} of "
-            f"{float(self.total):.3g} left.",
-            fix=[unchecked, another],
-        )
+        return used_up(self._terms, self._prices, self._journal.left)
 
     def _refuse_elsewhere(self) -> None:
         if generation() != self._generation:

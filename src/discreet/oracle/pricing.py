@@ -35,7 +35,7 @@ from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
 
-from discreet.errors import Fix, LawTooWide, ParameterError
+from discreet.errors import BudgetExceeded, Fix, LawTooWide, ParameterError
 from discreet.ledger.costs import cost
 from discreet.mechanisms import Gaussian, Sensitivity, tails
 from discreet.oracle.journal import Journal
@@ -213,6 +213,21 @@ def narrowest(agreed: Terms) -> int | None:
     """
     margins = (2**i for i in range(MOST_ROWS.bit_length()))
     return next((m for m in margins if prices(replace(agreed, within=Fraction(m)), 0.0).answers(agreed)), None)
+
+
+def used_up(agreed: Terms, known: Prices, left: Fraction) -> BudgetExceeded:
+    """Return the error of a question that costs more than the oracle has left."""
+    width = known.margin / FINE
+    margin = f"{width:,.0f}" if width >= 1 else f"{width:.2g}"
+    unchecked = Fix("unchecked", True, note="the prediction of the hypothesis, without an interval")
+    another: Fix | str = "Or make another oracle."
+    if not known.answers(agreed) and (least := narrowest(agreed)) is not None:
+        another = Fix("within", least, call="vault.oracle", note="another oracle, at the same cost")
+    return BudgetExceeded(
+        f"An answer within {margin} rows costs ρ = {float(known.single):.3g}; this oracle has "
+        f"{float(left):.3g} of {float(agreed.rho):.3g} left.",
+        fix=[unchecked, another],
+    )
 
 
 def _runs(agreed: Terms, margin: int) -> int:

@@ -16,10 +16,11 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import discreet
+from discreet.errors import Fix, ParameterError
 from discreet.ledger.balance import Balance
 from discreet.release import nist, registry
 from discreet.release.receipt import Receipt
-from discreet.release.statements import ARITHMETIC, BIAS, TIMING, TRUST
+from discreet.release.statements import CENTRAL, LOCAL, Statements
 from discreet.render import numbers
 from discreet.render.html import fragment, framed
 from discreet.render.terminal import paragraph
@@ -68,12 +69,13 @@ class Noise:
 
 @dataclass(frozen=True)
 class Label:
-    """The facts about a release, or about any other result that leaves a vault.
+    """The facts about a release, or about any other result that leaves a vault or a local collection.
 
     Args:
-        table: The name of the sealed table.
+        table: The name of the sealed table, or of the collection.
         person: The column that identifies a person; None if every row is a person.
-        rows_per_person: The number of rows of one person that count in full.
+        rows_per_person: The number of rows of one person that count in full; of reports of one device under the
+            local model.
         columns: The columns that the question used.
         noise: The quantities that were measured, with their noise.
         receipt: What was charged, and what is left.
@@ -84,6 +86,7 @@ class Label:
         product: The kind of result.
         notes: Facts about this question only, such as rounding.
         library: The name and version of this library.
+        model: "central" by default, for the rows of a vault; "local" for reports of devices.
 
     >>> from fractions import Fraction
     >>> from discreet.ledger import Account, Balance, Budget, Cost
@@ -111,11 +114,18 @@ class Label:
     product: str = "an answer to one question"
     notes: Sequence[str] = ()
     library: str = field(default_factory=lambda: f"discreet {discreet.__version__}")
+    model: Literal["central", "local"] = "central"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", dict(self.columns))
         object.__setattr__(self, "noise", tuple(self.noise))
         object.__setattr__(self, "notes", tuple(self.notes))
+        if self.local != (self.receipt.lifetime is not None):
+            raise ParameterError(
+                "A label of the local model has the receipt of a device, and any other that of a vault.",
+                found=self.model,
+                fix=Fix("model", "local" if self.receipt.lifetime is not None else "central"),
+            )
 
     # -- facts ------------------------------------------------------------------------------------------------
 
@@ -125,19 +135,36 @@ class Label:
         return self.receipt
 
     @property
+    def local(self) -> bool:
+        """Whether devices randomise their own values, and there is no vault."""
+        return self.model == "local"
+
+    @property
+    def statements(self) -> Statements:
+        """What is true of every release of this model."""
+        return LOCAL if self.local else CENTRAL
+
+    @property
     def unit(self) -> str:
         """The unit of privacy."""
+        if self.local:
+            return "one device"
         return "one row" if self.person is None else f"one person: all rows with the same {self.person}"
 
     @property
     def neighbours(self) -> str:
-        """The pairs of tables that must not be told apart."""
+        """The pairs of tables, or of values, that must not be told apart."""
+        if self.local:
+            return "any two values of one device"
         whose = "one row" if self.person is None else f"all rows of one {self.person}"
         return f"two tables, one of which lacks {whose}"
 
     @property
     def contribution(self) -> str:
-        """The most that one person adds."""
+        """The most that one person, or one device, adds."""
+        if self.local:
+            reports = "report" if self.rows_per_person == 1 else "reports"
+            return f"at most {self.rows_per_person:,} {reports} of each device were counted"
         if self.person is None:
             return "every row counts in full, and is treated as a person of its own"
         rows = "row" if self.rows_per_person == 1 else "rows"
@@ -156,6 +183,11 @@ class Label:
     def composition(self) -> str:
         """The rule by which this release and all others add up."""
         budget = self.receipt.budget
+        if self.local:
+            return (
+                f"all reports of a device to this collection cost at most ε = {numbers.left(budget.epsilon)}; "
+                "those to other collections are added up by the device"
+            )
         if budget.pure:
             return "the ε of all questions are added up, and stop at the total, however the questions are chosen"
         total = numbers.left(self.receipt.whole.total or Fraction(0))
@@ -167,6 +199,8 @@ class Label:
     @property
     def grouping(self) -> str:
         """The origin of the groups."""
+        if self.local:
+            return "those that the collection or the analyst listed, or that were found among the reports"
         if self.groups is None:
             return "none: one answer for the whole table"
         if self.groups:
@@ -184,6 +218,7 @@ class Label:
         """All facts, under headings."""
         promise, total = self.receipt.promise, self.receipt.total
         columns = {name: f"{describe.domain(c)}; {describe.fate(c)}" for name, c in self.columns.items()}
+        statements = self.statements
         return {
             "Privacy": {
                 "Unit": self.unit,
@@ -199,23 +234,29 @@ class Label:
                 "Charged": "; ".join(self.receipt.losses),
                 "Groups": self.grouping,
                 "Published without noise": "nothing that depends on the rows",
-                "Arithmetic": ARITHMETIC,
-                "Timing": TIMING,
-                "Trust": TRUST,
+                "Arithmetic": statements.arithmetic,
+                "Timing": statements.timing,
+                "Trust": statements.trust,
             },
             "Bounds": {
-                **(columns or {"Columns": "none were used"}),
-                "Not in the intervals": BIAS,
+                **(columns or ({} if self.local else {"Columns": "none were used"})),
+                "Not in the intervals": statements.bias,
                 **({} if self.person is None else {"Who is over the bound": self._over_bound}),
             },
             "Origin": {
-                "Table": f"{self.table}, version {self.version}"
-                + (f", sealed {numbers.utc(self.sealed_at)}" if self.sealed_at else ""),
+                **self._origin,
                 "Product": self.product,
                 **({"Notes": " ".join(self.notes)} if self.notes else {}),
-                "Made with": f"{self.library}, {self.engine}",
+                "Made with": self.library if self.local else f"{self.library}, {self.engine}",
             },
         }
+
+    @property
+    def _origin(self) -> dict[str, str]:
+        if self.local:
+            return {"Collection": self.table}
+        sealed = f", sealed {numbers.utc(self.sealed_at)}" if self.sealed_at else ""
+        return {"Table": f"{self.table}, version {self.version}{sealed}"}
 
     def now(self, *balances: Balance) -> Label:
         """Return the label with the accounts as they are now."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from discreet.release.statements import ARITHMETIC, BIAS, TIMING, TRUST
 from discreet.render import numbers
 
 if TYPE_CHECKING:
@@ -40,7 +39,11 @@ def checklist(label: Label) -> tuple[Item, ...]:
 def _guarantee(label: Label) -> list[tuple[str, str]]:
     receipt = label.receipt
     variant = (
-        "pure differential privacy" if receipt.budget.pure else "(ε, δ)-differential privacy, accounted as zCDP"
+        "local differential privacy, pure"
+        if label.local
+        else "pure differential privacy"
+        if receipt.budget.pure
+        else "(ε, δ)-differential privacy, accounted as zCDP"
     )
     delta = (
         f"{NOT_APPLICABLE}: δ is 0"
@@ -53,16 +56,19 @@ def _guarantee(label: Label) -> list[tuple[str, str]]:
         (
             "How large is ε, how was it chosen, and over what does it hold?",
             f"{label.guarantee} for this release, {receipt.total} for everything that is ever asked of this "
-            f"vault. {CURATOR}: why these",
+            f"{'device in this collection' if label.local else 'vault'}. {CURATOR}: why these",
         ),
         ("How large is δ, and is it far below one in the number of persons?", delta),
         ("What is the unit of privacy, and how are contributions bounded?", f"{label.unit}; {label.contribution}"),
-        ("Which tables are neighbours?", f"{label.neighbours} (unbounded: added or removed)"),
+        (
+            "Which tables are neighbours?",
+            f"{label.neighbours} ({_kind(label)})",
+        ),
         (
             "What is the whole budget, is it ever renewed, and do other releases share it?",
-            f"{receipt.total}; {receipt.left}. It is never renewed automatically, and every release of this vault "
-            f"is charged to it; {label.composition}. {CURATOR}: other releases from the same data outside of this "
-            "vault",
+            f"{receipt.total}; {receipt.left}. It is never renewed automatically, and {_charged(label)}; "
+            f"{label.composition}. {CURATOR}: other releases from the same data outside of this "
+            f"{'collection' if label.local else 'vault'}",
         ),
     ]
 
@@ -72,58 +78,105 @@ def _algorithm(label: Label) -> list[tuple[str, str]]:
     return [
         (
             "Which mechanisms are used, and are bounds and sensitivities fixed without looking at the data?",
-            f"{noise}. Bounds were declared when the table was sealed, and sensitivities follow from them",
+            f"{noise}. {_bounds(label)}",
         ),
         ("Are groups fixed beforehand or selected privately?", label.grouping),
         (
             "How are averages and other ratios computed?",
-            "from a noisy sum and a noisy count, both charged; their intervals take both noises into account",
+            f"{NOT_APPLICABLE}: shares and means are estimated from reports"
+            if label.local
+            else "from a noisy sum and a noisy count, both charged; their intervals take both noises into account",
         ),
         (
             "Was utility measured?",
-            "every number has an interval from the law of its noise, which the plan states before any charge",
+            f"every number has an interval from the law of its noise{_before(label)}",
         ),
         (
             "What bias is there?",
-            f"{BIAS} Counts below zero are not cut off. Small groups have the same noise as large ones, so a "
-            f"larger relative error. {CURATOR}: bias of the data themselves",
+            f"{label.statements.bias} Counts below zero are not cut off. Small groups have the same noise as "
+            f"large ones, so a larger relative error. {CURATOR}: bias of the data themselves",
         ),
         ("Learning: is tuning accounted for?", f"{NOT_APPLICABLE}: {label.product}"),
-        ("Synthetic data: is the generator differentially private?", f"{NOT_APPLICABLE}: {label.product}"),
+        ("Synthetic data: is the generator differentially private?", _synthetic(label)),
         (
             "Unstructured data: can the unit be defined?",
-            f"{NOT_APPLICABLE}: a table, every row of which belongs to one unit",
+            f"{NOT_APPLICABLE}: {_structure(label)}",
         ),
     ]
 
 
 def _surroundings(label: Label) -> list[tuple[str, str]]:
     return [
-        ("Is floating-point arithmetic kept away from noise?", ARITHMETIC),
-        ("What about timing and other side channels?", TIMING),
+        ("Is floating-point arithmetic kept away from noise?", label.statements.arithmetic),
+        ("What about timing and other side channels?", label.statements.timing),
         (
             "What can a malicious analyst do?",
-            "spend the budget: refusals depend on the text of a question and on the ledger, not on the rows; "
+            "see reports, as every recipient does: the guarantee of a device holds against all of them"
+            if label.local
+            else "spend the budget: refusals depend on the text of a question and on the ledger, not on the rows; "
             "functions that may fail on a value are refused; the charge is on the disk before noise is drawn",
         ),
-        ("Who has to be trusted?", TRUST),
+        ("Who has to be trusted?", label.statements.trust),
         (
             "How are rows, logs and seeds secured?",
-            f"{_files(label)}; exact values cannot be printed, so no log holds them; the generator is keyed by "
-            f"the operating system, and cannot be seeded. {CURATOR}: who may log in",
+            f"{_files(label)}; {_logs(label)}; the generator is keyed by the operating system, and cannot be "
+            f"seeded. {CURATOR}: who may log in",
         ),
         (
             "How exposed are the data where they are collected?",
-            f"{CURATOR}: the sealed table is a copy, and the source stays as it was",
+            "not at all: values stay on the devices, and reports are randomised there"
+            if label.local
+            else f"{CURATOR}: the sealed table is a copy, and the source stays as it was",
         ),
         (
             "What evidence is there for these claims?",
-            f"{label.library} attacks its own mechanisms (discreet audit), and ledger.verify() checks the ledger",
+            f"{label.library} attacks its own mechanisms (discreet audit)"
+            + ("" if label.local else ", and ledger.verify() checks the ledger"),
         ),
     ]
 
 
+def _charged(label: Label) -> str:
+    if label.local:
+        return "every device is charged for its reports"
+    return "every release of this vault is charged to it"
+
+
+def _kind(label: Label) -> str:
+    return "bounded: replaced" if label.local else "unbounded: added or removed"
+
+
+def _bounds(label: Label) -> str:
+    if label.local:
+        return "The domain was fixed before any report, and a report is as private whatever the value is"
+    return "Bounds were declared when the table was sealed, and sensitivities follow from them"
+
+
+def _before(label: Label) -> str:
+    return "" if label.local else ", which the plan states before any charge"
+
+
+def _synthetic(label: Label) -> str:
+    if "synthetic" in label.product:
+        return f"yes: it is made from noisy numbers only ({label.product})"
+    return f"{NOT_APPLICABLE}: {label.product}"
+
+
+def _structure(label: Label) -> str:
+    if label.local:
+        return "values of a domain, one per report"
+    return "a table, every row of which belongs to one unit"
+
+
+def _logs(label: Label) -> str:
+    if label.local:
+        return "a log of the server can hold randomised reports only"
+    return "exact values cannot be printed, so no log holds them"
+
+
 def _files(label: Label) -> str:
+    if label.local:
+        return "values and secrets stay on the devices"
     if label.engine == "duckdb":
         return "rows and ledger are in files that only their owner can read"
     return f"the rows are in {label.engine}, which has its own access rules"

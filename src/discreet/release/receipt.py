@@ -5,6 +5,10 @@ the keys it selected, is δ₀-approximately ρ-zCDP, hence (ε, δ)-DP with ε 
 that of the ledger. `promise` is the smaller of this ε and a pure one, where there is one. A question asked with
 epsilon=e costs e, or ρ = e²/2, at most, so what is left is enough for one more with e = √(2ρ). What was spent is
 rounded up and what is left is rounded down.
+
+Without a vault there are no accounts: under local differential privacy every device charges itself. Then
+`lifetime` is the budget of one device, the charge is the most that one device spent, and what is left is not
+known.
 """
 
 from __future__ import annotations
@@ -13,15 +17,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from discreet.errors import Code, Fix, ParameterError
+from discreet.ledger.account import Account
 from discreet.ledger.balance import Balance
 from discreet.ledger.budget import Budget
 from discreet.ledger.costs import NOTHING, Cost
 from discreet.privacy.theorems.conversions import zcdp_to_approximate
 from discreet.privacy.theorems.odds import explain
 from discreet.render import numbers
+
+UNKNOWN = "what a device has left is known to that device only"
+"""What a receipt states instead of balances where devices are charged."""
 
 
 class Promise(NamedTuple):
@@ -51,7 +60,8 @@ class Receipt:
     Args:
         cost: The amounts that were charged.
         losses: The privacy losses, in words.
-        balances: The accounts after the charge; that of the whole vault comes first.
+        balances: The accounts after the charge; that of the whole vault comes first. None without a vault.
+        lifetime: The budget of one device, where devices are charged and not a vault; None by default.
 
     >>> from discreet.ledger import Account
     >>> cost = Cost(epsilon=Fraction(1, 10), rho=Fraction(1, 200))
@@ -61,15 +71,25 @@ class Receipt:
     ε = 0.1; ε = 1.9 of 2 is left
     >>> print(receipt.used, receipt.remaining, sep="; ")
     5 % of the budget; 95 % is left
+    >>> device = Receipt(cost=cost, losses=["one report"], balances=(), lifetime=Budget(2))
+    >>> print(device.spent, device.left, sep="; ")
+    ε = 0.1; what a device has left is known to that device only
     """
 
     cost: Cost
     losses: Sequence[str]
     balances: Sequence[Balance]
+    lifetime: Budget | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "losses", tuple(self.losses))
         object.__setattr__(self, "balances", tuple(self.balances))
+        if self.lifetime is not None:
+            if self.balances:
+                raise ParameterError(
+                    "The receipt of a device has no accounts of a vault.", fix=Fix("balances", Code("()"))
+                )
+            return
         if not self.balances or self.balances[0].account.role != "vault" or self.balances[0].budget is None:
             raise ParameterError(
                 "A receipt begins with the balance of the whole vault.",
@@ -85,7 +105,7 @@ class Receipt:
         >>> Receipt.free_of(paid).free
         True
         """
-        return cls(cost=NOTHING, losses=(), balances=receipt.balances)
+        return cls(cost=NOTHING, losses=(), balances=receipt.balances, lifetime=receipt.lifetime)
 
     @property
     def free(self) -> bool:
@@ -94,13 +114,18 @@ class Receipt:
 
     @property
     def whole(self) -> Balance:
-        """The account of the whole vault."""
-        return self.balances[0]
+        """The account of the whole vault; of a device without a vault, one with its budget and nothing spent."""
+        return self.balances[0] if self.lifetime is None else Balance(Account(), self.lifetime)
 
     @property
     def budget(self) -> Budget:
-        """The budget of the whole vault."""
+        """The budget of the whole vault, or of one device."""
         return self.whole.budget or Budget(0)
+
+    @property
+    def remaining_amount(self) -> Fraction | None:
+        """What is left of the whole vault, in the unit that the ledger adds up; None if it is not known."""
+        return self.whole.remaining if self.lifetime is None else None
 
     @property
     def amount(self) -> Fraction:
@@ -109,7 +134,7 @@ class Receipt:
 
     @property
     def share(self) -> Fraction:
-        """The charge as a share of the budget of the whole vault; 0 if that budget is 0."""
+        """The charge as a share of the budget of the vault, or of the device; 0 if that budget is 0."""
         total = self.whole.total
         return self.amount / total if total else Fraction(0)
 
@@ -122,7 +147,7 @@ class Receipt:
     @property
     def left(self) -> str:
         """The rest of every account that was charged, as text."""
-        return "; ".join(map(_left, self.balances))
+        return "; ".join(map(_left, self.balances)) if self.lifetime is None else UNKNOWN
 
     @property
     def used(self) -> str:
@@ -132,9 +157,9 @@ class Receipt:
     @property
     def remaining(self) -> str:
         """The rest of every account that was charged, in percent."""
-        return "; ".join(map(_remaining, self.balances))
+        return "; ".join(map(_remaining, self.balances)) if self.lifetime is None else UNKNOWN
 
-    @property
+    @cached_property
     def promise(self) -> Promise:
         """The guarantee of this release by itself.
 
@@ -153,7 +178,7 @@ class Receipt:
 
     @property
     def total(self) -> Promise:
-        """The guarantee of everything together that is ever asked of the vault."""
+        """The guarantee of everything together that is ever asked of the vault, or of the device."""
         return Promise(self.budget.epsilon, self.budget.delta)
 
     def now(self, balances: Sequence[Balance]) -> Receipt:
@@ -172,15 +197,15 @@ class Receipt:
         promise = self.promise
         return {
             "unit": "epsilon" if self.whole.unit == "ε" else "rho",
-            "spent": _exact(self.amount),
-            "left": _exact(self.whole.remaining),
+            "spent": exact(self.amount),
+            "left": exact(self.remaining_amount),
             "share": float(self.share),
             "guarantee": {"epsilon": float(promise.epsilon), "delta": float(promise.delta)},
             "accounts": [
                 {
                     "analyst": balance.account.analyst,
                     "purpose": balance.account.purpose,
-                    "left": _exact(balance.remaining),
+                    "left": exact(balance.remaining),
                     "left_share": float(balance.remaining / balance.total)
                     if balance.total and balance.remaining is not None
                     else None,
@@ -214,7 +239,12 @@ def largest_question(balance: Balance) -> Fraction | None:
     return None if balance.room is None else balance.room.epsilon
 
 
-def _exact(amount: Fraction | None) -> dict[str, Any] | None:
+def exact(amount: Fraction | None) -> dict[str, Any] | None:
+    """Return an amount for a program: an exact fraction as text, and a float; None if there is none.
+
+    >>> exact(Fraction(1, 8))
+    {'exact': '1/8', 'value': 0.125}
+    """
     return None if amount is None else {"exact": str(amount), "value": float(amount)}
 
 

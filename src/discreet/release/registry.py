@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import Fix, ParameterError
 from discreet.release.receipt import Promise
-from discreet.release.statements import ARITHMETIC, BIAS, TIMING, TRUST
 from discreet.render.numbers import spent
 from discreet.schema import describe
 
@@ -91,8 +90,7 @@ def entry(label: Label, about: About) -> str:
             "privacy_loss": _loss(label, about.whole),
             "deployment_model": _model(label, about.whole),
             "accounting": {
-                "post_processing": "Ordering and filtering of what was released, where the question asks for it. "
-                "Counts below zero are not cut off.",
+                "post_processing": _post_processing(label),
                 "composition": _sentence(label.composition),
             },
             "implementation": _implementation(label, about.justification),
@@ -113,6 +111,15 @@ def written(record: dict[str, Any]) -> str:
     """
     text = json.dumps(record, ensure_ascii=True, allow_nan=False, indent=1)
     return _EXPONENT.sub(lambda m: m[1] or f"{m[2]}.0{m[3]}", text) + "\n"
+
+
+def _post_processing(label: Label) -> str:
+    if label.local:
+        return "Estimates are computed from the reports. The consistent version is a distribution, and is biased."
+    return (
+        "Ordering and filtering of what was released, where the question asks for it. Counts below zero are not "
+        "cut off."
+    )
 
 
 def _basic(about: About) -> dict[str, Any]:
@@ -141,10 +148,10 @@ def _variant(label: Label) -> dict[str, Any]:
     ]
     return {
         "variant_name": "Pure DP" if label.receipt.budget.pure else "Approximate DP",
-        "data_domain": "\n".join(
-            ["Tables with any number of rows, whose columns are bounded when sealed.", *columns]
-        ),
-        "unprotected_quantities": "None: nothing that depends on the rows is published without noise.",
+        "data_domain": "\n".join([_domain(label), *columns]),
+        "unprotected_quantities": "The number of reports, and when they were sent."
+        if label.local
+        else "None: nothing that depends on the rows is published without noise.",
     }
 
 
@@ -152,7 +159,8 @@ def _loss(label: Label, whole: bool) -> dict[str, Any]:
     receipt = label.receipt
     promise: Promise = receipt.total if whole else receipt.promise
     rho = receipt.whole.total if whole else receipt.cost.rho
-    rest = "" if whole else f" Everything that is ever asked of this vault keeps {receipt.total}."
+    of = "this device in this collection" if label.local else "this vault"
+    rest = "" if whole else f" Everything that is ever asked of {of} keeps {receipt.total}."
     parameters = {"epsilon": _above(promise.epsilon)}
     if promise.delta:
         parameters |= {"delta": _above(promise.delta), "rho": _above(rho or Fraction(0))}
@@ -165,14 +173,38 @@ def _loss(label: Label, whole: bool) -> dict[str, Any]:
     }
 
 
+def _domain(label: Label) -> str:
+    if label.local:
+        return "Values of the domain of the collection, one per report."
+    return "Tables with any number of rows, whose columns are bounded when sealed."
+
+
+def _local_model(label: Label) -> dict[str, Any]:
+    many = label.rows_per_person > 1
+    return {
+        "model_name": "Local",
+        "model_name_details": _sentence(label.statements.trust),
+        "actors": "Devices randomise their values. The server and analysts see reports; the guarantee holds "
+        "against all of them together.",
+        "release_type": "Many releases" if many else "One release",
+        "release_type_details": f"Every device refuses what exceeds {label.receipt.total} in this collection.",
+        "data_source_type": "Dynamic" if many else "Static",
+        "data_source_type_details": f"Reports to the collection {label.table}. {_sentence(label.contribution)}",
+        "access_type": "Non-interactive",
+        "access_type_details": _sentence(label.composition),
+    }
+
+
 def _model(label: Label, whole: bool) -> dict[str, Any]:
+    if label.local:
+        return _local_model(label)
     budget = (
         f"Charges go to one ledger, which refuses what exceeds {label.receipt.total}; it is never renewed "
         "automatically."
     )
     return {
         "model_name": "Central",
-        "model_name_details": _sentence(TRUST),
+        "model_name_details": _sentence(label.statements.trust),
         "actors": "The curator seals the table and holds it. Analysts ask, and see releases only; the guarantee "
         "holds against all of them together.",
         "release_type": "Many releases" if whole else "One release",
@@ -188,13 +220,14 @@ def _implementation(label: Label, justification: str) -> dict[str, Any]:
     means = [
         *(_sentence(str(noise)) for noise in label.noise),
         f"Groups: {_sentence(label.grouping)}",
-        f"Library: {label.library}, engine {label.engine}.",
-        ARITHMETIC,
-        TIMING,
+        f"Library: {label.library}." if label.local else f"Library: {label.library}, engine {label.engine}.",
+        label.statements.arithmetic,
+        label.statements.timing,
         *label.notes,
     ]
     return {
-        "preprocessing_and_hyperparameter_tuning": f"Bounds were declared, not computed from the data. {BIAS}",
+        "preprocessing_and_hyperparameter_tuning": f"Bounds were declared, not computed from the data. "
+        f"{label.statements.bias}",
         "mechanisms": "\n".join(means),
         **({"justification": justification} if justification else {}),
     }

@@ -19,7 +19,8 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -30,8 +31,9 @@ from discreet.ledger.account import Account
 from discreet.ledger.balance import Balance, read_cost, written_cost
 from discreet.ledger.balance import read as read_balance
 from discreet.ledger.balance import written as written_balance
+from discreet.ledger.budget import Budget
 from discreet.release import frames
-from discreet.release.estimate import Estimate
+from discreet.release.estimate import CONFIDENCE, Estimate
 from discreet.release.label import Label, Noise
 from discreet.release.receipt import Receipt
 from discreet.release.released import expect_schema
@@ -48,15 +50,19 @@ READABLE = (SCHEMA, "discreet release 1")
 
 _WHOLE = 2**53  # up to here a double holds every integer
 _RESTORE = "Restore it from a backup."
+_DAMAGE = (
+    *(TypeError, ValueError, AttributeError, IndexError, OverflowError, ZeroDivisionError),
+    DiscreetError,
+)
 _FRACTION = re.compile(r"-?[0-9]{1,1000}(/[0-9]{1,1000})?")
 _TYPES: dict[str, Callable[[Any], Any]] = {
-    "boolean": lambda value: _of(bool, value),
-    "integer": lambda value: _integer(value),
-    "real": lambda value: float(_of((int, float), value)),
-    "text": lambda value: _of(str, value),
-    "date": lambda value: date.fromisoformat(_of(str, value)),
-    "datetime": lambda value: datetime.fromisoformat(_of(str, value)),
-    "null": lambda value: _of(type(None), value),
+    "boolean": lambda value: of_type(bool, value),
+    "integer": lambda value: integer(value),
+    "real": lambda value: float(of_type((int, float), value)),
+    "text": lambda value: of_type(str, value),
+    "date": lambda value: date.fromisoformat(of_type(str, value)),
+    "datetime": lambda value: datetime.fromisoformat(of_type(str, value)),
+    "null": lambda value: of_type(type(None), value),
 }
 
 
@@ -102,22 +108,29 @@ def written(release: Release) -> dict[str, Any]:
 def read(record: Any, kind: type[Release]) -> Release:
     """Return the release that was written as JSON. The class is given, because it imports this module."""
     expect_schema(record, *READABLE)
-    try:
+    with reading("release"):
         return kind(
-            question=_of(str, record["question"]),
-            at=_of(str, record["at"]),
-            free=_of(bool, record["free"]),
-            confidence=_fraction(record["confidence"]),
-            columns=tuple(_of(str, name) for name in _list(record["columns"])),
-            keys=dict(map(_read_key, _list(record["keys"]))),
-            aggregates=tuple(map(_read_answer, _list(record["aggregates"]))),
-            plan=_of(str, record["plan"]),
-            label=read_label(_of(dict, record["label"])),
+            question=of_type(str, record["question"]),
+            at=of_type(str, record["at"]),
+            free=of_type(bool, record["free"]),
+            confidence=fraction(record["confidence"]),
+            columns=tuple(of_type(str, name) for name in list_in(record["columns"])),
+            keys=dict(map(_read_key, list_in(record["keys"]))),
+            aggregates=tuple(map(read_estimate, list_in(record["aggregates"]))),
+            plan=of_type(str, record["plan"]),
+            label=read_label(of_type(dict, record["label"])),
         )
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Turn whatever a damaged record raises into one error. `what` names the result, such as "release"."""
+    try:
+        yield
     except KeyError as missing:
-        raise ParameterError(f"The release lacks {missing}.", fix=_RESTORE) from None
-    except (TypeError, ValueError, AttributeError, OverflowError, ZeroDivisionError, DiscreetError) as wrong:
-        raise ParameterError("The release is damaged.", found=str(wrong), fix=_RESTORE) from None
+        raise ParameterError(f"The {what} lacks {missing}.", fix=_RESTORE) from None
+    except _DAMAGE as wrong:
+        raise ParameterError(f"The {what} is damaged.", found=str(wrong), fix=_RESTORE) from None
 
 
 # -- keys and numbers -------------------------------------------------------------------------------------------
@@ -137,14 +150,25 @@ def _written_key(name: str, release: Release) -> dict[str, Any]:
 
 def _read_key(record: dict[str, Any]) -> tuple[str, tuple[Any, ...]]:
     read_one = _TYPES[record["type"]]
-    values = _list(record["values"])
-    return _of(str, record["name"]), tuple(None if value is None else read_one(value) for value in values)
+    values = list_in(record["values"])
+    return of_type(str, record["name"]), tuple(None if value is None else read_one(value) for value in values)
 
 
 def _written_answer(answer: Estimate, release: Release) -> dict[str, Any]:
     return {
         "name": answer.name,
         "column": release.identifiers[answer.name],
+        **_written_numbers(answer),
+    }
+
+
+def written_estimate(answer: Estimate) -> dict[str, Any]:
+    """Return an estimate as JSON, with its confidence."""
+    return {"name": answer.name, "confidence": str(answer.confidence), **_written_numbers(answer)}
+
+
+def _written_numbers(answer: Estimate) -> dict[str, Any]:
+    return {
         "kind": answer.kind,
         "axis": answer.axis,
         "basis": answer.basis,
@@ -156,11 +180,14 @@ def _written_answer(answer: Estimate, release: Release) -> dict[str, Any]:
     }
 
 
-def _read_answer(record: dict[str, Any]) -> Estimate:
-    texts = {name: _of(str, record[name]) for name in ("name", "kind", "axis", "note")}
-    texts["basis"] = _of(str, record.get("basis", "noise"))  # version 1 knew no other
-    values, low, high = ([_number(number) for number in _list(record[end])] for end in ("values", "low", "high"))
-    return Estimate(**texts, values=values, low=low, high=high, test_bits=_of(bool, record["test_bits"]))
+def read_estimate(record: dict[str, Any]) -> Estimate:
+    """Return the estimate that was written as JSON. A record without a confidence has that of its release."""
+    texts = {name: of_type(str, record[name]) for name in ("name", "kind", "axis", "note")}
+    texts["basis"] = of_type(str, record.get("basis", "noise"))  # version 1 knew no other
+    values, low, high = ([_number(number) for number in list_in(record[end])] for end in ("values", "low", "high"))
+    confidence = fraction(record["confidence"]) if "confidence" in record else CONFIDENCE
+    test_bits = of_type(bool, record["test_bits"])
+    return Estimate(**texts, values=values, low=low, high=high, test_bits=test_bits, confidence=confidence)
 
 
 def _written_number(number: float | None) -> float | str | None:
@@ -178,7 +205,7 @@ def _number(value: Any) -> float | None:
         return None
     if value in ("inf", "-inf"):
         return float(value)
-    number = float(_of((int, float), value))
+    number = float(of_type((int, float), value))
     if not math.isfinite(number):
         raise ValueError(f"{value!r} is not a number")
     return number
@@ -189,7 +216,6 @@ def _number(value: Any) -> float | None:
 
 def written_label(label: Label) -> dict[str, Any]:
     """Return a label as JSON."""
-    receipt = label.receipt
     return {
         "table": label.table,
         "version": label.version,
@@ -203,14 +229,22 @@ def written_label(label: Label) -> dict[str, Any]:
         "columns": {name: column.as_json() for name, column in label.columns.items()},
         "noise": [_written_noise(part) for part in label.noise],
         "notes": list(label.notes),
-        "receipt": {
-            "cost": written_cost(receipt.cost),
-            "losses": list(receipt.losses),
-            "balances": [
-                {"analyst": b.account.analyst, "purpose": b.account.purpose, **written_balance(b)}
-                for b in receipt.balances
-            ],
-        },
+        "receipt": written_receipt(label.receipt),
+        **({"model": label.model} if label.local else {}),
+    }
+
+
+def written_receipt(receipt: Receipt) -> dict[str, Any]:
+    """Return a receipt as JSON: its parts, which `read_receipt` reads. `Receipt.in_numbers` is for programs."""
+    lifetime = receipt.lifetime
+    return {
+        "cost": written_cost(receipt.cost),
+        "losses": list(receipt.losses),
+        "balances": [
+            {"analyst": b.account.analyst, "purpose": b.account.purpose, **written_balance(b)}
+            for b in receipt.balances
+        ],
+        **({} if lifetime is None else {"lifetime": [str(lifetime.epsilon), str(lifetime.delta)]}),
     }
 
 
@@ -222,15 +256,18 @@ def read_label(record: dict[str, Any]) -> Label:
     texts = ("table", "sealed_at", "engine", "library", "product")
     person, groups = record["person"], record["groups"]
     return Label(
-        **{name: _of(str, record[name]) for name in texts},
-        version=_integer(record["version"]),
-        person=None if person is None else _of(str, person),
-        rows_per_person=_integer(record["rows_per_person"]),
-        groups=None if groups is None else _integer(groups),
-        columns={name: from_json(_of(dict, column)) for name, column in _of(dict, record["columns"]).items()},
-        noise=tuple(map(_read_noise, _list(record["noise"]))),
-        notes=tuple(_of(str, note) for note in _list(record["notes"])),
-        receipt=_read_receipt(_of(dict, record["cost"] if "cost" in record else record["receipt"])),
+        **{name: of_type(str, record[name]) for name in texts},
+        version=integer(record["version"]),
+        person=None if person is None else of_type(str, person),
+        rows_per_person=integer(record["rows_per_person"]),
+        groups=None if groups is None else integer(groups),
+        columns={
+            name: from_json(of_type(dict, column)) for name, column in of_type(dict, record["columns"]).items()
+        },
+        noise=tuple(map(_read_noise, list_in(record["noise"]))),
+        notes=tuple(of_type(str, note) for note in list_in(record["notes"])),
+        receipt=read_receipt(of_type(dict, record["cost"] if "cost" in record else record["receipt"])),
+        model="local" if record.get("model") == "local" else "central",
     )
 
 
@@ -240,23 +277,26 @@ def _written_noise(noise: Noise) -> dict[str, Any]:
 
 
 def _read_noise(record: dict[str, Any]) -> Noise:
-    texts = {name: _of(str, record[name]) for name in ("on", "law", "loss")}
+    texts = {name: of_type(str, record[name]) for name in ("on", "law", "loss")}
     sensitivity = record["moves"] if "moves" in record else record["sensitivity"]
     return Noise(**texts, spread=_number(record["spread"]), sensitivity=_number(sensitivity))
 
 
-def _read_receipt(record: dict[str, Any]) -> Receipt:
+def read_receipt(record: dict[str, Any]) -> Receipt:
+    """Return the receipt that was written as JSON."""
+    lifetime = None if record.get("lifetime") is None else Budget(*map(fraction, list_in(record["lifetime"])))
     return Receipt(
         cost=read_cost(_amounts(record["cost"])),
-        losses=tuple(_of(str, loss) for loss in _list(record["losses"])),
-        balances=tuple(map(_read_account, _list(record["balances"]))),
+        losses=tuple(of_type(str, loss) for loss in list_in(record["losses"])),
+        balances=tuple(map(_read_account, list_in(record["balances"]))),
+        lifetime=lifetime,
     )
 
 
 def _read_account(record: dict[str, Any]) -> Balance:
     account = Account(record["analyst"], record["purpose"])
     budget = None if record["budget"] is None else _amounts(record["budget"])
-    charges = _integer(record["charges"])
+    charges = integer(record["charges"])
     return read_balance(account, {"budget": budget, "spent": _amounts(record["spent"]), "charges": charges})
 
 
@@ -264,29 +304,32 @@ def _read_account(record: dict[str, Any]) -> Balance:
 
 
 def _amounts(record: Any) -> dict[str, Any]:
-    amounts = {name: None if text is None else str(_fraction(text)) for name, text in _of(dict, record).items()}
+    amounts = {name: None if text is None else str(fraction(text)) for name, text in of_type(dict, record).items()}
     return {name: amounts.get(name) for name in ("epsilon", "rho", "delta")}
 
 
-def _fraction(text: Any) -> Fraction:
-    if not _FRACTION.fullmatch(_of(str, text)):
+def fraction(text: Any) -> Fraction:
+    """Return the fraction that a text states, such as "1/10"."""
+    if not _FRACTION.fullmatch(of_type(str, text)):
         raise ValueError(f"{_quoted(text)} is not a fraction")
     return Fraction(text)
 
 
-def _integer(value: Any) -> int:
+def integer(value: Any) -> int:
+    """Return the value, if it is a whole number."""
     if isinstance(value, bool):
         raise ValueError(f"{value!r} is not a whole number")
-    whole: int = _of(int, value)
+    whole: int = of_type(int, value)
     return whole
 
 
-def _list(value: Any) -> list[Any]:
-    items: list[Any] = _of(list, value)
+def list_in(value: Any) -> list[Any]:
+    """Return the value, if it is a list."""
+    items: list[Any] = of_type(list, value)
     return items
 
 
-def _of(kinds: type | tuple[type, ...], value: Any) -> Any:
+def of_type(kinds: type | tuple[type, ...], value: Any) -> Any:
     """Return the value, if it has one of these types. A truth value is not a number."""
     if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
         raise ValueError(f"{_quoted(value)} is not {_type_name(kinds)}")

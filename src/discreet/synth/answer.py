@@ -19,12 +19,16 @@ third of alpha.
 
 Of a bin that the question cuts, any part may meet the condition, from none to all; the interval allows for both.
 `typical` is the expected error if the assumptions of the shrinkage hold: it is not a bound.
+
+    {"schema": "discreet synthetic answer 1", "question": …, "estimate": {…}, "typical": 12.5, "how": "measured",
+     "receipt": {"spent": {"exact": "0", "value": 0.0}, …}, "label": {…}}
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -35,6 +39,11 @@ from discreet.errors import QuestionRefused
 from discreet.mechanisms import tails
 from discreet.oracle.linear_query import MOST_LEVELS
 from discreet.rational import Rational
+from discreet.release import serialize
+from discreet.release.estimate import Estimate
+from discreet.release.label import Label
+from discreet.release.receipt import Receipt
+from discreet.release.released import Guarded, expect_schema
 from discreet.synth.marginals.domain import Columns, Floats, onto
 from discreet.synth.structural_zeros import understood
 
@@ -42,6 +51,11 @@ if TYPE_CHECKING:
     from discreet.query.bins import Axis
     from discreet.query.question import Term
     from discreet.synth.synthetic import Synthetic
+
+SCHEMA = "discreet synthetic answer 1"
+"""The version of the JSON of an answer: the only one that is written and read."""
+
+PRODUCT = "an answer of a synthetic table"
 
 HOW = {
     "measured": "the columns were measured together: it covers noise",
@@ -52,10 +66,11 @@ HOW = {
 
 
 @dataclass(frozen=True)
-class SyntheticAnswer:
+class SyntheticAnswer(Guarded):
     """A number from a synthetic table, with its interval and the basis of the interval (a key of HOW).
 
-    The interval holds for a question that was chosen before looking at the table.
+    The interval holds for a question that was chosen before looking at the table. The label is that of the table,
+    with its guarantee. The answer itself is post-processing, so its receipt is free.
     """
 
     question: str
@@ -65,6 +80,61 @@ class SyntheticAnswer:
     typical: float
     confidence: Fraction
     how: str
+    test_bits: bool = False
+    label: Label = field(kw_only=True, repr=False, compare=False)
+
+    @property
+    def receipt(self) -> Receipt:
+        """Nothing was charged for the answer; the accounts are those of the table."""
+        return Receipt.free_of(self.label.receipt)
+
+    @property
+    def estimate(self) -> Estimate:
+        """The number with its interval."""
+        return Estimate(
+            self.question,
+            [self.value],
+            [self.low],
+            [self.high],
+            note=HOW[self.how],
+            test_bits=self.test_bits,
+            confidence=self.confidence,
+            basis="noise and model",
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `from_json` reads. It says if it was made from test bits."""
+        return {
+            "schema": SCHEMA,
+            "question": self.question,
+            "estimate": serialize.written_estimate(self.estimate),
+            "typical": self.typical,
+            "how": self.how,
+            "receipt": self.receipt.in_numbers(),
+            "label": serialize.written_label(self.label),
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> SyntheticAnswer:
+        """Return the answer that `to_json` wrote."""
+        expect_schema(record, SCHEMA)
+        with serialize.reading("answer of a synthetic table"):
+            found = serialize.read_estimate(record["estimate"])
+            value, low, high = (serialize.of_type(float, end) for end in (found.value, *found.interval))
+            how = serialize.of_type(str, record["how"])
+            if how not in HOW:
+                raise ValueError(f"{how!r:.60} is not the basis of an interval")
+            return cls(
+                question=serialize.of_type(str, record["question"]),
+                value=value,
+                low=low,
+                high=high,
+                typical=float(serialize.of_type((int, float), record["typical"])),
+                confidence=found.confidence,
+                how=how,
+                test_bits=found.test_bits,
+                label=serialize.read_label(serialize.of_type(dict, record["label"])),
+            )
 
     @property
     def error(self) -> float:
@@ -101,13 +171,17 @@ def answer(table: Synthetic, question: Any, confidence: Rational) -> SyntheticAn
     parts = 1 if asked.total is None else 2
     counted = _linear(table, query.columns, query.weights, *_cut(query.weights), alpha / parts)
     text = query.text.removeprefix("count: ")
+    released: dict[str, Any] = {
+        "test_bits": table.test_bits,
+        "label": replace(table.label, product=PRODUCT),
+    }
     if asked.total is None or asked.term is None:
-        return SyntheticAnswer(text, *_numbers(counted), 1 - alpha, counted.how)
+        return SyntheticAnswer(text, *_numbers(counted), 1 - alpha, counted.how, **released)
     least, most = _rounded(table, asked.total.columns, query.columns, query.weights, asked.total.target or "")
     summed = _linear(table, asked.total.columns, asked.total.weights, least, most, alpha / parts)
     found = (_sum if asked.kind == "sum" else _mean)(counted, summed, asked.term)
     how = max(counted.how, summed.how, key=list(HOW).index)
-    return SyntheticAnswer(text, *found, 1 - alpha, how)
+    return SyntheticAnswer(text, *found, 1 - alpha, how, **released)
 
 
 def _cut(weights: Floats) -> tuple[Floats, Floats]:

@@ -1,4 +1,4 @@
-"""Measure how wrong a synthetic table is: distances of its marginals of one, two and three columns, in pictures.
+"""Measure how wrong a synthetic table is: distances of its marginals of one, two and three columns, and pictures.
 
 The distance is ‖M(D)/n − M(synthetic)/n‖₁, between 0 and 2. Three ways to know it:
 
@@ -13,34 +13,44 @@ look at a few marginals. This is a release of its own, charged before it is made
 
 from __future__ import annotations
 
+import html
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import Fix, NotForRelease, ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.kernel import Job, Ready
 from discreet.kernel import spend as spend_on
+from discreet.ledger.balance import Balance
 from discreet.ledger.charge import Charge
+from discreet.ledger.costs import cost, described
 from discreet.oracle import prior as priors
 from discreet.privacy.losses import ZeroConcentrated
 from discreet.query import cache_key
 from discreet.rational import Rational
+from discreet.release.label import Label
+from discreet.release.receipt import Receipt, together
+from discreet.release.released import Guarded
 from discreet.render import numbers
 from discreet.schema.metadata import UNIT
 from discreet.synth import measure
+from discreet.synth import serialize as files
 from discreet.synth.adaptive_bins import check_cells
 from discreet.synth.budget import Unit, parts, release_rho
 from discreet.synth.exact_marginals import marginals_of
 from discreet.synth.marginals.domain import Columns, Floats
-from discreet.synth.synthetic import Synthetic
 from discreet.synth.workload import MOST_CELLS
 
 if TYPE_CHECKING:
     import altair
+
+    from discreet.synth.synthetic import Synthetic
+
+PRODUCT = "a comparison of a synthetic table"
 
 MOST_SETS = 600
 """Distances that one comparison pays for."""
@@ -73,13 +83,19 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Distances of marginals, and marginals side by side."""
+class Comparison(Guarded):
+    """Distances of marginals, and marginals side by side.
+
+    The receipt is that of the comparison alone, and is free unless the comparison was charged. The label is that
+    of the table, and its guarantee covers the table and the comparison together.
+    """
 
     title: str
     distances: tuple[Distance, ...]
     shown: tuple[Shown, ...] = field(default=())
     test_bits: bool = False
+    label: Label = field(kw_only=True, repr=False, compare=False)
+    receipt: Receipt = field(kw_only=True, repr=False, compare=False)
 
     def mean(self, ways: int) -> tuple[float, float] | None:
         """Return the mean distance of the marginals over so many columns, and its deviation; None without any."""
@@ -94,17 +110,16 @@ class Comparison:
         """The ten marginals that are furthest off."""
         return tuple(sorted(self.distances, key=lambda d: -d.value)[:10])
 
-    def expect_release(self, doing: str) -> None:
-        """Refuse to go on if this was made from test bits."""
-        if self.test_bits:
-            raise NotForRelease(
-                f"This comparison was made from test bits: its noise is predictable, and {doing} would let it "
-                "out. Compare outside of noise.deterministic(…)."
-            )
+    def to_json(self) -> dict[str, Any]:
+        """Return what `from_json` reads. It says if it was made from test bits."""
+        return files.written_comparison(self)
 
-    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
-        self.expect_release("pickle")
-        return super().__reduce_ex__(protocol)
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Comparison:
+        """Return the comparison that `to_json` wrote."""
+        fields = files.comparison_fields(record)
+        distances = tuple(Distance(*parts) for parts in fields.pop("distances"))
+        return cls(distances=distances, shown=tuple(Shown(*parts) for parts in fields.pop("shown")), **fields)
 
     def __repr__(self) -> str:
         return f"Comparison({self.title}; {len(self.distances)} distances, {len(self.shown)} shown)"
@@ -144,11 +159,22 @@ class Comparison:
         return drawn
 
     def _repr_html_(self) -> str:
-        import html
-
         if self.test_bits:
             return f"<p>{html.escape(repr(self))}: made from test bits.</p>"
         return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def _free(table: Synthetic) -> dict[str, Any]:
+    """Return the label and the receipt of a comparison that is post-processing."""
+    label = replace(table.label, product=PRODUCT)
+    return {"label": label, "receipt": Receipt.free_of(label.receipt)}
+
+
+def _charged(table: Synthetic, loss: ZeroConcentrated, balances: Sequence[Balance]) -> dict[str, Any]:
+    """Return the label and the receipt of a comparison that was charged."""
+    receipt = Receipt(cost=cost(loss), losses=described(loss), balances=balances)
+    both = together([table.label.receipt, receipt])
+    return {"label": replace(table.label, product=PRODUCT, receipt=both), "receipt": receipt}
 
 
 def _known(value: float, deviation: float, *, believed: bool) -> str:
@@ -220,7 +246,7 @@ def released(table: Synthetic) -> Comparison:
     for score in table.scores.get("triples", ()):
         columns = tuple(names[c] for c in score.columns)
         found.append(Distance(columns, score.value / total, score.deviation / total, EARLIER))
-    return Comparison("What the measurements say of the synthetic table", tuple(found))
+    return Comparison("What the measurements say of the synthetic table", tuple(found), **_free(table))
 
 
 def beside(table: Synthetic, public: Any) -> Comparison:
@@ -236,7 +262,7 @@ def beside(table: Synthetic, public: Any) -> Comparison:
         here = table.model.marginal(columns)
         off = float(np.abs(there - here / max(float(here.sum()), 1e-12)).sum())
         found.append(Distance(tuple(table.domain.names[c] for c in columns), off, 0.0, "beside a public table"))
-    return Comparison("The synthetic table beside a public one", tuple(found))
+    return Comparison("The synthetic table beside a public one", tuple(found), **_free(table))
 
 
 def _sets(table: Synthetic) -> list[Columns]:
@@ -284,6 +310,7 @@ def paid(
     budget = parts(rho, {"scores": 1.0, "looks": 1.0})
     each = parts(budget["looks"], dict.fromkeys(looks, 1.0))
     unit = Unit(table.metadata.rows_per_person * UNIT)
+    loss = ZeroConcentrated(rho)
 
     def prepare(ready: Ready) -> Job[Comparison]:
         if not unit.affords(budget["scores"], len(sets)) or not unit.affords(min(each.values())):
@@ -302,15 +329,15 @@ def paid(
                 scores=[[list(s.columns), s.value, s.deviation] for s in done.scores["paid"]],
                 looks=[[list(m.columns), m.values.ravel().tolist(), m.variance] for m in done.measurements],
             )
-            return replace(_read(record, table), test_bits=done.test_bits)
+            return replace(_read(record, table, loss, charge.balances), test_bits=done.test_bits)
 
         record: dict[str, Any] = {}
-        return Job(ZeroConcentrated(rho), run, lambda made: None if made.test_bits else json.dumps(record))
+        return Job(loss, run, lambda made: None if made.test_bits else json.dumps(record))
 
     return spend_on(
         source,
         [cache_key.text(table.metadata, text)],
-        read=lambda standing: _read(json.loads(standing.answer or ""), table),
+        read=lambda standing: _read(json.loads(standing.answer or ""), table, loss, standing.balances),
         prepare=prepare,
     )
 
@@ -322,7 +349,7 @@ def _worst(table: Synthetic) -> list[Columns]:
     return [pair[:1], *([pair] if len(pair) > 1 else [])]
 
 
-def _read(record: Any, table: Synthetic) -> Comparison:
+def _read(record: Any, table: Synthetic, loss: ZeroConcentrated, balances: Sequence[Balance]) -> Comparison:
     names, total = table.domain.names, table.total
     distances = tuple(
         Distance(tuple(names[c] for c in columns), value / total, deviation / total, "measured")
@@ -337,4 +364,5 @@ def _read(record: Any, table: Synthetic) -> Comparison:
         )
         for columns, values, variance in record["looks"]
     )
-    return Comparison("The synthetic table beside the vault, with noise", distances, shown)
+    released = _charged(table, loss, balances)
+    return Comparison("The synthetic table beside the vault, with noise", distances, shown, **released)

@@ -1,10 +1,12 @@
 """Write a synthetic table as JSON, and read it: its releases, from which everything else follows.
 
-    {"schema": "discreet synthetic table 1", "description": …, "axes": […], "measurements": […], "scores": …, …}
+    {"schema": "discreet synthetic table 2", "metadata": …, "axes": […], "measurements": […], "scores": …,
+     "receipt": {"unit": "rho", "spent": {"exact": "1/10", "value": 0.1}, …}, "label": {…}, …}
 
 Noisy values are integers, packed as base64 of compressed int64. Reading runs no code, trusts no declared length,
-and either returns a table or raises ParameterError. A saved table is a directory with that JSON and with rows in
-Parquet.
+and either returns the fields of a table or raises ParameterError. A saved table is a directory with that JSON and
+with rows in Parquet. "receipt" is for programs, and is not read back. Version 1, which had neither "receipt" nor
+"test_bits", and wrote "description" for the metadata, is still read.
 """
 
 from __future__ import annotations
@@ -15,22 +17,40 @@ import os
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.errors import DiscreetError, ParameterError
 from discreet.query.bins import Axis
-from discreet.release.serialize import read_label, written_label
+from discreet.release.released import expect_schema
+from discreet.release.serialize import (
+    list_in,
+    of_type,
+    read_label,
+    read_receipt,
+    reading,
+    written_label,
+    written_receipt,
+)
 from discreet.schema.metadata import UNIT, TableMetadata
 from discreet.synth.adaptive_bins import Cut
 from discreet.synth.marginals.domain import Floats
 from discreet.synth.marginals.measurements import Measurement
 from discreet.synth.measure import Score
-from discreet.synth.synthetic import Synthetic
 
-SCHEMA = "discreet synthetic table 1"
-"""The version of the format: the only one that is written and read."""
+if TYPE_CHECKING:
+    from discreet.synth.evaluate import Comparison
+    from discreet.synth.synthetic import Synthetic
+
+SCHEMA = "discreet synthetic table 2"
+"""The version of the files that are written."""
+
+READABLE = (SCHEMA, "discreet synthetic table 1")
+"""The versions of the files that are read."""
+
+COMPARISON = "discreet comparison 1"
+"""The version of the JSON of a comparison: the only one that is written and read."""
 
 FILE, ROWS = "synthetic.json", "rows.parquet"
 _MOST = 2**27  # the most bytes that one marginal unpacks to
@@ -40,7 +60,7 @@ def written(table: Synthetic) -> dict[str, Any]:
     """Return a synthetic table as JSON."""
     return {
         "schema": SCHEMA,
-        "description": table.metadata.as_json(),
+        "metadata": table.metadata.as_json(),
         "axes": [_written_axis(axis) for axis in table.axes],
         "measurements": [_written_measurement(m) for m in table.measurements],
         "scores": {
@@ -51,40 +71,37 @@ def written(table: Synthetic) -> dict[str, Any]:
         "impossible": list(table.impossible),
         "prior": None if table.prior is None else dict(table.prior),
         "sizes": None if table.sizes is None else list(table.sizes),
+        "receipt": table.receipt.in_numbers(),
         "label": written_label(table.label),
         "rows": table.rows,
         "seed": table.seed,
+        "test_bits": table.test_bits,
     }
 
 
-def read(record: Any) -> Synthetic:
-    """Return the synthetic table of a JSON record."""
-    schema = record.get("schema") if isinstance(record, Mapping) else None
-    if schema != SCHEMA:
-        raise ParameterError(
-            f"This version of discreet reads {SCHEMA!r}.",
-            found=f"{schema!r:.60}",
-            fix="Read it with the version of discreet that wrote it.",
-        )
+def fields(record: Any) -> dict[str, Any]:
+    """Return the fields of the synthetic table of a JSON record."""
+    schema = expect_schema(record, *READABLE)
     try:
         axes = tuple(map(_read_axis, record["axes"]))
         sizes = [axis.size for axis in axes]
-        return Synthetic(
-            metadata=TableMetadata.from_json(record["description"]),
-            axes=axes,
-            measurements=tuple(_read_measurement(m, sizes) for m in record["measurements"]),
-            scores={
+        return {
+            "metadata": TableMetadata.from_json(record["metadata" if schema == SCHEMA else "description"]),
+            "axes": axes,
+            "measurements": tuple(_read_measurement(m, sizes) for m in record["measurements"]),
+            "scores": {
                 str(name): tuple(Score(tuple(map(int, c)), float(v), float(d)) for c, v, d in scores)
                 for name, scores in record["scores"].items()
             },
-            stages={str(name): int(stage) for name, stage in record["stages"].items()},
-            label=read_label(record["label"]),
-            impossible=tuple(map(str, record["impossible"])),
-            prior=record["prior"],
-            sizes=None if record.get("sizes") is None else tuple(map(int, record["sizes"])),
-            rows=None if record["rows"] is None else int(record["rows"]),
-            seed=int(record["seed"]),
-        )
+            "stages": {str(name): int(stage) for name, stage in record["stages"].items()},
+            "label": read_label(record["label"]),
+            "impossible": tuple(map(str, record["impossible"])),
+            "prior": record["prior"],
+            "sizes": None if record.get("sizes") is None else tuple(map(int, record["sizes"])),
+            "rows": None if record["rows"] is None else int(record["rows"]),
+            "seed": int(record["seed"]),
+            "test_bits": of_type(bool, record["test_bits"]) if schema == SCHEMA else False,
+        }
     except KeyError as missing:
         raise _damaged(f"no {missing}") from None
     except (TypeError, ValueError, AttributeError, IndexError, zlib.error, DiscreetError) as wrong:
@@ -107,11 +124,11 @@ def save(table: Synthetic, path: str | os.PathLike[str]) -> None:
     os.replace(draft, target / FILE)
 
 
-def load(path: str | os.PathLike[str]) -> Synthetic:
-    """Return the table that was written to a directory."""
+def load(path: str | os.PathLike[str]) -> Any:
+    """Return the JSON of the table that was written to a directory."""
     target = Path(path) / FILE
     try:
-        record = json.loads(target.read_text(encoding="utf-8"))
+        return json.loads(target.read_text(encoding="utf-8"))
     except OSError as wrong:
         raise ParameterError(
             f"The synthetic table cannot be read: {wrong.strerror}.",
@@ -122,7 +139,58 @@ def load(path: str | os.PathLike[str]) -> Synthetic:
         raise ParameterError(
             f"This file is not a synthetic table: {wrong}.", found=target, fix="Restore it from a backup."
         ) from None
-    return read(record)
+
+
+def written_comparison(comparison: Comparison) -> dict[str, Any]:
+    """Return a comparison as JSON."""
+    return {
+        "schema": COMPARISON,
+        "title": comparison.title,
+        "distances": [
+            {"columns": list(d.columns), "value": d.value, "deviation": d.deviation, "how": d.how}
+            for d in comparison.distances
+        ],
+        "shown": [
+            {
+                "columns": list(shown.columns),
+                "table": shown.table.tolist(),
+                "synthetic": shown.synthetic.tolist(),
+                "deviation": shown.deviation,
+            }
+            for shown in comparison.shown
+        ],
+        "test_bits": comparison.test_bits,
+        "receipt": comparison.receipt.in_numbers() | written_receipt(comparison.receipt),
+        "label": written_label(comparison.label),
+    }
+
+
+def comparison_fields(record: Any) -> dict[str, Any]:
+    """Return the fields of the comparison of a JSON record; distances and shown marginals as tuples."""
+    expect_schema(record, COMPARISON)
+    with reading("comparison"):
+        distances = [
+            (_columns(d), float(d["value"]), float(d["deviation"]), of_type(str, d["how"]))
+            for d in list_in(record["distances"])
+        ]
+        shown = [
+            (_columns(s), np.array(s["table"], float), np.array(s["synthetic"], float), float(s["deviation"]))
+            for s in list_in(record["shown"])
+        ]
+        if any(table.shape != synthetic.shape for _, table, synthetic, _ in shown):
+            raise ValueError("the two sides of a marginal have different shapes")
+        return {
+            "title": of_type(str, record["title"]),
+            "distances": distances,
+            "shown": shown,
+            "test_bits": of_type(bool, record["test_bits"]),
+            "label": read_label(of_type(dict, record["label"])),
+            "receipt": read_receipt(of_type(dict, record["receipt"])),
+        }
+
+
+def _columns(record: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(of_type(str, name) for name in list_in(record["columns"]))
 
 
 def _written_axis(axis: Axis) -> dict[str, Any]:

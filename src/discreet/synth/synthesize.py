@@ -41,7 +41,6 @@ from discreet.synth.budget import Unit, parts, release_rho
 from discreet.synth.exact_marginals import marginals_of
 from discreet.synth.marginals.domain import Columns, Domain
 from discreet.synth.measure import Progress, Released
-from discreet.synth.serialize import read, written
 from discreet.synth.structural_zeros import masks, parsed
 from discreet.synth.synthetic import Synthetic, prior_pairs
 
@@ -117,14 +116,14 @@ def synthesize(
         prepare=lambda ready: Job(
             ZeroConcentrated(order.rho),
             run=lambda charge: _measured(order, ready.engine, charge, progress),
-            write=lambda found: None if found.test_bits else json.dumps(written(found), ensure_ascii=False),
+            write=lambda found: None if found.test_bits else json.dumps(found.to_json(), ensure_ascii=False),
         ),
     )
     return replace(made, source=table, rows=size, seed=draw)
 
 
 def _recorded(standing: Standing) -> Synthetic:
-    found = read(json.loads(standing.answer or ""))
+    found = Synthetic.from_json(json.loads(standing.answer or ""))
     return replace(found, free=True, label=found.label.now(*standing.balances))
 
 

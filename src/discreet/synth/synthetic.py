@@ -23,14 +23,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from discreet.errors import NotForRelease, ParameterError
+from discreet.errors import ParameterError
 from discreet.query.bins import Axis
 from discreet.rational import Rational, whole
 from discreet.release.label import Label
 from discreet.release.receipt import Receipt
+from discreet.release.released import Guarded
 from discreet.schema.metadata import UNIT, TableMetadata
-from discreet.synth import decode
-from discreet.synth.answer import answer
+from discreet.synth import decode, evaluate, serialize
+from discreet.synth.answer import SyntheticAnswer, answer
+from discreet.synth.evaluate import Comparison
 from discreet.synth.marginals.domain import Columns, Domain, Floats
 from discreet.synth.marginals.estimate import estimate
 from discreet.synth.marginals.measurements import Evidence, Measurement
@@ -46,8 +48,6 @@ if TYPE_CHECKING:
     import pyarrow
 
     from discreet.kernel import SealedTable
-    from discreet.synth.answer import SyntheticAnswer
-    from discreet.synth.evaluate import Comparison
 
 
 class Marginal(NamedTuple):
@@ -60,7 +60,7 @@ class Marginal(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Synthetic:
+class Synthetic(Guarded):
     """A synthetic table, made by `vault.synthesize`. See the module for its methods."""
 
     metadata: TableMetadata
@@ -190,8 +190,6 @@ class Synthetic:
         `epsilon` or `spend` pays for distances of its marginals from the vault's, and for a fresh look at those to
         `show`.
         """
-        from discreet.synth import evaluate
-
         self.expect_release("compare")
         if epsilon is not None or spend is not None:
             return evaluate.paid(self, epsilon, spend, show)
@@ -200,9 +198,14 @@ class Synthetic:
     # -- facts ------------------------------------------------------------------------------------------------
 
     @property
-    def cost(self) -> Receipt:
-        """The receipt: what was charged, and what is left."""
+    def receipt(self) -> Receipt:
+        """What was charged, and what is left."""
         return self.label.receipt
+
+    @property
+    def cost(self) -> Receipt:
+        """The receipt, under its old name."""
+        return self.receipt
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -224,25 +227,22 @@ class Synthetic:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to a directory: its releases in synthetic.json, and its rows in rows.parquet."""
-        from discreet.synth import serialize
-
         self.expect_release("save")
         serialize.save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Synthetic:
         """Return a saved table. No code from the files is run."""
-        from discreet.synth import serialize
+        return cls.from_json(serialize.load(path))
 
-        return serialize.load(path)
+    def to_json(self) -> dict[str, Any]:
+        """Return what `from_json` reads: the releases, and no rows. It says if it was made from test bits."""
+        return serialize.written(self)
 
-    def expect_release(self, doing: str) -> None:
-        """Refuse an action if this table was made from test bits. `doing` names the action."""
-        if self.test_bits:
-            raise NotForRelease(
-                f"This table was made from test bits, whose noise is predictable, so {doing} is not allowed.",
-                fix="Synthesize without test bits, outside of noise.deterministic(…).",
-            )
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Synthetic:
+        """Return the table that `to_json` wrote, in this version of the format or the one before."""
+        return cls(**serialize.fields(record))
 
     def __repr__(self) -> str:
         return f"Synthetic({', '.join(self.domain.names)}; {self.cost.spent})"

@@ -41,6 +41,9 @@ def test_json_has_the_numbers_the_cost_and_the_label(here: Path) -> None:
         assert abs(row["n"] - truth) < 100  # scale 2 at most half of the budget: exceeded once in 10²⁰
     assert (document["cost"]["epsilon"], document["cost"]["delta"]) == (2, 0)
     assert document["confidence"] == 0.95
+    receipt = document["receipt"]
+    assert receipt["spent"] == {"exact": "2", "value": 2.0}
+    assert document["left"] == receipt["left"] == {"exact": "0", "value": 0.0}
     assert "user_id" in document["label"]["Privacy"]["Unit"]
 
 
@@ -246,6 +249,7 @@ def test_a_preview_costs_nothing_and_knows_the_width(here: Path) -> None:
     found = told("preview", here, COUNT, "--epsilon", "1")
     assert found["expected"][0]["half_width"] == pytest.approx(6, abs=0.1)
     assert (found["affordable"], found["free"], found["cost"]["epsilon"]) == (True, False, 1)
+    assert found["left"] == {"exact": "2", "value": 2.0}
     assert desk.spent(here) == 0
     assert "It would cost ε = 1; ε = 2 of 2 is left." in run("preview", here, COUNT, "--epsilon", "1").stdout
 

@@ -84,6 +84,9 @@ def test_from_a_design_to_estimates_and_the_three_promises(survey: Path) -> None
     assert shares["yes"]["low"] < shares["yes"]["unbiased"] < shares["yes"]["high"]
     assert shares["yes"]["consistent"] + shares["no"]["consistent"] == pytest.approx(1)
     assert (document["epsilon"], document["lifetime_epsilon"]) == ("2", "2")
+    assert document["receipt"]["spent"] == {"exact": "2", "value": 2.0}
+    assert document["receipt"]["left"] is None
+    assert document["label"]["Privacy"]["Unit"] == "one device"
     assert float(document["shuffled_epsilon"]) < 0.3
     assert document["shuffled_among"] == 4950  # a hundredth may lie
     with open("may.csv", newline="", encoding="utf-8") as file:

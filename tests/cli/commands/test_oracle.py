@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,15 @@ def test_answers_have_intervals_and_the_oracle_is_charged_once(town: Path) -> No
     assert again.exit_code == 0
     assert "free" in again.stdout
     assert desk.spent(town) == charged
+
+
+def test_json_has_amounts_as_fractions_and_as_numbers(town: Path) -> None:
+    said = run("oracle", town, *TERMS, OLD, "--json")
+    (answer,) = map(json.loads, said.stdout.splitlines())
+    for name in ("cost", "spent", "total"):
+        assert answer[name]["value"] == answer[f"{name}_rho"] == float(Fraction(answer[name]["exact"]))
+    assert answer["receipt"]["spent"] == answer["total"]
+    assert (answer["receipt"]["unit"], answer["receipt"]["left"]["value"] >= 0) == ("rho", True)
 
 
 def test_questions_come_from_a_pipe_and_one_that_is_refused_keeps_no_other_from_its_answer(town: Path) -> None:

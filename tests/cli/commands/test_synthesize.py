@@ -28,6 +28,10 @@ def test_rows_and_a_report_come_out_and_the_same_again_is_free(town: Path) -> No
     assert csv.read_csv("few.csv").num_rows == 50
     assert Synthetic.load("whole").domain.names == ("age", "city", "paid", "day")
     assert set(document["report"]["mean_distance"]) >= {"1", "2"}
+    assert document["rows"] == 50
+    assert document["receipt"]["spent"]["value"] == pytest.approx(charged, rel=1e-5)  # of six digits
+    assert document["left"] == document["receipt"]["left"]
+    assert document["report"]["receipt"]["spent"] == {"exact": "0", "value": 0.0}
 
 
 def test_a_comparison_with_the_vault_is_paid_for(town: Path) -> None:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from datetime import date
+from fractions import Fraction
+from typing import Any
+
 import numpy as np
 import pytest
 
 from discreet import noise
 from discreet.errors import ParameterError
+from discreet.local.collection.policy import Policy
 from discreet.local.protocols.numeric.one_bit_mean import OneBitMean
 from discreet.local.server.aggregator import Aggregator
+from discreet.local.server.answer import Answer
+from discreet.release import Released
 from tests.local.collections_of import SURVEY, colours, counted, sent
 
 
@@ -58,3 +66,72 @@ def test_malicious_reports_move_an_estimate_by_no_more_than_is_said() -> None:
         answers.append(server.estimate())
     moved = np.abs(answers[1].estimate.values - answers[0].estimate.values).max()
     assert 0.5 * answers[0].malicious_shift("0.05") < moved <= answers[0].malicious_shift("0.05") + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("policy", "period", "spent"),
+    [
+        ("none", None, "1"),
+        (Policy(reports=3), None, "3"),
+        (Policy(reports=3), date(2026, 5, 4), "1"),
+        (Policy("memoised", distinct=2), None, "2"),
+        (Policy("memoised", distinct=2), date(2026, 5, 4), "1"),
+    ],
+)
+def test_an_answer_has_the_label_of_a_device_a_receipt_and_json(
+    policy: Policy | str, period: date | None, spent: str
+) -> None:
+    server = Aggregator(colours(longitudinal=policy, minimum_cohort=10), period=period)
+    server.payloads(server.collection.randomiser.encode(np.zeros(20_000, np.int64)))
+    answer = server.estimate()
+    assert isinstance(answer, Released)
+    assert answer.receipt is answer.label.receipt
+    assert (answer.label.unit, answer.label.neighbours) == ("one device", "any two values of one device")
+    assert answer.label.facts["Means"]["Trust"].startswith("local: ")
+    assert any(note.startswith("Shuffled: ") for note in answer.label.notes)
+    numbers = answer.receipt.in_numbers()
+    assert numbers["spent"] == {"exact": spent, "value": float(spent)}
+    assert (numbers["unit"], numbers["left"], numbers["accounts"]) == ("epsilon", None, [])
+    assert numbers["share"] == float(spent) / float(server.collection.lifetime)
+    shares = answer.numbers("0.9")
+    assert (shares.basis, shares.confidence) == ("normal approximation", Fraction(9, 10))
+    assert [*zip(shares.values, shares.low, shares.high, strict=True)] == [
+        *zip(answer.estimate.values, *answer.estimate.interval("0.9"), strict=True)
+    ]
+    record = json.loads(json.dumps(answer.to_json(), allow_nan=False))
+    assert record["schema"] == "discreet local answer 1"
+    read = Answer.from_json(record)
+    assert read.to_json() == record
+    assert (str(read), read.label) == (str(answer), answer.label)
+
+
+def test_the_label_of_an_answer_is_shown_checked_and_registered() -> None:
+    made = counted(sent(5000)).estimate().label
+    assert "one device" in str(made)
+    assert "known to that device only" in str(made)
+    assert "vault" not in str(made)
+    assert all("vault" not in item.answer and "ledger" not in item.answer for item in made.checklist())
+    about: dict[str, Any] = {
+        "intended_use": "a test",
+        "region": "Norway",
+        "description": "Colours.",
+        "published": "2026-05-01",
+    }
+    entry = json.loads(made.registry_entry(name="Colours", curators=["Us"], authors=["Us"], **about))
+    assert entry["deployment"]["deployment_model"]["model_name"] == "Local"
+    assert entry["deployment"]["privacy_loss"]["privacy_parameters"] == {"epsilon": 1.0}
+    assert "vault" not in json.dumps(entry)
+
+
+def test_a_damaged_answer_is_refused() -> None:
+    record = counted(sent(5000)).estimate().to_json()
+    with pytest.raises(ParameterError, match="The answer of a local collection lacks 'names'"):
+        Answer.from_json({key: value for key, value in record.items() if key != "names"})
+    for damage in (
+        {"standard_errors": [0.1]},
+        {"collection": "{}"},
+        {"reports": True},
+        {"period": ["2030-01-01"]},
+    ):
+        with pytest.raises(ParameterError, match="The answer of a local collection is damaged"):
+            Answer.from_json({**record, **damage})

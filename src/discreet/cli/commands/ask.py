@@ -260,7 +260,7 @@ def _document(release: Release) -> dict[str, Any]:
         "at": release.at,
         "free": release.free,
         "cost": cost_in_numbers(release.cost),
-        "left": release.cost.left,
+        **receipt_in_numbers(release.receipt),
         "notes": {answer.name: answer.note for answer in release.aggregates if answer.note},
         "plan": release.plan,
         "label": release.label.facts,
@@ -297,6 +297,12 @@ def cost_in_numbers(receipt: Receipt) -> dict[str, float | None]:
     }
 
 
+def receipt_in_numbers(receipt: Receipt) -> dict[str, Any]:
+    """Return what is left of the vault, and the whole receipt: exact fractions as text, and floats."""
+    numbers = receipt.in_numbers()
+    return {"left": numbers["left"], "receipt": numbers}
+
+
 def _previewed(found: Preview, receipt: Receipt) -> dict[str, Any]:
     return {
         "question": found.question,
@@ -305,7 +311,7 @@ def _previewed(found: Preview, receipt: Receipt) -> dict[str, Any]:
             for one in found.expected
         ],
         "cost": cost_in_numbers(receipt),
-        "left": receipt.left,
+        **receipt_in_numbers(receipt),
         "affordable": found.affordable,
         "free": found.recorded,
         "plan": found.plan,

@@ -121,6 +121,8 @@ def _document(
         "liars_shift": harm.shift,
         "liars_shift_consistent": harm.consistent_shift,
         "values": values,
+        "receipt": answer.receipt.in_numbers(),
+        "label": answer.label.facts,
         "words": [
             answer.devices,
             *([] if answer.repetitions is None else [answer.repetitions]),

@@ -195,6 +195,7 @@ def _lines() -> Iterator[tuple[int | None, str]]:
 
 def _document(answer: OracleAnswer) -> dict[str, Any]:
     answer.expect_release("--json")
+    written = answer.to_json()
     return {
         "question": answer.question,
         "value": output.number(answer.value),
@@ -207,4 +208,5 @@ def _document(answer: OracleAnswer) -> dict[str, Any]:
         "cost_rho": float(answer.cost),
         "spent_rho": float(answer.spent),
         "total_rho": float(answer.total),
+        **{name: written[name] for name in ("cost", "spent", "total", "receipt")},
     }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import options, output
-from discreet.cli.commands.ask import Analyst, Purpose, cost_in_numbers
+from discreet.cli.commands.ask import Analyst, Purpose, cost_in_numbers, receipt_in_numbers
 from discreet.cli.locations import Location, opened
 from discreet.cli.progress import stages, waiting
 from discreet.errors import DiscreetError
@@ -127,13 +127,14 @@ def _document(table: Synthetic, found: Comparison) -> dict[str, Any]:
     means = {ways: found.mean(ways) for ways in (1, 2, 3)}
     return {
         "columns": list(table.domain.names),
-        "rows": table.total if table.rows is None else table.rows,
+        "rows": round(table.total) if table.rows is None else table.rows,
         "free": table.free,
         "cost": cost_in_numbers(table.cost),
-        "left": table.cost.left,
+        **receipt_in_numbers(table.receipt),
         "notes": list(table.notes),
         "report": {
             "title": found.title,
+            "receipt": found.receipt.in_numbers(),
             "mean_distance": {str(ways): list(mean) for ways, mean in means.items() if mean is not None},
             "distances": [
                 {"columns": list(d.columns), "distance": d.value, "deviation": d.deviation, "how": d.how}

@@ -3,6 +3,10 @@
 A frequency is off for two reasons: the noise of honest devices, which the interval covers, and malicious reports.
 A single report, honest or not, moves an estimate by at most `influence`/n, and a fraction γ of malicious reports
 moves it by at most γ·influence. This is printed beside the interval and is not part of it.
+
+    {"schema": "discreet local answer 1", "collection": …, "reports": 5000, "estimate": {…},
+     "standard_errors": […], "receipt": {"spent": {"exact": "1", "value": 1.0}, "left": null, …},
+     "label": {…}, …}
 """
 
 from __future__ import annotations
@@ -10,24 +14,38 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from discreet.errors import Fix, ParameterError
-from discreet.local.collection.collection import Collection
+from discreet.local.collection.collection import Collection, read
 from discreet.local.server.estimate import Estimate
+from discreet.local.server.label import label
 from discreet.rational import Rational, rational
+from discreet.release import serialize
+from discreet.release.estimate import Estimate as Numbers
+from discreet.release.label import Label
+from discreet.release.receipt import Receipt
+from discreet.release.released import Guarded, expect_schema
 from discreet.render.charts import Estimated, intervals
 
 if TYPE_CHECKING:
     import altair
 
+SCHEMA = "discreet local answer 1"
+"""The version of the JSON of an answer: the only one that is written and read."""
+
 _SHOWN = 20  # the most values that a table shows
 
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(Guarded):
     """An estimate with the labels of its collection, or with the candidates or the words found.
+
+    `label` and `receipt` are about one device: what is guaranteed to it, and what it spent at most.
 
     >>> import numpy as np
     >>> survey = Collection.design(
@@ -46,6 +64,73 @@ class Answer:
     influence: float | None = None
     period: tuple[date, date] | None = None
     reports_per_device: int = 1
+
+    @property
+    def test_bits(self) -> bool:
+        """Always False: devices draw the noise, and a server cannot know how they did."""
+        return False
+
+    @cached_property
+    def label(self) -> Label:
+        """Whom the answer protects (one device), how well, and by what means."""
+        return label(self.collection, 1 if self.period is not None else self.collection.reports_of_a_device)
+
+    @property
+    def receipt(self) -> Receipt:
+        """What one device spent at most on the reports that were counted; what it has left is not known."""
+        return self.label.receipt
+
+    def numbers(self, confidence: Rational = "0.95") -> Numbers:
+        """Return the shares, or the mean, with their intervals, in the order of `labels`."""
+        return self.estimate.with_intervals("mean" if self._mean else "share", confidence)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `from_json` reads. Label and receipt follow from the collection, and are not read back."""
+        asked, found = self.collection, self.estimate
+        return {
+            "schema": SCHEMA,
+            "collection": asked.text.decode("ascii"),
+            "labels": None if asked.labels is None else list(asked.labels),
+            "names": None if self.names is None else list(self.names),
+            "reports": found.n,
+            "kind": found.kind,
+            "estimate": serialize.written_estimate(self.numbers()),
+            "standard_errors": found.standard_errors.tolist(),
+            "rejected": dict(self.rejected),
+            "repeated": self.repeated,
+            "influence": None if self.influence is None else float(self.influence),
+            "period": None if self.period is None else [day.isoformat() for day in self.period],
+            "reports_per_device": self.reports_per_device,
+            "receipt": self.receipt.in_numbers(),
+            "label": serialize.written_label(self.label),
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Answer:
+        """Return the answer that `to_json` wrote."""
+        expect_schema(record, SCHEMA)
+        with serialize.reading("answer of a local collection"):
+            asked = read(serialize.of_type(str, record["collection"]).encode("ascii"))
+            if asked.digest is not None and record["labels"] is not None:
+                asked = asked.with_labels(serialize.list_in(record["labels"]))
+            values = np.array(serialize.read_estimate(record["estimate"]).values, np.float64)
+            errors = np.array(serialize.list_in(record["standard_errors"]), np.float64)
+            names, influence, period = record["names"], record["influence"], record["period"]
+            found = cls(
+                collection=asked,
+                estimate=Estimate(
+                    values, errors, serialize.integer(record["reports"]), serialize.of_type(str, record["kind"])
+                ),
+                rejected={str(why): serialize.integer(count) for why, count in record["rejected"].items()},
+                repeated=serialize.integer(record["repeated"]),
+                names=None if names is None else tuple(serialize.of_type(str, name) for name in names),
+                influence=None if influence is None else float(influence),
+                period=None if period is None else asked.period(date.fromisoformat(period[0])),
+                reports_per_device=serialize.integer(record["reports_per_device"]),
+            )
+            if not len(values) == len(errors) == len(found.labels):
+                raise ValueError("values, standard errors and labels are of different lengths")
+            return found
 
     @property
     def devices(self) -> str:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import Fix, ParameterError
 from discreet.rational import Rational, rational
+from discreet.release import estimate as released
 
 Floats = NDArray[np.float64]
 
@@ -51,6 +52,27 @@ class Estimate:
         each = alpha / len(self.values) if simultaneous and len(self.values) else alpha
         margin = -NormalDist().inv_cdf(each / 2) * self.standard_errors
         return self.values - margin, self.values + margin
+
+    def with_intervals(self, name: str, confidence: Rational = "0.95") -> released.Estimate:
+        """Return the numbers with an interval for each, as every release has them.
+
+        The noise is that of devices: whether it was drawn from test bits, a server cannot know.
+
+        >>> Estimate(np.array([0.7]), np.array([0.1]), n=100).with_intervals("share").basis
+        'normal approximation'
+        """
+        low, high = self.interval(confidence)
+        return released.Estimate(
+            name,
+            self.values,
+            low,
+            high,
+            note=self.kind,
+            kind="share",
+            test_bits=False,
+            confidence=rational(confidence, "confidence"),
+            basis="normal approximation",
+        )
 
     def of_devices_with(self, reports: float) -> Estimate:
         """Return the estimate with wider errors, if up to so many reports are of one device and repeat its answer.

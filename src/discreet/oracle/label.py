@@ -1,0 +1,68 @@
+"""Make the label of an oracle's answers from its terms: nothing here reads data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from discreet.ledger.balance import Balance
+from discreet.ledger.costs import cost, described
+from discreet.oracle.pricing import FINE, Prices, Terms
+from discreet.privacy.losses import ZeroConcentrated
+from discreet.query.bins import Axis
+from discreet.release.label import Label, Noise
+from discreet.release.receipt import Receipt
+
+if TYPE_CHECKING:
+    from discreet.schema.metadata import TableMetadata
+
+NOTE = (
+    "The guarantee is that of the whole oracle: of all its answers together, however the questions are chosen. An "
+    "answer that was checked is the prediction of a model which passed a threshold test."
+)
+
+
+def receipt(agreed: Terms, balances: Sequence[Balance]) -> Receipt:
+    """Return the receipt of an oracle: its one charge, and the accounts when it was opened."""
+    loss = ZeroConcentrated(agreed.rho)
+    return Receipt(cost=cost(loss), losses=described(loss), balances=balances)
+
+
+def label(metadata: TableMetadata, axes: Sequence[Axis], agreed: Terms, known: Prices, charge: Receipt) -> Label:
+    """Return the label of every answer of an oracle.
+
+    Args:
+        metadata: The metadata of the vault.
+        axes: The columns of the oracle.
+        agreed: The terms of the oracle.
+        known: The noise of its steps.
+        charge: The receipt of the oracle.
+    """
+    return Label(
+        table=metadata.name,
+        person=metadata.person,
+        rows_per_person=metadata.rows_per_person,
+        columns={axis.name: metadata.columns[axis.name] for axis in axes},
+        noise=_noise(agreed, known),
+        receipt=charge,
+        version=metadata.version,
+        sealed_at=metadata.sealed_at,
+        engine=metadata.engine,
+        product="an answer of an oracle",
+        notes=[NOTE],
+    )
+
+
+def _noise(agreed: Terms, known: Prices) -> list[Noise]:
+    rows = float(agreed.rows_per_person)
+    found = [Noise(on="the number of rows, and marginals", law="discrete Gaussian noise", sensitivity=rows)]
+    if (payment := known.payment) is not None:
+        spread = math.sqrt(payment.variance) / FINE
+        loss = "; ".join(described(payment.loss))
+        found.append(Noise("one answer that is charged", "discrete Gaussian noise", spread, rows, loss))
+    if (watch := known.watch) is not None:
+        spread = float(watch.query_scale) / FINE
+        loss = "; ".join(described(watch.loss))
+        found.append(Noise("checks of the model", "geometric noise in a threshold test", spread, rows, loss))
+    return found
