@@ -119,7 +119,7 @@ def test_a_receipt_of_a_device_has_no_accounts_and_does_not_know_what_is_left() 
     device = Receipt(Cost(Fraction(1, 2)), ["one report"], (), lifetime=Budget(2))
     assert (device.spent, device.used) == ("ε = 0.5", "25 % of the budget")
     assert device.left == device.remaining == "what a device has left is known to that device only"
-    assert (device.promise.epsilon, device.total.epsilon) == (Fraction(1, 2), 2)
+    assert (device.promise.epsilon, device.total.epsilon) == (Fraction(1, 2), Fraction(2))
     assert device.in_numbers()["left"] is None
     assert Receipt.free_of(device).free
     assert read_receipt(written_receipt(device)) == device

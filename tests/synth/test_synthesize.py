@@ -110,13 +110,13 @@ def test_rows_are_another_draw_for_free(table: Synthetic) -> None:
         ({"seed": "a"}, "seed"),
         ({"epsilon": None, "spend": "1e-22%"}, "Try: epsilon="),
         ({"workload": [["age", "pay"]]}, "no column 'pay'"),
-        ({"workload": []}, "a workload names sets"),
+        ({"workload": []}, "A workload names sets"),
         ({"workload": {("age",): -1.0}}, "above 0"),
         ({"impossible": ["age < 15"]}, "reads two columns"),
         ({"impossible": ["age < "]}, "."),
         ({"bins": {"pay": 3}}, "pay"),
         ({"prior": {"age": [1]}}, "no column city"),
-        ({"progress": 3}, "progress is called"),
+        ({"progress": 3}, "The progress must be a function"),
     ],
 )
 def test_what_is_refused_costs_nothing(vault: Vault, changes: dict[str, Any], words: str) -> None:

@@ -1,10 +1,11 @@
-"""Making an oracle, and finding it again: one charge, one journal, one record in the ledger.
+"""Make an oracle, or open one that was made before: one charge, one journal, one record in the ledger.
 
-The order is that of every release: a place for the journal is taken, the whole ρ is charged, the journal is made,
-and the ledger records which journal it was charged for. Whoever makes the same oracle again is given the one that
-is there, and is charged nothing; but it draws new noise for whoever asks, so it is for the account that paid for
-it. Killed between charge and record, the charge is wasted and nothing was asked. Two who make the same oracle
-at the same moment may both pay, and one of the two is not found again.
+The order is that of every release: the file of the journal is taken, the whole ρ is charged, the journal is made,
+and the ledger records which journal it was charged for. An analyst who makes the same oracle again gets the one
+that exists, and is charged nothing. But the oracle draws new noise for new questions, so it is only for the
+account that was charged. If the process is killed between charge and record, the charge is wasted and nothing was
+asked. If two analysts make the same oracle at the same moment, both may be charged, and one of the two is not
+found again.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from discreet.schema.metadata import TableMetadata
 
 _LEAST = 1e-3  # an ε that is suggested: at a δ some ρ has none at all
-_FUTILE = 10**6  # an ε that protects nobody
+_FUTILE = 10**6  # an ε that protects no person
 
 
 def oracle(
@@ -112,7 +113,9 @@ def oracle(
 def _rho(table: SealedTable, epsilon: Rational | None, spend: str | None) -> Fraction:
     balances = table.payer.balances()
     if epsilon is not None and positive(epsilon, "epsilon") > _FUTILE:
-        raise ParameterError("epsilon is so large that it protects no one.", found=epsilon, fix=Fix("epsilon", 1))
+        raise ParameterError(
+            "This epsilon is too large to protect a person.", found=epsilon, fix=Fix("epsilon", 1)
+        )
     if strictest_budget(balances).pure:
         raise ParameterError(
             "An oracle adds up many small losses, which takes a budget with δ.",
@@ -128,14 +131,19 @@ def _prior(given: Any, axes: Sequence[Axis], metadata: TableMetadata) -> list[di
     if not isinstance(given, Oracle):
         return priors.of_rows(given, axes, metadata)
     if [(axis.name, axis.size) for axis in given.axes] != [(axis.name, axis.size) for axis in axes]:
-        raise ParameterError("the oracle before has other columns or bins. Make both over the same.")
+        raise ParameterError(
+            "The earlier oracle has other columns or bins.", fix="Make both over the same columns and bins."
+        )
     if given.test_bits and bits_in_use() is None:
-        raise NotForRelease("the oracle before was made from test bits, and what it learned is nobody's prior.")
+        raise NotForRelease(
+            "The earlier oracle was made from test bits, so it cannot be a prior.",
+            fix="Make the earlier oracle without test bits, outside of noise.deterministic(…).",
+        )
     return priors.of_measurements(given.measured, given.rows)
 
 
 def _identity(given: Any, known: list[dict[str, Any]]) -> str:
-    """What tells priors apart: the rows of a public table, and which oracle it is, however that goes on."""
+    """Return what tells priors apart: a hash of the rows of a public table, or the identity of an oracle."""
     if isinstance(given, Oracle):
         return given.identity
     return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:16] if known else "none"
@@ -217,21 +225,23 @@ def _expect_use(agreed: Terms, columns: int, delta: Fraction) -> None:
     """Refuse an oracle that could answer nothing, whatever number of rows there is: so far that is public."""
     if _useful(agreed, columns):
         return
-    enough, fixes = _enough(agreed, columns, delta), list[str]()
+    enough, fixes = _enough(agreed, columns, delta), list[Fix]()
     if not _measurable(agreed, columns):
-        wrong = f"ρ = {float(agreed.rho):.3g} buys noise that would leave int64, and nobody could see through it"
+        wrong = f"ρ = {float(agreed.rho):.3g} gives noise that would leave int64, so no answer would be useful."
     else:
         price, width = float(prices(agreed, MOST_ROWS).single), f"{float(agreed.within):g}"
         what = f"{width} rows" if agreed.within >= 1 else f"{width} of the rows, even of {MOST_ROWS:,},"
-        wrong = f"an answer within {what} costs ρ = {price:.3g}, and all of this oracle is {float(agreed.rho):.3g}"
-        fixes += [f"write within={least}, which is so many rows" for least in [narrowest(agreed)] if least]
+        wrong = (
+            f"An answer within {what} costs ρ = {price:.3g}, and this oracle has {float(agreed.rho):.3g} in all."
+        )
+        fixes += [Fix("within", least, note="a number of rows") for least in [narrowest(agreed)] if least]
     if enough <= _FUTILE:
-        fixes.append(f'spend more: epsilon="{_rounded_up(enough)}"')
-    raise ParameterError(f"{wrong}. {', or '.join(fixes).capitalize()}.")
+        fixes.append(Fix("epsilon", _rounded_up(enough)))
+    raise ParameterError(wrong, fix=fixes)
 
 
 def _enough(agreed: Terms, columns: int, delta: Fraction) -> float:
-    """An ε that suffices, at most twice the least that does."""
+    """Return an ε that suffices, at most twice the least that does."""
     richer = replace(agreed, rho=max(agreed.rho, Fraction(1, 10**30)))
     while not _useful(richer, columns):
         richer = replace(richer, rho=4 * richer.rho)
@@ -253,7 +263,7 @@ def _measurable(agreed: Terms, columns: int) -> bool:
 
 
 def _rounded_up(x: float) -> str:
-    """Two digits of a positive number, and not less than it.
+    """Return a positive number rounded up to two digits.
 
     >>> _rounded_up(0.01234), _rounded_up(3.0)
     ('0.013', '3')

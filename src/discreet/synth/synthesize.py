@@ -1,11 +1,11 @@
-"""A synthetic table of a vault: one charge, a few dozen noisy marginals, and a model that anyone may have.
+"""Synthesize a table of a vault: one charge, a few dozen noisy marginals, and a model that may be published.
 
     what is asked ─▶ charge ─▶ one-way marginals ─▶ bins ─▶ two rounds of pairs and triples ─▶ record ─▶ model,
     rows
 
 The order is that of every release: whatever can be refused is refused by public facts before the charge, the
-charge is on the disk before the engine is asked, and the noisy numbers are recorded before anyone sees them. The
-same call again is answered from the record and costs nothing. What the engine returns goes into an `Exact` and
+charge is on the disk before the engine is asked, and the noisy numbers are recorded before the analyst sees them.
+The same call again is answered from the record and costs nothing. What the engine returns goes into an `Exact` and
 nowhere else (discreet.synth.measure).
 """
 
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import Fix, ParameterError
+from discreet.errors import Code, Fix, ParameterError
 from discreet.kernel import Job, SealedTable, strictest_budget, vault_budget
 from discreet.kernel import spend as spend_on
 from discreet.ledger.balance import Balance
@@ -54,7 +54,7 @@ Workload = Iterable[Sequence[str]] | Mapping[tuple[str, ...], float]
 
 @dataclass(frozen=True)
 class _Order:
-    """What was ordered, checked against the description: everything that is public before the charge."""
+    """What was ordered, checked against the metadata: everything that is public before the charge."""
 
     metadata: TableMetadata
     fine: tuple[Axis, ...]
@@ -104,7 +104,9 @@ def synthesize(
     """
     if progress is not None and not callable(progress):
         raise ParameterError(
-            f"progress is called with what is done and the share of it, and {progress!r} cannot be."
+            "The progress must be a function of what is being done and the share that is done.",
+            found=repr(progress),
+            fix=Fix("progress", Code("print")),
         )
     order = _ordered(table, columns, epsilon, spend, workload, prior, bins, impossible, persons)
     size = None if rows is None else drawn.check(whole(rows, "rows"), len(order.fine))
@@ -142,8 +144,9 @@ def _ordered(
     balances = table.payer.balances()
     if strictest_budget(balances).pure:
         raise ParameterError(
-            "a synthetic table adds up many small losses, which takes a budget with δ: seal the vault with "
-            'Budget(epsilon=2, delta="1e-9"), or amend it: vault.ledger.amend(Budget(…)).'
+            "A synthetic table adds up many small losses, which takes a budget with δ.",
+            found=strictest_budget(balances),
+            fix=Fix("budget", Code('Budget(epsilon=2, delta="1e-9")'), call="ledger.amend"),
         )
     names = _closed(metadata) if columns is None else columns if isinstance(columns, str) else list(columns)
     fine = adaptive_bins.fine_axes(metadata, names, bins)
@@ -190,7 +193,9 @@ def _expect_noise(rho: Fraction, balances: Sequence[Balance], unit: Unit, column
 def _closed(metadata: TableMetadata) -> list[str]:
     names = [name for name, column in metadata.columns.items() if column.levels is not None]
     if not names:
-        raise ParameterError("all columns are texts, whose values are not public. Seal one as a Category.")
+        raise ParameterError(
+            "All columns are texts, whose values are not public.", fix="Seal one of them as a Category."
+        )
     return names
 
 
@@ -203,11 +208,17 @@ def _workload(workload: Workload, domain: Domain) -> dict[Columns, float]:
     found: dict[Columns, float] = {}
     for names, weight in listed:
         if not isinstance(weight, int | float) or not 0 < weight < float("inf"):
-            raise ParameterError(f"a weight of the workload is above 0, not {weight!r}.")
+            raise ParameterError(
+                "A weight of the workload must be above 0.",
+                found=repr(weight),
+                fix=Fix("workload", {("age", "city"): 1}),
+            )
         places = domain.places(names)
         found[places] = found.get(places, 0.0) + float(weight)
     if not found:
-        raise ParameterError('a workload names sets of columns: [["age", "city"], ["age", "income"]].')
+        raise ParameterError(
+            "A workload names sets of columns.", fix=Fix("workload", [["age", "city"], ["age", "income"]])
+        )
     return found
 
 
