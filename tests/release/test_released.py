@@ -10,11 +10,12 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import Code, Fix, NotForRelease, ParameterError
-from discreet.ledger import Cost
+from discreet.ledger import Budget, Cost
 from discreet.release import Estimate, Release, Released
 from discreet.release.receipt import Receipt
 from discreet.release.released import Guarded, expect_release, expect_schema
-from tests.vault.releases import answer, by_city, receipt, release
+from discreet.release.serialize import read_label, read_receipt, written_label, written_receipt
+from tests.vault.releases import answer, by_city, label, receipt, release
 
 
 def test_a_release_is_released() -> None:
@@ -112,6 +113,27 @@ def test_a_receipt_without_the_whole_vault_says_what_to_give() -> None:
     with pytest.raises(ParameterError, match="begins with the balance of the whole vault") as refused:
         Receipt(cost=Cost(), losses=[], balances=[])
     assert refused.value.fixes == (Fix("balances", Code("[ledger.balance()]")),)
+
+
+def test_a_receipt_of_a_device_has_no_accounts_and_does_not_know_what_is_left() -> None:
+    device = Receipt(Cost(Fraction(1, 2)), ["one report"], (), lifetime=Budget(2))
+    assert (device.spent, device.used) == ("ε = 0.5", "25 % of the budget")
+    assert device.left == device.remaining == "what a device has left is known to that device only"
+    assert (device.promise.epsilon, device.total.epsilon) == (Fraction(1, 2), Fraction(2))
+    assert device.in_numbers()["left"] is None
+    assert Receipt.free_of(device).free
+    assert read_receipt(written_receipt(device)) == device
+    with pytest.raises(ParameterError, match="no accounts of a vault"):
+        Receipt(Cost(Fraction(1, 2)), [], receipt().balances, lifetime=Budget(2))
+
+
+def test_a_label_of_the_local_model_has_the_receipt_of_a_device_and_no_other() -> None:
+    device = Receipt(Cost(Fraction(1, 2)), ["one report"], (), lifetime=Budget(2))
+    made = label(receipt=device, model="local")
+    assert read_label(written_label(made)) == made
+    for receipt_, model in ((device, "central"), (receipt(), "local")):
+        with pytest.raises(ParameterError, match="label of the local model"):
+            label(receipt=receipt_, model=model)
 
 
 # -- columns ----------------------------------------------------------------------------------------------------

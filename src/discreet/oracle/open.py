@@ -113,7 +113,9 @@ def oracle(
 def _rho(table: SealedTable, epsilon: Rational | None, spend: str | None) -> Fraction:
     balances = table.payer.balances()
     if epsilon is not None and positive(epsilon, "epsilon") > _FUTILE:
-        raise ParameterError("epsilon is so large that it protects no one.", found=epsilon, fix=Fix("epsilon", 1))
+        raise ParameterError(
+            "This epsilon is too large to protect a person.", found=epsilon, fix=Fix("epsilon", 1)
+        )
     if strictest_budget(balances).pure:
         raise ParameterError(
             "An oracle adds up many small losses, which takes a budget with δ.",

@@ -3,12 +3,13 @@
 The distance is ‖M(D)/n − M(synthetic)/n‖₁, between 0 and 2. Three ways to know it:
 
 **From what was released.** The distances that were scored while the table was made are unbiased, up to noise
-that is stated; they are those of the model before its last round, which made it better if anything. What was
-measured has the error that its shrinkage believes, E|x̂ − x| ≈ √(2/π)·deviation, added up: an expectation, which
-has no interval of its own, and is said to be one.
+that is stated; they are those of the model before its last round, which usually made it better. What was
+measured has the error that its shrinkage expects, E|x̂ − x| ≈ √(2/π)·deviation, added up. This is an expectation:
+it has no interval of its own, and the report says so.
 **Beside a public table**: the distances themselves, which are exact.
-**For a price**: half of ρ for the distances of the final model from the vault, all at once, half for a fresh
-look at a few marginals. This is a release of its own, charged before it is made and recorded like any other.
+**For a charge**: half of ρ for the distances of the final model from the vault, all at once, half for a fresh
+measurement of a few marginals. This is a release of its own, charged before it is made and recorded like any
+other.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ _WIDTH, _NAMED = 540, 30  # pixels of a picture, and marginals that it names
 
 @dataclass(frozen=True)
 class Distance:
-    """How far one marginal is off, in l1 as a share of the rows, give or take `deviation`."""
+    """The distance of one marginal in l1, as a share of the rows; `deviation` is that of its noise."""
 
     columns: tuple[str, ...]
     value: float
@@ -178,7 +179,7 @@ def _charged(table: Synthetic, loss: ZeroConcentrated, balances: Sequence[Balanc
 
 
 def _known(value: float, deviation: float, *, believed: bool) -> str:
-    """A mean distance, with what is known of its error."""
+    """Return a mean distance, with what is known of its error."""
     if believed:
         return f"{value:.4f} (expected from the noise of what was measured)"
     return " ".join(numbers.with_margin(value, 1.96 * deviation)) if deviation else f"{value:.4f}"
@@ -191,7 +192,7 @@ def _data(rows: Sequence[dict[str, Any]]) -> Any:
 
 
 def _seen() -> dict[str, Any]:
-    """How every mark shows its distance."""
+    """Return the encoding by which every mark shows its distance."""
     import altair as alt
 
     return {
@@ -202,7 +203,7 @@ def _seen() -> dict[str, Any]:
 
 
 def _by_name(rows: Sequence[dict[str, Any]]) -> Any:
-    """The marginals that are furthest off, one line each, with their intervals where they have any."""
+    """Draw the marginals that are furthest off, one line each, with their intervals where they have any."""
     import altair as alt
 
     worst = sorted(rows, key=lambda row: -float(row["distance"]))[:_NAMED]
@@ -266,7 +267,7 @@ def beside(table: Synthetic, public: Any) -> Comparison:
 
 
 def _sets(table: Synthetic) -> list[Columns]:
-    """Sets of one, two and three columns; if they are too many, some of each, spread evenly over all."""
+    """Return sets of one, two and three columns; if they are too many, some of each, spread evenly over all."""
     found: list[Columns] = []
     for ways in (1, 2, 3):
         found += table.domain.spread(ways, (MOST_SETS - len(found)) // (4 - ways))
@@ -274,13 +275,15 @@ def _sets(table: Synthetic) -> list[Columns]:
 
 
 def _looks(table: Synthetic, show: Sequence[Sequence[str]]) -> list[Columns]:
-    """The marginals to look at, or a refusal."""
+    """Return the marginals to look at, or refuse them."""
     if isinstance(show, str) or any(isinstance(names, str) for names in show):
-        raise ParameterError(f'show is a list of lists of columns, such as [["age", "city"]], not {show!r}.')
+        raise ParameterError(
+            "The marginals to show are a list of lists of columns.", found=show, fix=Fix("show", [["age", "city"]])
+        )
     looks = [table.domain.places(names) for names in show] or _worst(table)
     for columns in looks:
         if not columns:
-            raise ParameterError('a marginal to show names its columns: show=[["age", "city"]].')
+            raise ParameterError("A marginal to show names its columns.", fix=Fix("show", [["age", "city"]]))
         check_cells([table.domain.names[c] for c in columns], table.domain.shape(columns))
     return looks
 
@@ -343,7 +346,7 @@ def paid(
 
 
 def _worst(table: Synthetic) -> list[Columns]:
-    """The pair that is tied most, and the column that it begins with."""
+    """Return the pair that depends on each other most, and the column that it begins with."""
     ties = table.model.ties
     pair = max(ties, key=lambda c: ties[c]) if ties else tuple(range(min(2, len(table.domain))))
     return [pair[:1], *([pair] if len(pair) > 1 else [])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from typing import Any
@@ -16,6 +17,7 @@ from discreet.local.collection.policy import Policy
 from discreet.local.protocols.numeric.one_bit_mean import OneBitMean
 from discreet.local.server.aggregator import Aggregator
 from discreet.local.server.answer import Answer
+from discreet.local.server.estimate import Estimate
 from discreet.release import Released
 from tests.local.collections_of import SURVEY, colours, counted, sent
 
@@ -135,3 +137,21 @@ def test_a_damaged_answer_is_refused() -> None:
     ):
         with pytest.raises(ParameterError, match="The answer of a local collection is damaged"):
             Answer.from_json({**record, **damage})
+
+
+def test_means_long_lists_of_labels_candidates_and_no_words_at_all_are_written_and_read() -> None:
+    mean = Aggregator(colours(domain=101, protocol=OneBitMean.for_epsilon(101, 1)))
+    mean.payloads(mean.collection.randomiser.encode(np.full(1000, 50)))
+    many = Aggregator(colours(domain=[f"label {i}" for i in range(5000)]))
+    many.payloads(many.collection.randomiser.encode(np.full(1000, 50)))
+    assert many.collection.digest is not None
+    for answer in (
+        mean.estimate(),
+        many.estimate(),
+        many.estimate().consistent(),
+        replace(mean.estimate(), names=("a word",), influence=2.5),
+        replace(mean.estimate(), names=(), estimate=Estimate(np.zeros(0), np.zeros(0), 1000)),
+    ):
+        record = json.loads(json.dumps(answer.to_json(), allow_nan=False))
+        assert Answer.from_json(record).to_json() == record
+        assert str(Answer.from_json(record)) == str(answer)
