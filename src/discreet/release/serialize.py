@@ -33,7 +33,7 @@ from discreet.ledger.balance import written as written_balance
 from discreet.release import frames
 from discreet.release.estimate import Estimate
 from discreet.release.label import Label, Noise
-from discreet.release.receipt import Receipt
+from discreet.release.receipt import Promise, Receipt
 from discreet.release.released import expect_schema
 from discreet.schema import from_json
 
@@ -210,6 +210,7 @@ def written_label(label: Label) -> dict[str, Any]:
                 {"analyst": b.account.analyst, "purpose": b.account.purpose, **written_balance(b)}
                 for b in receipt.balances
             ],
+            **({} if receipt.proven is None else {"proven": [str(amount) for amount in receipt.proven]}),
         },
     }
 
@@ -250,7 +251,18 @@ def _read_receipt(record: dict[str, Any]) -> Receipt:
         cost=read_cost(_amounts(record["cost"])),
         losses=tuple(_of(str, loss) for loss in _list(record["losses"])),
         balances=tuple(map(_read_account, _list(record["balances"]))),
+        proven=_read_promise(record.get("proven")),
     )
+
+
+def _read_promise(record: Any) -> Promise | None:
+    """Return the proven guarantee. Records without it are older, or need none."""
+    if record is None:
+        return None
+    epsilon, delta = (Fraction(_of(str, amount)) for amount in _list(record))
+    if epsilon < 0 or not 0 <= delta < 1:
+        raise ValueError("a guarantee below zero")
+    return Promise(epsilon, delta)
 
 
 def _read_account(record: dict[str, Any]) -> Balance:
