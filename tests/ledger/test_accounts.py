@@ -23,13 +23,13 @@ def test_a_charge_must_fit_the_whole_the_analyst_and_the_purpose(ledger: Ledger)
     ledger.allot(purpose="report", budget=Budget("0.3"))
     ledger.reserve(TENTH, question="?", analyst="ana", purpose="report")
     ledger.reserve(TENTH, question="?", analyst="ana")
-    with pytest.raises(BudgetExceeded, match='left for analyst "ana"'):
+    with pytest.raises(BudgetExceeded, match='left of the budget of analyst "ana"'):
         ledger.reserve(TENTH, question="?", analyst="ana", purpose="report")
     ledger.reserve(TENTH * 2, question="?", analyst="bob", purpose="report")
-    with pytest.raises(BudgetExceeded, match='left for purpose "report"'):
+    with pytest.raises(BudgetExceeded, match='left of the budget of purpose "report"'):
         ledger.reserve(TENTH, question="?", analyst="bob", purpose="report")
     ledger.reserve(TENTH * 6, question="?", analyst="bob")
-    with pytest.raises(BudgetExceeded, match="left for the whole vault"):
+    with pytest.raises(BudgetExceeded, match=r"Nothing is left of the budget\. "):
         ledger.reserve(TENTH, question="?", analyst="cho")
 
 

@@ -14,6 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from discreet import privacy
 from discreet.errors import BudgetExceeded, NotComposable, ParameterError
 from discreet.ledger import Account, Balance, Budget, Charge, Cost, Ledger, cost
+from discreet.ledger.admission import common_room
+from discreet.ledger.balance import largest_pure_epsilon
 from discreet.ledger.store.sqlite import SQLiteStore
 from discreet.ledger.store.sqlite_connections import Connection
 from discreet.render.amounts import decimal
@@ -122,8 +124,11 @@ def test_a_budget_can_be_spent_to_the_last(ledger: Ledger, loss: privacy.Loss, t
     for _ in range(times):
         ledger.reserve(loss, question="?")
     assert ledger.balance().remaining == 0
-    with pytest.raises(BudgetExceeded, match="Nothing more can be released"):
+    with pytest.raises(BudgetExceeded) as refused:
         ledger.reserve(privacy.Pure("1e-300"), question="?")
+    assert str(refused.value) == (
+        'Nothing is left of the budget. Try: ledger.amend(budget=Budget(epsilon="2")) (by the curator).'
+    )
 
 
 def test_tiny_charges_are_not_lost(ledger: Ledger) -> None:
@@ -154,7 +159,7 @@ def test_a_refusal_says_what_it_costs_what_is_left_for_whom_and_what_fits(ledger
     with pytest.raises(BudgetExceeded) as refused:
         ledger.reserve(privacy.Pure("0.3"), question="?", analyst="ana")
     assert str(refused.value) == (
-        'This question costs ε = 0.3, and 0.12 of 0.3 is left for analyst "ana". '
+        'Too expensive: it needs 2.5 times what is left for analyst "ana". '
         'Try: epsilon="0.12" (still fits). The ledger shows which account spent what.'
     )
     ledger.reserve(privacy.Pure("0.12"), question="?", analyst="ana")
@@ -162,15 +167,14 @@ def test_a_refusal_says_what_it_costs_what_is_left_for_whom_and_what_fits(ledger
 
 def test_what_is_offered_with_a_delta_fits(place: str) -> None:
     with Ledger.create(place, Budget(1, "1e-9")) as ledger:
-        with pytest.raises(
-            BudgetExceeded, match=r"ρ = 0\.\d+, and 0\.0144075 of 0\.0144075 is left for the whole"
-        ):
+        with pytest.raises(BudgetExceeded, match=r'it needs \d+ times what is left\. Try: epsilon="1" \(still'):
             ledger.reserve(privacy.Pure(1), question="?")
-        with pytest.raises(BudgetExceeded, match=r'delta="5e-10" \(at most\)'):
+        with pytest.raises(BudgetExceeded, match=r'keys_delta="5e-10" \(at most\)'):
             ledger.reserve(privacy.Approximate("0.01", "1e-9"), question="?")
         room = ledger.room()
         ledger.reserve(privacy.Approximate("0.01", room.delta), question="?")
-        ledger.reserve(privacy.Pure(ledger.room().epsilon), question="?")
+        half = Budget(1, "1e-9").rho_of(ledger.room().epsilon) / 2
+        ledger.reserve(privacy.ZeroConcentrated(half), question="?")
         ledger.reserve(privacy.ZeroConcentrated(ledger.room().rho), question="?")
         assert ledger.balance().remaining == 0
         assert not ledger.can_afford(privacy.Approximate(0, "1e-15"))
@@ -188,20 +192,50 @@ def test_the_epsilon_that_is_offered_with_a_delta_fits_a_question_with_gaussian_
             ledger.reserve(privacy.ZeroConcentrated(1), question="?")
         offered = re.search(r'epsilon="([^"]+)" \(still fits\)', str(refused.value))
         assert offered is not None
-        assert f"ε ≤ {offered[1]}" in str(ledger)
-        assert f"a question of ε = {offered[1]} (" in str(ledger.balance())
-        ledger.reserve(privacy.ZeroConcentrated(Fraction(offered[1]) ** 2 / 2), question="?")
+        rho = Budget(2, "1e-9").rho_of(Fraction(offered[1]))
+        assert rho > Fraction("0.98") * (ledger.balance().remaining or 0)
+        ledger.reserve(privacy.ZeroConcentrated(rho), question="?")
+
+
+@given(st.fractions(Fraction(1, 1000), 5, max_denominator=10**6), st.integers(-1, 1))
+def test_an_offer_is_the_largest_that_fits_to_its_last_digit(epsilon: Fraction, nudge: int) -> None:
+    wanted, budget = Fraction(decimal(epsilon)), Budget(2, "1e-9")
+    rho = budget.rho_of(wanted) + Fraction(nudge, 10**60)
+    room = Balance(Account(), budget, rho=rho).room
+    assert room is not None
+    assert budget.rho_of(room.epsilon) <= rho
+    assert budget.rho_of(room.epsilon * (1 + Fraction(1, 10**5))) > rho
+    assert (room.epsilon == wanted) == (nudge >= 0)
 
 
 @given(st.fractions(0, 1, max_denominator=10**6), st.integers(-1, 1))
-def test_an_offer_is_the_largest_that_fits_to_its_last_digit(epsilon: Fraction, nudge: int) -> None:
+def test_a_pure_offer_is_the_largest_that_fits_to_its_last_digit(epsilon: Fraction, nudge: int) -> None:
     wanted = Fraction(decimal(epsilon))
     rho = max(Fraction(0), wanted**2 / 2 + Fraction(nudge, 10**60))
-    room = Balance(Account(), Budget(2, "1e-9"), rho=rho).room
-    assert room is not None
-    assert room.epsilon**2 / 2 <= rho
-    assert (room.epsilon * (1 + Fraction(1, 10**5)) + Fraction(1, 10**29)) ** 2 / 2 > rho
-    assert (room.epsilon == wanted) == (nudge == 0 or (nudge > 0 and wanted > 0) or (nudge < 0 and wanted == 0))
+    found = largest_pure_epsilon(rho)
+    assert found**2 / 2 <= rho
+    assert (found * (1 + Fraction(1, 10**5)) + Fraction(1, 10**29)) ** 2 / 2 > rho
+    assert (found == wanted) == (nudge == 0 or (nudge > 0 and wanted > 0) or (nudge < 0 and wanted == 0))
+
+
+def test_where_accounts_differ_the_delta_of_the_vault_counts() -> None:
+    vault, strict = Budget(2, "1e-9"), Budget(1, "1e-12")
+    whole = Balance(Account(), vault).granted(vault)
+    ana = Balance(Account(analyst="ana"), strict).granted(strict)
+    room = common_room([whole, ana], False)
+    assert ana.rho is not None
+    assert vault.rho_of(room.epsilon) <= ana.rho < vault.rho_of(room.epsilon * (1 + Fraction(1, 10**5)))
+    assert room.epsilon < 1  # at the vault's larger δ the same ρ is a smaller ε
+
+
+def test_a_pure_account_limits_what_fits_to_its_epsilon_and_to_the_root_of_the_others() -> None:
+    vault = Budget(2, "1e-9")
+    whole = Balance(Account(), vault).granted(vault)
+    small, large = (Balance(Account(analyst="ana"), Budget(epsilon)) for epsilon in ("0.1", 1))
+    assert common_room([whole, small], False).epsilon == Fraction(1, 10)
+    found = common_room([whole, large], False).epsilon
+    assert whole.fits(Cost(found, found**2 / 2))
+    assert not whole.fits(Cost(found, (found * (1 + Fraction(1, 10**5))) ** 2 / 2))
 
 
 def test_an_account_without_delta_takes_no_gaussian_noise(ledger: Ledger) -> None:

@@ -24,8 +24,8 @@ KERNEL = [
     Mutant(
         "spend: charged after the run",
         "kernel/spend.py",
-        "        charge = table.payer.reserve(job.losses, keys[-1])\n        result = job.run(charge)",
-        "        result = job.run(None)\n        charge = table.payer.reserve(job.losses, keys[-1])",
+        "        charge = _charged(table, job.losses, keys[-1])\n        result = job.run(charge)",
+        "        result = job.run(None)\n        charge = _charged(table, job.losses, keys[-1])",
         f"{SPEND}::test_the_charge_is_on_the_disk_before_noise_is_drawn",
     ),
     Mutant(
@@ -56,8 +56,8 @@ KERNEL = [
     Mutant(
         "spend: the first key is charged",
         "kernel/spend.py",
-        "table.payer.reserve(job.losses, keys[-1])",
-        "table.payer.reserve(job.losses, keys[0])",
+        "_charged(table, job.losses, keys[-1])",
+        "_charged(table, job.losses, keys[0])",
         SPEND,
     ),
     Mutant(

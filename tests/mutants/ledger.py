@@ -33,6 +33,27 @@ LEDGER = [
         ACCOUNTS,
     ),
     Mutant(
+        "room: a larger ε is offered than fits",
+        "ledger/balance.py",
+        "if epsilon > 0 and largest_rho(epsilon, delta) <= rho)",
+        "if epsilon > 0)",
+        SPENDING,
+    ),
+    Mutant(
+        "room: the δ of a stricter account counts",
+        "ledger/admission.py",
+        "return largest_epsilon(min(rho), vault.key_delta)",
+        "return largest_epsilon(min(rho), min(budget.key_delta for budget, _ in limited))",
+        SPENDING,
+    ),
+    Mutant(
+        "room: a pure release is paid in ρ as any other",
+        "ledger/admission.py",
+        "return min([*pure, *map(largest_pure_epsilon, rho)])",
+        "return min(pure)",
+        SPENDING,
+    ),
+    Mutant(
         "balance: δ of selected keys without a limit",
         "ledger/balance.py",
         "return after.rho <= (self.rho or 0) and after.delta <= self.budget.key_delta",

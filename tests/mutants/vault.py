@@ -208,4 +208,32 @@ VAULT = [
         "confidence=1 - alpha",
         "tests/query/plan/test_relative_accuracy.py",
     ),
+    Mutant(
+        "receipt: the promise is converted at all of δ",
+        "release/receipt.py",
+        "min(budget.key_delta, budget.delta - cost.delta)",
+        "budget.delta",
+        "tests/release/test_label.py",
+    ),
+    Mutant(
+        "receipt: the proof of one release is that of several",
+        "release/receipt.py",
+        "losses=losses, proven=None)",
+        "losses=losses)",
+        "tests/release/test_label.py",
+    ),
+    Mutant(
+        "refusal: what is offered is not checked",
+        "vault/refusal.py",
+        "return made if affordable(made) else None",
+        "return made",
+        "tests/vault/test_refusal.py",
+    ),
+    Mutant(
+        "refusal: a pure release is offered all of a ρ",
+        "kernel/refusal.py",
+        'return largest_pure_epsilon(left) if pure and balance.unit == "ρ" else left',
+        "return left",
+        "tests/kernel/test_refusal.py",
+    ),
 ]

@@ -6,8 +6,10 @@ import json
 import re
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -15,13 +17,16 @@ from hypothesis import strategies as st
 from discreet.errors import ParameterError
 from discreet.ledger import Account, Balance, Budget, Cost
 from discreet.privacy import explain
+from discreet.privacy.theorems.calibration import largest_rho
 from discreet.privacy.theorems.conversions import zcdp_to_approximate
 from discreet.release.label import Label, Noise
 from discreet.release.nist import CURATOR, NOT_APPLICABLE
-from discreet.release.receipt import Promise, Receipt, largest_question
+from discreet.release.receipt import Promise, Receipt, largest_question, together
 from discreet.release.registry import written
+from discreet.release.serialize import read_label, written_label
 from discreet.release.statements import BIAS
 from discreet.schema import Boolean, Category, Date, Datetime, Integer, Real, Text, describe
+from discreet.vault.vault import Vault
 from tests.vault.releases import label, receipt
 
 # -- numbers -----------------------------------------------------------------------------------------------------
@@ -42,17 +47,19 @@ def test_without_delta_the_promise_is_the_epsilon_that_was_charged() -> None:
     assert receipt().left == "ε = 1.9 of 2 is left"
 
 
-def test_with_delta_the_promise_is_the_conversion_at_the_delta_of_the_ledger() -> None:
+def test_with_delta_the_promise_is_the_conversion_at_half_the_delta_of_the_ledger() -> None:
     promise = receipt("1e-9").promise
-    assert float(promise.epsilon) == zcdp_to_approximate("0.005", "1e-9")
+    assert float(promise.epsilon) == zcdp_to_approximate("0.005", "5e-10")
     assert promise.delta == Fraction(1, 10**9)
     assert receipt("1e-9").spent == "ρ = 0.005"
 
 
-def test_the_delta_of_found_groups_is_taken_off_before_converting() -> None:
+def test_the_delta_of_found_groups_is_in_the_other_half() -> None:
     found = receipt("1e-9", keys="4e-10").promise
-    assert float(found.epsilon) == zcdp_to_approximate("0.005", "6e-10")
+    assert float(found.epsilon) == zcdp_to_approximate("0.005", "5e-10")
     assert found.delta == Fraction(1, 10**9)
+    # A budget that was amended since: the keys took more than half, and the rest is what ρ converts at.
+    assert float(receipt("1e-9", keys="9e-10").promise.epsilon) == zcdp_to_approximate("0.005", "1e-10")
     assert receipt("1e-9", keys="4e-10").spent == "ρ = 0.005 and δ = 4e-10"
 
 
@@ -74,8 +81,37 @@ def test_a_receipt_begins_with_the_whole_vault() -> None:
 def test_what_is_said_to_be_left_for_a_question_is_enough_for_it_and_nearly_all(rho: Fraction) -> None:
     epsilon = largest_question(Balance(Account(), Budget(1, "1e-9"), rho=rho))
     assert epsilon is not None
-    assert epsilon**2 / 2 <= rho
-    assert (epsilon * (1 + Fraction(1, 10**5)) + Fraction(1, 10**12)) ** 2 / 2 >= rho
+    assert not epsilon or largest_rho(epsilon, Fraction(1, 2 * 10**9)) <= rho
+    assert largest_rho(epsilon * (1 + Fraction(1, 10**5)) + Fraction(1, 10**12), Fraction(1, 2 * 10**9)) >= rho
+
+
+@pytest.mark.parametrize("epsilon", ["0.001", "0.05", "0.7", "1", "2"])
+@pytest.mark.parametrize("question", ["select count(*) from t", "select word, count(*) from t group by word"])
+def test_the_label_repeats_what_was_asked(tmp_path: Path, epsilon: str, question: str) -> None:
+    rows = pyarrow.table({"word": [f"w{i % 3}" for i in range(300)]})
+    with Vault.seal(
+        rows,
+        to=tmp_path / "t.vault",
+        name="t",
+        person=None,
+        columns={"word": Text()},
+        budget=Budget(2, "1e-9"),
+    ) as vault:
+        release = vault.ask(question, epsilon=epsilon)
+    assert release.receipt.promise.epsilon <= Fraction(epsilon)
+    assert release.label.facts["Privacy"]["This release"].startswith(f"ε = {epsilon} at δ = 1e-9 ")
+
+
+def test_a_proven_guarantee_is_stated_written_and_not_added_up() -> None:
+    proven = replace(receipt("1e-9"), proven=Promise(Fraction(1, 2), Fraction(1, 10**9)))
+    assert str(proven.promise) == "ε = 0.5 at δ = 1e-9"
+    record = written_label(label(receipt=proven))
+    assert read_label(record).receipt.proven == proven.proven
+    assert together([proven, proven]).promise.epsilon > proven.promise.epsilon
+    assert "proven" not in written_label(label(receipt=receipt("1e-9")))["receipt"]
+    record["receipt"]["proven"] = ["-1", "0"]
+    with pytest.raises(ValueError, match="below zero"):
+        read_label(record)
 
 
 # -- the label --------------------------------------------------------------------------------------------------
@@ -240,7 +276,7 @@ def test_texts_arrive_as_they_were_given() -> None:
 def test_the_guarantee_is_that_of_the_release_or_of_the_vault() -> None:
     with_delta = label(receipt=receipt("1e-9"))
     one, all_ = (entry(with_delta, of=of)["deployment"] for of in ("release", "vault"))
-    assert one["privacy_loss"]["privacy_parameters"] == {"epsilon": 0.564894, "delta": 1e-9, "rho": 0.005}
+    assert one["privacy_loss"]["privacy_parameters"] == {"epsilon": 0.576786, "delta": 1e-9, "rho": 0.005}
     assert all_["privacy_loss"]["privacy_parameters"]["epsilon"] == 2.0
     assert one["dp_variant"]["variant_name"] == "Approximate DP"
     assert (one["deployment_model"]["access_type"], all_["deployment_model"]["access_type"]) == (

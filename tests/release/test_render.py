@@ -197,12 +197,12 @@ def test_a_vault_shows_its_columns_above_its_ledger(vault: Vault) -> None:
 def test_a_preview_shows_widths_and_price_and_no_fractions(vault: Vault) -> None:
     preview = vault.preview("select sex, count(*), avg(age) from people group by sex", epsilon="0.3")
     question = "'select sex, count(*), avg(age) from people group by sex'"
-    assert repr(preview) == f"Preview({question}, ε = 0.3)"
-    assert str(preview).endswith("\nCost ε = 0.3.\nThere is enough left.")
+    assert repr(preview) == f"Preview({question}, 15 % of the budget)"
+    assert str(preview).endswith("\nThis would use 15 % of the budget; 100 % is left.")
     page = tags(preview._repr_html_())
     assert {"details", "code"} <= page.seen
     assert "count(*)± " in page.words
-    assert "Cost ε = 0.3. There is enough left." in page.words
+    assert "This would use 15 % of the budget; 100 % is left." in page.words
 
 
 @pytest.mark.parametrize(("groups", "size"), [(1, "1 aggregate in 1 group"), (3, "1 aggregate in 3 groups")])

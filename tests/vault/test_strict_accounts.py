@@ -42,7 +42,7 @@ def test_an_analyst_without_a_delta_is_answered_with_laplace_noise(place: Path) 
         assert release.cost.cost.epsilon == Fraction(1, 2)
         assert vault.ledger.balance(analyst="pure").remaining == Fraction(1, 2)
         assert vault.ledger.balance().spent.rho <= Fraction(1, 8)
-        with pytest.raises(BudgetExceeded, match=r"0\.5 of 1 is left for analyst .pure."):
+        with pytest.raises(BudgetExceeded, match=r"it needs 1\.2 times what is left for analyst .pure."):
             vault.ask("select count(*) from people where age > 3", epsilon="0.6")
         assert not vault.preview("select count(*) from people where age > 3", epsilon="0.6").affordable
 

@@ -41,7 +41,7 @@ _COMMANDS = {
 }
 _RENAMED = {
     ("table.compare", "epsilon"): "compare",
-    ("", "keys_delta"): "delta",
+    ("table.compare", "spend"): "compare",
     ("", "letters"): "alphabet",
     ("", "fraction"): "liars",
     ("", "malicious"): "liars",

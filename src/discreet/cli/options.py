@@ -12,10 +12,10 @@ from discreet.errors import DiscreetError, Fix
 Columns = Annotated[
     str | None, typer.Option(metavar="NAMES", help="The columns, separated by commas: age,city,income.")
 ]
-Epsilon = Annotated[str, typer.Option(help="The ε to spend in total, such as 1.")]
-Delta = Annotated[
-    str | None, typer.Option(help="Make this release alone (ε, δ)-private, instead of as a question of that ε.")
+Epsilon = Annotated[
+    str | None, typer.Option(help="The ε that this release alone guarantees, at the vault's δ: 0.1.")
 ]
+Spend = Annotated[str | None, typer.Option(metavar="SHARE", help="The share of the whole budget to spend: 5%.")]
 Bins = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=COUNT", help="The number of bins of a column, or where they begin: age=0,18,65."),
@@ -23,6 +23,23 @@ Bins = Annotated[
 Prior = Annotated[
     Path | None, typer.Option(metavar="FILE", help="A public table to start from: .parquet or .csv.")
 ]
+
+
+def amount(epsilon: str | None, spend: str | None) -> dict[str, Any]:
+    """Return the one of --epsilon and --spend that was given.
+
+    >>> amount(None, "5%")
+    {'spend': '5%'}
+    """
+    given = {name: value for name, value in (("epsilon", epsilon), ("spend", spend)) if value is not None}
+    if len(given) != 1:
+        raise DiscreetError(
+            "Give either an epsilon or a share of the budget, not both."
+            if given
+            else "It is not said what to spend: give an epsilon, or a share of the budget.",
+            fix=[Fix("epsilon", 1), Fix("spend", "20%")],
+        )
+    return given
 
 
 def names(written: str | None) -> list[str] | None:

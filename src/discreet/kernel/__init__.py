@@ -3,6 +3,7 @@
 sealed_table    SealedTable: public metadata, an engine that is opened when it is needed, and who pays
 amount          amount_of: what `epsilon` or `spend` costs, in the unit that the ledger adds up
 payer           Payer: the ledger, and the analyst and the purpose whose accounts are charged
+refusal         affordable_share: what a refused release may still spend
 spend           spend: look up, refuse, charge, run, record
 """
 

@@ -47,7 +47,7 @@ def amount_of(
     if pure is None:
         pure = strictest_budget(balances).pure
     if spend is not None:
-        return share_of(spend) * _total(balances, pure)
+        return share_of(spend) * whole_amount(balances, pure)
     exact = positive(epsilon or 0, "epsilon")
     if pure:
         return exact
@@ -73,8 +73,11 @@ def share_of(spend: str) -> Fraction:
     return share
 
 
-def _total(balances: Sequence[Balance], pure: bool) -> Fraction:
-    """Return the whole budget: the vault's, or that of the strictest account where the vault adds up ρ, not ε."""
+def whole_amount(balances: Sequence[Balance], pure: bool) -> Fraction:
+    """Return the whole budget, which shares are shares of.
+
+    It is the vault's, or that of the strictest account where a pure release is paid by a vault that adds up ρ.
+    """
     whole = balances[0]
     if pure and whole.unit == "ρ":
         return strictest_budget(balances).epsilon

@@ -22,6 +22,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from discreet.errors import BudgetExceeded
+from discreet.kernel.refusal import with_share
 from discreet.ledger.balance import Balance
 from discreet.ledger.charge import Charge, Standing
 from discreet.privacy.losses import Losses
@@ -90,8 +92,16 @@ def spend(
     rows = engine.rows  # an engine whose rows cannot be asked refuses here, before the charge
     job = prepare(Ready(engine, rows, standing.balances))
     with job.hold:
-        charge = table.payer.reserve(job.losses, keys[-1])
+        charge = _charged(table, job.losses, keys[-1])
         result = job.run(charge)
     if (record := job.write(result)) is not None:
         table.payer.record(charge, record)
     return result
+
+
+def _charged(table: SealedTable, losses: Losses, key: str) -> Charge:
+    """Charge the accounts. A refusal offers a share of the budget that fits."""
+    try:
+        return table.payer.reserve(losses, key)
+    except BudgetExceeded as error:
+        raise with_share(error, table.payer.balances()) from None

@@ -1,14 +1,16 @@
 """Compute the balance of an account: its budget, what it has spent, and what is left.
 
-An account without a budget still counts what it has spent. Where ρ adds up, a question of ε costs at most ε²/2,
-whatever its noise: so what is left is enough for ε = √(2ρ), rounded down. Balances are written into the entries of
-the ledger, amounts as text "p/q".
+An account without a budget still counts what it has spent. Where ρ adds up, a release of ε costs the largest ρ
+that converts to (ε, δ/2): what is left is enough for the largest ε of six digits whose ρ, found and checked in the
+same way, is not above what is left. A pure release of ε costs ε²/2 at most there: what is left is enough for ε =
+√(2ρ), rounded down. Balances are written into the entries of the ledger, amounts as text "p/q".
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -16,14 +18,21 @@ from typing import Any
 from discreet.ledger.account import Account
 from discreet.ledger.budget import Budget
 from discreet.ledger.costs import NOTHING, Cost
-from discreet.render import amounts
+from discreet.privacy.theorems.calibration import largest_rho
+from discreet.privacy.theorems.conversions import zcdp_to_approximate
+from discreet.render import numbers
 
 _PLACES = 320  # behind the point, of a root: those of a budget are 300 at most
 
 
 @dataclass(frozen=True)
 class Room:
-    """The most that one more charge may cost: the ε of a question, its ρ where that adds up, and a δ for keys.
+    """The most that one more charge may cost.
+
+    Args:
+        epsilon: The guarantee of one more release by itself, at the budget's δ.
+        rho: Its ρ, where ρ adds up.
+        delta: Its δ for partition selection.
 
     >>> Balance(Account(), Budget(2)).room
     Room(epsilon=Fraction(2, 1), rho=Fraction(0, 1), delta=Fraction(0, 1))
@@ -44,7 +53,7 @@ class Balance:
     >>> balance.used, balance.total, balance.remaining
     (Fraction(1, 2), Fraction(2, 1), Fraction(3, 2))
     >>> print(balance)
-    analyst "ana": ε = 0.5 of 2 spent on 1 question, 1.5 left.
+    analyst "ana": 25 % used by 1 question, 75 % left (budget: ε = 2).
     """
 
     account: Account
@@ -82,7 +91,8 @@ class Balance:
             return None
         if self.budget.pure:
             return Room(self.remaining, Fraction(0), Fraction(0))
-        return Room(_question(self.remaining), self.remaining, self.budget.key_delta - self.spent.delta)
+        key_delta = self.budget.key_delta
+        return Room(largest_epsilon(self.remaining, key_delta), self.remaining, key_delta - self.spent.delta)
 
     def fits(self, cost: Cost) -> bool:
         """Return whether the account can afford this; equality is allowed.
@@ -107,16 +117,13 @@ class Balance:
 
     def __str__(self) -> str:
         questions = f"{self.charges} question" + ("" if self.charges == 1 else "s")
-        spent = f"{self.account}: {self.unit} = {amounts.spent(self.used)}"
         if self.budget is None or self.total is None or self.remaining is None:
-            return f"{spent} spent on {questions}, no budget of its own."
-        sentence = (
-            f"{spent} of {amounts.left(self.total)} spent on {questions}, {amounts.left(self.remaining)} left"
-        )
-        if self.budget.pure:
-            return sentence + "."
-        epsilon = amounts.left(self.room.epsilon) if self.room else "0"
-        return f"{sentence}, enough for a question of ε = {epsilon} (budget: {self.budget})."
+            spent = f"{self.unit} = {numbers.spent(self.used)}"
+            return f"{self.account}: {spent} spent on {questions}, no budget of its own."
+        if not self.total:
+            return f"{self.account}: nothing to spend (budget: {self.budget})."
+        used, left = numbers.share(self.used, self.total), share_left(self.remaining, self.total)
+        return f"{self.account}: {used} used by {questions}, {left} left (budget: {self.budget})."
 
 
 def written(value: Balance) -> dict[str, Any]:
@@ -154,11 +161,43 @@ def read_cost(value: dict[str, str | None]) -> Cost:
     return cost
 
 
-def _question(rho: Fraction) -> Fraction:
-    """Return the largest ε of six digits with ε²/2 ≤ ρ."""
+@lru_cache(maxsize=1024)
+def largest_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
+    """Return the largest ε of six digits that costs at most this ρ at this δ; 0 if there is none.
+
+    Whatever is returned has been checked: the ρ of a release of this ε is at most the given one.
+
+    >>> budget = Budget(2, "1e-9")
+    >>> largest_epsilon(budget.rho, budget.key_delta)
+    Fraction(2, 1)
+    """
+    if rho <= 0:
+        return Fraction(0)
+    converted = Fraction(zcdp_to_approximate(rho, delta))
+    above, below = (Fraction(numbers.decimal(converted, way)) for way in (ROUND_CEILING, ROUND_FLOOR))
+    # The conversion is a float, rounded up, and ρ is rounded down: one of the neighbours may be the answer.
+    tried = (above, below, Fraction(numbers.decimal(below * (1 - Fraction(1, 10**6)))))
+    return next((epsilon for epsilon in tried if epsilon > 0 and largest_rho(epsilon, delta) <= rho), Fraction(0))
+
+
+def largest_pure_epsilon(rho: Fraction) -> Fraction:
+    """Return the largest ε of six digits with ε²/2 ≤ ρ, rounded down.
+
+    >>> largest_pure_epsilon(Fraction(1, 200))
+    Fraction(1, 10)
+    """
     square = max(2 * rho, Fraction(0))
     root = math.isqrt(square.numerator * 10 ** (2 * _PLACES) // square.denominator)
-    return Fraction(amounts.decimal(Fraction(root, 10**_PLACES)))
+    return Fraction(numbers.decimal(Fraction(root, 10**_PLACES)))
+
+
+def share_left(remaining: Fraction, total: Fraction) -> str:
+    """Return what is left of a budget in percent, rounded down to three digits.
+
+    >>> share_left(Fraction(2, 3), Fraction(1)), share_left(Fraction(0), Fraction(0))
+    ('66.6 %', '0 %')
+    """
+    return f"{numbers.decimal(100 * remaining / total, ROUND_FLOOR, 3):f} %" if total else "0 %"
 
 
 def _text(value: Fraction | None) -> str | None:

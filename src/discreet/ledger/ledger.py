@@ -56,7 +56,7 @@ class Ledger:
     >>> ledger.record(charge, "1042")
     >>> ledger.reserve(Laplace(scale=5), question="how many are ill?", analyst="ana")
     Traceback (most recent call last):
-    discreet.errors.BudgetExceeded: This question costs ε = 0.2, and 0.1 of 0.3 is left for analyst "ana".
+    discreet.errors.BudgetExceeded: Too expensive: it needs 2 times what is left for analyst "ana".
     Try: epsilon="0.1" (still fits). The ledger shows which account spent what.
     >>> ledger.verify().number
     4

@@ -1,14 +1,17 @@
-"""Render the ledger as a table, for terminals and notebooks: what each account spent, and what is left."""
+"""Render the ledger as a table, for terminals and notebooks: what each account used, and what is left.
+
+Shares are those of the account's own budget. An account without one shows its share of the whole vault's budget.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from discreet.ledger.balance import Balance
+from discreet.ledger.balance import Balance, share_left
 from discreet.render import numbers, terminal
 from discreet.render.html import fragment, framed
 
-_COLUMNS = ("", "budget", "spent", "share", "left", "fits a question of", "questions")
+_COLUMNS = ("", "budget", "used", "left", "questions")
 _PAGE = (
     "<table><caption>{{ title }}</caption>"
     "<thead><tr>{% for name in columns %}<th>{{ name }}</th>{% endfor %}</tr></thead><tbody>"
@@ -18,8 +21,8 @@ _PAGE = (
 
 
 def rows(balances: Sequence[Balance]) -> list[tuple[str, ...]]:
-    """Return one row of texts for each account."""
-    return [_row(balance) for balance in balances]
+    """Return one row of texts for each account. The balance of the whole vault comes first."""
+    return [_row(balance, balances[0]) for balance in balances]
 
 
 def text(title: str, balances: Sequence[Balance]) -> str:
@@ -28,8 +31,8 @@ def text(title: str, balances: Sequence[Balance]) -> str:
     >>> from discreet.ledger import Account, Budget
     >>> print(text("people.ledger", [Balance(Account(), Budget(2))]))
     people.ledger
-                     budget  spent  share  left   fits a question of  questions
-    the whole vault  ε = 2   ε = 0  0 %    ε = 2  ε ≤ 2               0
+                     budget  used  left   questions
+    the whole vault  ε = 2   0 %   100 %  0
     """
     return "\n".join([title, *terminal.table([_COLUMNS, *rows(balances)])])
 
@@ -48,17 +51,16 @@ def notebook(title: str, balances: Sequence[Balance]) -> str:
     return framed(page(title, balances))
 
 
-def _row(balance: Balance) -> tuple[str, ...]:
-    unit, total, remaining = balance.unit, balance.total, balance.remaining
-    spent, count = f"{unit} = {numbers.spent(balance.used)}", str(balance.charges)
-    if balance.room is None or total is None or remaining is None:
-        return (str(balance.account), "–", spent, "–", "–", "–", count)
-    return (
-        str(balance.account),
-        str(balance.budget),
-        spent,
-        numbers.share(balance.used, total),
-        f"{unit} = {numbers.left(remaining)}",
-        f"ε ≤ {numbers.left(balance.room.epsilon)}",
-        count,
-    )
+def _row(balance: Balance, vault: Balance) -> tuple[str, ...]:
+    account, count = str(balance.account), str(balance.charges)
+    if balance.budget is None or balance.total is None or balance.remaining is None:
+        return (account, "–", _of_the_vault(balance, vault), "–", count)
+    used, left = numbers.share(balance.used, balance.total), share_left(balance.remaining, balance.total)
+    return (account, str(balance.budget), used, left, count)
+
+
+def _of_the_vault(balance: Balance, vault: Balance) -> str:
+    if not vault.total:
+        return "–"
+    used = balance.spent.rho if vault.unit == "ρ" else balance.spent.epsilon
+    return "–" if used is None else f"{numbers.share(used, vault.total)} of the vault"

@@ -7,7 +7,7 @@ from html import escape
 
 from discreet.ledger import Cost
 from discreet.query.plan.explain import Expected
-from discreet.render import amounts
+from discreet.release.receipt import Receipt
 from discreet.render.html import framed
 
 
@@ -18,26 +18,41 @@ class Preview:
     question: str
     expected: tuple[Expected, ...]
     plan: str
-    cost: Cost
+    receipt: Receipt
+    """The cost, and the accounts as they are now: nothing was charged."""
     affordable: bool
     recorded: bool
     """Whether the same question was answered before: then it is free."""
-    unit: str = "ε"
-    """The amount that the ledger adds up: ε, or ρ if its budget has a δ."""
+
+    @property
+    def cost(self) -> Cost:
+        """The amounts that would be charged."""
+        return self.receipt.cost
+
+    @property
+    def unit(self) -> str:
+        """The amount that the ledger adds up: ε, or ρ if its budget has a δ."""
+        return self.receipt.whole.unit
 
     @property
     def price(self) -> str:
         """The cost, in the amount that the ledger adds up."""
-        pure = self.cost.epsilon if self.unit == "ε" else None
-        amount = f"ρ = {amounts.spent(self.cost.rho)}" if pure is None else f"ε = {amounts.spent(pure)}"
-        return f"{amount} and δ = {amounts.spent(self.cost.delta)}" if self.cost.delta else amount
+        return self.receipt.spent
+
+    @property
+    def verdict(self) -> str:
+        """The cost as a share of the budget, and whether it can be paid."""
+        if self.recorded:
+            return f"Answered before, so it is free; {self.receipt.remaining}."
+        enough = "" if self.affordable else ": not enough"
+        return f"This would use {self.receipt.used}; {self.receipt.remaining}{enough}."
 
     def __repr__(self) -> str:
-        price = "answered before: free" if self.recorded else self.price
+        price = "answered before: free" if self.recorded else self.receipt.used
         return f"Preview({self.question[:60]!r}, {price})"
 
     def __str__(self) -> str:
-        return "\n".join([self.plan, *self._verdict])
+        return "\n".join([self.plan, self.verdict])
 
     def _repr_html_(self) -> str:
         widths = "".join(
@@ -46,12 +61,6 @@ class Preview:
         )
         plan = "".join(f"<p>{escape(line)}</p>" for line in self.plan.splitlines())
         return framed(
-            f"<p><code>{escape(self.question)}</code></p><dl>{widths}</dl><p>{escape(' '.join(self._verdict))}</p>"
+            f"<p><code>{escape(self.question)}</code></p><dl>{widths}</dl><p>{escape(self.verdict)}</p>"
             f"<details><summary>Plan</summary>{plan}</details>"
         )
-
-    @property
-    def _verdict(self) -> list[str]:
-        if self.recorded:
-            return ["Answered before: free."]
-        return [f"Cost {self.price}.", "There is enough left." if self.affordable else "There is not enough left."]

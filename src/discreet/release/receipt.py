@@ -2,9 +2,10 @@
 
 A ledger without δ adds up ε, and a release of ε is ε-DP. A ledger with δ adds up ρ: a release of ρ, and of δ₀ for
 the keys it selected, is δ₀-approximately ρ-zCDP, hence (ε, δ)-DP with ε the conversion of ρ at δ − δ₀, where δ is
-that of the ledger. `promise` is the smaller of this ε and a pure one, where there is one. A question asked with
-epsilon=e costs e, or ρ = e²/2, at most, so what is left is enough for one more with e = √(2ρ). What was spent is
-rounded up and what is left is rounded down.
+that of the ledger. Half of δ is kept for keys: a ledger admits δ₀ ≤ δ/2, and ρ is converted at δ/2, with keys and
+without, as it was when the release was asked for with epsilon=ε. So `promise` repeats what was asked. It is a
+pure ε where there is a smaller one, and what a sharper theorem proved where that is given (`proven`). What was
+spent is rounded up and what is left is rounded down.
 
 Without a vault there are no accounts: under local differential privacy every device charges itself. Then
 `lifetime` is the budget of one device, the charge is the most that one device spent, and what is left is not
@@ -15,14 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from discreet.errors import Code, Fix, ParameterError
 from discreet.ledger.account import Account
-from discreet.ledger.balance import Balance
+from discreet.ledger.balance import Balance, share_left
 from discreet.ledger.budget import Budget
 from discreet.ledger.costs import NOTHING, Cost
 from discreet.privacy.theorems.conversions import zcdp_to_approximate
@@ -62,6 +62,8 @@ class Receipt:
         losses: The privacy losses, in words.
         balances: The accounts after the charge; that of the whole vault comes first. None without a vault.
         lifetime: The budget of one device, where devices are charged and not a vault; None by default.
+        proven: The guarantee of this release by itself, where a sharper theorem than the conversion of ρ proves
+            it, such as Gaussian DP for a synthetic table; none by default.
 
     >>> from discreet.ledger import Account
     >>> cost = Cost(epsilon=Fraction(1, 10), rho=Fraction(1, 200))
@@ -80,6 +82,7 @@ class Receipt:
     losses: Sequence[str]
     balances: Sequence[Balance]
     lifetime: Budget | None = None
+    proven: Promise | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "losses", tuple(self.losses))
@@ -152,7 +155,7 @@ class Receipt:
     @property
     def used(self) -> str:
         """The charge as a share of the budget, in percent."""
-        return f"{numbers.decimal(100 * self.share, ROUND_CEILING, 3):f} % of the budget"
+        return f"{numbers.share(self.share, Fraction(1))} of the budget"
 
     @property
     def remaining(self) -> str:
@@ -166,12 +169,15 @@ class Receipt:
         >>> from discreet.ledger import Account
         >>> gaussian = Receipt(Cost(None, Fraction(1, 200)), (), [Balance(Account(), Budget(2, "1e-9"))])
         >>> print(gaussian.promise)
-        ε = 0.564894 at δ = 1e-9
+        ε = 0.576786 at δ = 1e-9
         """
         cost, budget = self.cost, self.budget
+        if self.proven is not None:
+            return self.proven
         if budget.pure:
             return Promise(cost.epsilon or Fraction(0), Fraction(0))
-        converted = Fraction(zcdp_to_approximate(cost.rho, budget.delta - cost.delta))
+        # A budget that was amended since may have less δ: then the keys have taken more than half of it.
+        converted = Fraction(zcdp_to_approximate(cost.rho, min(budget.key_delta, budget.delta - cost.delta)))
         if cost.epsilon is not None and cost.epsilon <= converted and not cost.delta:
             return Promise(cost.epsilon, Fraction(0))
         return Promise(converted, budget.delta)
@@ -224,17 +230,18 @@ def together(receipts: Sequence[Receipt]) -> Receipt:
     ε = 0.2 ('Laplace(scale=10)', 'Laplace(scale=10)')
     """
     cost = sum((receipt.cost for receipt in receipts), NOTHING)
-    return replace(receipts[-1], cost=cost, losses=tuple(loss for receipt in receipts for loss in receipt.losses))
+    losses = tuple(loss for receipt in receipts for loss in receipt.losses)
+    return replace(receipts[-1], cost=cost, losses=losses, proven=None)  # a proof is about one release
 
 
 def largest_question(balance: Balance) -> Fraction | None:
-    """Return the largest ε that one more question may be asked with, rounded down; None without a budget.
+    """Return the largest ε that one more release may have at the budget's δ, rounded down; None without a budget.
 
     >>> from discreet.ledger import Account
     >>> largest_question(Balance(Account(), Budget(2)))
     Fraction(2, 1)
     >>> numbers.left(largest_question(Balance(Account(), Budget(2, "1e-9")).granted(Budget(2, "1e-9"))))
-    '0.329033'
+    '2'
     """
     return None if balance.room is None else balance.room.epsilon
 
@@ -269,4 +276,4 @@ def _remaining(balance: Balance) -> str:
         return f"no limit{whose or ' for the whole vault'}"
     if not balance.total:
         return f"nothing is left{whose}"
-    return f"{numbers.decimal(100 * balance.remaining / balance.total, ROUND_FLOOR, 3):f} % is left{whose}"
+    return f"{share_left(balance.remaining, balance.total)} is left{whose}"

@@ -35,7 +35,7 @@ from discreet.ledger.budget import Budget
 from discreet.release import frames
 from discreet.release.estimate import CONFIDENCE, Estimate
 from discreet.release.label import Label, Noise
-from discreet.release.receipt import Receipt
+from discreet.release.receipt import Promise, Receipt
 from discreet.release.released import expect_schema
 from discreet.schema import from_json
 
@@ -245,6 +245,7 @@ def written_receipt(receipt: Receipt) -> dict[str, Any]:
             for b in receipt.balances
         ],
         **({} if lifetime is None else {"lifetime": [str(lifetime.epsilon), str(lifetime.delta)]}),
+        **({} if receipt.proven is None else {"proven": [str(amount) for amount in receipt.proven]}),
     }
 
 
@@ -290,7 +291,18 @@ def read_receipt(record: dict[str, Any]) -> Receipt:
         losses=tuple(of_type(str, loss) for loss in list_in(record["losses"])),
         balances=tuple(map(_read_account, list_in(record["balances"]))),
         lifetime=lifetime,
+        proven=_read_promise(record.get("proven")),
     )
+
+
+def _read_promise(record: Any) -> Promise | None:
+    """Return the proven guarantee. Records without it are older, or need none."""
+    if record is None:
+        return None
+    epsilon, delta = (fraction(amount) for amount in list_in(record))
+    if epsilon < 0 or not 0 <= delta < 1:
+        raise ValueError("a guarantee below zero")
+    return Promise(epsilon, delta)
 
 
 def _read_account(record: dict[str, Any]) -> Balance:

@@ -24,7 +24,6 @@ def label(
     noises: Sequence[Gaussian],
     receipt: Receipt,
     impossible: Sequence[str],
-    promise: str = "",
     sizes: Sequence[Gaussian] = (),
 ) -> Label:
     """Return the label of a synthetic table.
@@ -35,15 +34,16 @@ def label(
         noises: The noise of all measurements.
         receipt: What was charged.
         impossible: Conditions that the curator declared impossible.
-        promise: The (ε, δ) of this release by itself, if they were given.
         sizes: The noise of the number of rows per person, if it was measured.
     """
     marginals = [noise for noise in noises if _entries(noise) == 1]
     scores = [noise for noise in noises if _entries(noise) > 1]
     left_out = [name for name in metadata.columns if name not in {axis.name for axis in axes}]
     notes = [NOTE]
-    if promise:
-        notes.append(f"By itself this release is differentially private with {promise}, accounted as Gaussian DP.")
+    if receipt.proven is not None:
+        notes.append(
+            f"By itself this release is differentially private with {receipt.proven}, accounted as Gaussian DP."
+        )
     if left_out:
         notes.append(f"Columns that are not part of it: {', '.join(left_out)}.")
     if sizes:

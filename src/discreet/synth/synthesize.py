@@ -30,9 +30,8 @@ from discreet.oracle import prior as priors
 from discreet.privacy.losses import ZeroConcentrated
 from discreet.query import cache_key
 from discreet.query.bins import Axis, Bins
-from discreet.rational import Rational, whole
-from discreet.release.receipt import Receipt
-from discreet.render import amounts
+from discreet.rational import Rational, positive, whole
+from discreet.release.receipt import Promise, Receipt
 from discreet.schema.metadata import UNIT
 from discreet.synth import adaptive_bins, label, measure
 from discreet.synth import person_ids as whose
@@ -60,7 +59,7 @@ class _Order:
     fine: tuple[Axis, ...]
     kept: frozenset[str]
     rho: Fraction
-    promise: str
+    proven: Promise | None
     workload: dict[Columns, float] | None
     prior: Mapping[str, Any] | None
     impossible: tuple[str, ...]
@@ -170,9 +169,10 @@ def _ordered(
     digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     ids = " with persons" * persons
     text = f"synthetic table over {', '.join(domain.names)}{ids} [rho {rho}, {digest}]"
-    promise = "" if epsilon is None else f"ε = {epsilon} at δ = {amounts.spent(vault_budget(balances).delta)}"
+    delta = vault_budget(balances).delta
+    proven = None if epsilon is None else Promise(positive(epsilon, "epsilon"), delta)  # by release_rho
     known = cache_key.text(metadata, text)
-    return _Order(metadata, fine, kept, rho, promise, wanted, public, conditions, persons, known)
+    return _Order(metadata, fine, kept, rho, proven, wanted, public, conditions, persons, known)
 
 
 def _expect_noise(rho: Fraction, balances: Sequence[Balance], unit: Unit, columns: int) -> None:
@@ -245,16 +245,15 @@ def _measured(order: _Order, engine: Engine, charge: Charge, progress: Progress 
         )
     noises = [*fine.noises, *released.noises]
     told = [] if sizes is None else [sizes.noise]
-    receipt = Receipt(
-        cost=charge.cost, losses=tuple(described(ZeroConcentrated(order.rho))), balances=charge.balances
-    )
+    losses = tuple(described(ZeroConcentrated(order.rho)))
+    receipt = Receipt(charge.cost, losses, charge.balances, proven=order.proven)
     return Synthetic(
         metadata=metadata,
         axes=axes,
         measurements=tuple(released.measurements),
         scores={name: tuple(scores) for name, scores in released.scores.items()},
         stages=dict(released.stages),
-        label=label.label(metadata, axes, noises, receipt, order.impossible, order.promise, told),
+        label=label.label(metadata, axes, noises, receipt, order.impossible, told),
         impossible=order.impossible,
         prior=known,
         sizes=None if sizes is None else sizes.counts,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ from discreet.query.question import Question
 from discreet.rational import Rational, positive, rational
 from discreet.release.receipt import Receipt
 from discreet.release.release import Release
+from discreet.vault.refusal import with_margins
 
 if TYPE_CHECKING:
     from discreet.query.plan.calibration import Widths
@@ -97,9 +98,12 @@ def terms(
 def ask(table: SealedTable, question: Any, wanted: Terms) -> Release:
     """Answer a question, and charge it unless it is recorded."""
     query = cache_key.parsed(question, table.metadata)
-    if wanted.relative is not None:
-        return _step_by_step(table, query, wanted.relative, wanted)
-    return presented(query, _released(table, _keys(table, query, wanted), _planner(table, query, wanted)))
+    try:
+        if wanted.relative is not None:
+            return _step_by_step(table, query, wanted.relative, wanted)
+        return presented(query, _released(table, _keys(table, query, wanted), _planner(table, query, wanted)))
+    except BudgetExceeded as error:
+        raise _refused(table, query, wanted, error) from None
 
 
 def preview(table: SealedTable, question: Any, wanted: Terms) -> Preview:
@@ -118,11 +122,21 @@ def preview(table: SealedTable, question: Any, wanted: Terms) -> Preview:
         question=query.text,
         expected=made.expected,
         plan=made.words,
-        cost=cost(made.losses),
+        receipt=Receipt(cost(made.losses), tuple(described(made.losses)), balances),
         affordable=table.payer.can_afford(made.losses),
         recorded=recorded,
-        unit=balances[0].unit,
     )
+
+
+def _refused(table: SealedTable, query: Question, wanted: Terms, error: BudgetExceeded) -> BudgetExceeded:
+    """Return the refusal with what could be had for what is left. It is planned from public facts, and free."""
+    balances = table.payer.balances()
+
+    def planned(spend: str | None = None, within: Widths | None = None) -> Plan:
+        other = replace(wanted, epsilon=None, spend=spend, within=within)
+        return _planner(table, query, other)(balances)
+
+    return with_margins(error, planned, lambda made: table.payer.can_afford(made.losses))
 
 
 def _planner(table: SealedTable, query: Question, wanted: Terms) -> Callable[[tuple[Balance, ...]], Plan]:

@@ -110,7 +110,8 @@ def test_the_help_lists_what_can_go_wrong_with_a_question() -> None:
     shown = " ".join(run("ask", "--help").stdout.replace("│", " ").split())
     assert "1 the ledger is damaged or gone" in shown
     assert "5 answered, but with a larger margin" in shown
-    assert "each question adds ρ = ε²/2" in shown
+    assert "many small questions cost less than their sum" in shown
+    assert "--spend 5% is a share of the whole budget" in shown
 
 
 def test_who_is_advised_to_ask_for_a_relative_width_is_told_what_it_takes(here: Path) -> None:
@@ -139,14 +140,38 @@ def test_output_fits_a_window_of_80_columns_and_has_no_colours_in_a_pipe(here: P
 # -- what is refused --------------------------------------------------------------------------------------------
 
 
-def test_overspending_ends_with_3_and_an_epsilon_that_fits(here: Path) -> None:
+def test_overspending_ends_with_3_and_a_share_that_fits(here: Path) -> None:
     run("ask", here, COUNT, "--epsilon", "1.5")
     refused = run("ask", here, "select count(*) from people where age >= 65", "--epsilon", "0.75")
     assert refused.exit_code == exit_codes.OVERSPENT
     assert refused.stdout == ""
-    assert offers("epsilon", "0.5", refused.stderr)
+    assert refused.stderr == (
+        "discreet: Too expensive: it needs 1.5 times what is left. Try: --spend 25% (± 12), or --within 12.\n"
+    )
     assert desk.spent(here) == 1.5
-    assert run("ask", here, "select count(*) from people where age >= 65", "--epsilon", "0.5").exit_code == 0
+    answered = run("ask", here, "select count(*) from people where age >= 65", "--spend", "25%")
+    assert answered.exit_code == 0
+    assert "This used 25 % of the budget; 0 % is left." in answered.stdout
+    broke = run("ask", here, "select count(*) from people where age >= 66", "--spend", "1%")
+    assert broke.stderr == (
+        "discreet: Nothing is left of the budget. Try: discreet budget people.vault --amend --epsilon 4 "
+        "(by the curator).\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "options", [("--epsilon", "0.1", "--spend", "5%"), ("--spend", "5%", "--within", "5%"), ("--spend", "5")]
+)
+def test_a_question_has_one_cost(here: Path, options: tuple[str, ...]) -> None:
+    assert run("ask", here, COUNT, *options).exit_code == exit_codes.BAD_INPUT
+    assert desk.spent(here) == 0
+
+
+def test_the_delta_of_keys_has_a_name_of_its_own(town: Path) -> None:
+    assert run("ask", town, COUNT, "--spend", "1%", "--keys-delta", "1e-9").exit_code == 0
+    assert run("ask", town, COUNT, "--spend", "1%", "--delta", "1e-9").exit_code == exit_codes.BAD_INPUT
+    for command in ("oracle", "synthesize"):
+        assert "--delta" not in run(command, "--help").stdout
 
 
 @pytest.mark.parametrize(
@@ -172,7 +197,7 @@ def test_what_a_vault_does_not_answer_ends_with_4_and_is_free(here: Path, questi
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ((), "--epsilon 0.1, or --within 200, or --within 5%"),
+        ((), "--epsilon 0.1, or --spend 5%, or --within 200, or --within 5%"),
         (("--epsilon", "1", "--within", "3"), "not both. Try: --epsilon 0.1"),
         (("--epsilon", "much"), "is not a number"),
         (("--epsilon", "-1"), "above 0"),
@@ -251,18 +276,20 @@ def test_a_preview_costs_nothing_and_knows_the_width(here: Path) -> None:
     assert (found["affordable"], found["free"], found["cost"]["epsilon"]) == (True, False, 1)
     assert found["left"] == {"exact": "2", "value": 2.0}
     assert desk.spent(here) == 0
-    assert "It would cost ε = 1; ε = 2 of 2 is left." in run("preview", here, COUNT, "--epsilon", "1").stdout
+    shown = run("preview", here, COUNT, "--epsilon", "1").stdout
+    assert "This would use 50 % of the budget; 100 % is left." in shown
+    assert shown == run("preview", here, COUNT, "--spend", "50%").stdout
 
 
 def test_a_preview_ends_with_3_where_the_budget_would_not_reach(here: Path) -> None:
     poor = run("preview", here, COUNT, "--epsilon", "3")
     assert poor.exit_code == exit_codes.OVERSPENT
-    assert "is left: not sufficient." in poor.stdout
+    assert "This would use 150 % of the budget; 100 % is left: not enough." in poor.stdout
 
 
 def test_a_preview_knows_what_is_free(here: Path) -> None:
     run("ask", here, COUNT, "--epsilon", "2")
-    assert "It was answered before, and is free" in run("preview", here, COUNT, "--epsilon", "2").stdout
+    assert "Answered before, so it is free; 0 % is left." in run("preview", here, COUNT, "--epsilon", "2").stdout
 
 
 def test_a_preview_of_a_relative_width_says_why_there_is_none(here: Path) -> None:

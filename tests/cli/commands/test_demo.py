@@ -41,7 +41,8 @@ def test_the_demo_asks_five_questions_and_shows_who_spent_what(tmp_path: Path) -
         assert heading in shown.stdout
         assert question in shown.stdout
     assert "Free: answered from the record" in " ".join(shown.stdout.split())
-    assert "Write count(distinct user_id)" in " ".join(shown.stdout.split())
+    assert "a question may only count it. Write count(distinct user_id)." in " ".join(shown.stdout.split())
+    assert "Too expensive: it needs " in shown.stdout
     assert "the whole vault" in shown.stdout
     assert (tmp_path / "demo" / "income.svg").is_file()
     vault = tmp_path / "demo" / "trips.vault"

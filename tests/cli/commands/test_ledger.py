@@ -30,7 +30,7 @@ def test_entries_tell_who_asked_what_and_why_a_budget_changed(here: Path) -> Non
     run("ask", here, COUNT, "--epsilon", "0.25", "--analyst", "ana")
     shown = run("ledger", here, "entries").stdout
     assert "allotment: the yearly report" in shown
-    assert "ana  ε = 0.25" in shown
+    assert "ana  12.5 % of the budget" in shown
     assert "select count(*) from people" in shown
     kinds = [entry["kind"] for entry in told("ledger", here, "entries")]
     assert kinds == ["opening", "allotment", "charge", "release"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tests.cli import desk
 from tests.cli.desk import offers, run
 
 OLD = "select count(*) from people where age >= 65"
-TERMS = ("--columns", "age,city", "--epsilon", "4", "--within", "0.15")
+TERMS = ("--columns", "age,city", "--epsilon", "28", "--within", "0.15")
 
 
 def test_answers_have_intervals_and_the_oracle_is_charged_once(town: Path) -> None:
@@ -48,7 +49,7 @@ def test_questions_come_from_a_pipe_and_one_that_is_refused_keeps_no_other_from_
     assert (first["question"], second["checked"]) == (OLD, True)
     assert first["low"] <= first["value"] <= first["high"]
     assert abs(second["value"] - 200) < 150
-    assert first["total_rho"] == pytest.approx(8)
+    assert first["total_rho"] == pytest.approx(7.84917, rel=1e-5)  # what is (28, 1e-6)-DP by itself
     refused = json.loads(said.stderr)
     assert (refused["error"], refused["line"]) == ("QuestionRefused", 4)
     assert refused["question"] == "select median(age) from people"
@@ -79,10 +80,22 @@ def test_a_vault_without_a_delta_is_told_what_it_takes(here: Path) -> None:
 
 
 def test_opening_says_that_no_answer_will_be_free_and_what_would_make_them_so(town: Path) -> None:
-    terms = ("--columns", "age,city", "--epsilon", "3", "--within", "0.05")
-    shown = " ".join(run("oracle", town, OLD, *terms).stdout.split())
-    assert "No new answer will be free" in shown
-    assert "Most would be with --within 0.15 or --epsilon 9: another oracle, at its own cost." in shown
+    terms = ("--columns", "age,city", "--within", "0.15")
+    for option, given in (("--epsilon", "4"), ("--spend", "2%")):
+        shown = " ".join(run("oracle", town, OLD, *terms, option, given).stdout.split())
+        assert "of the oracle's budget is used" in shown
+        assert "ew answer" in shown  # no new answer, or few answers
+        better = re.search(rf"Most would be with .*{option} (\S+): another oracle, at its own cost\.", shown)
+        assert better is not None, shown
+        other = run("oracle", town, OLD, *terms, option, better[1])
+        assert "Most answers can be free" in other.stdout
+
+
+@pytest.mark.parametrize("options", [(), ("--epsilon", "1", "--spend", "5%")])
+def test_an_oracle_has_one_cost(town: Path, options: tuple[str, ...]) -> None:
+    refused = run("oracle", town, OLD, "--columns", "age", *options)
+    assert refused.exit_code == exit_codes.BAD_INPUT
+    assert "Try: --epsilon 1, or --spend 20%." in refused.stderr
 
 
 def test_a_budget_that_does_not_reach_has_its_exit_status(town: Path) -> None:

@@ -101,23 +101,33 @@ def test_what_is_missing_or_wrong_is_asked_for(here: Path, options: tuple[str, .
 
 
 @pytest.mark.parametrize(
-    ("budget", "words", "fits"),
+    ("budget", "column", "advice"),
     [
-        (
-            ("--epsilon", "3", "--delta", "1e-6"),
-            "Questions add up ρ = ε²/2 here, 0.175749 in all. One question may have ε = 0.592874 at most; 35 of "
-            "ε = 0.1 fit.",
-            "0.1",
-        ),
-        (("--epsilon", "0.05"), "One question may have ε = 0.05 at most; 5 of ε = 0.01 fit.", "0.01"),
+        (("--epsilon", "3", "--delta", "1e-6"), "without δ", "a budget without δ is better: leave out --delta."),
+        (("--epsilon", "0.05"), "with δ = 1e-9", "a budget with δ is better: --delta 1e-9."),
     ],
 )
-def test_sealing_names_a_question_that_fits(here: Path, budget: tuple[str, ...], words: str, fits: str) -> None:
+def test_sealing_names_a_question_that_fits_and_the_kind_of_budget(
+    here: Path, budget: tuple[str, ...], column: str, advice: str
+) -> None:
     sealed = run("seal", "people.csv", *OPTIONS[:-2], *budget, "--to", "new.vault")
-    assert words in " ".join(sealed.stdout.split())
+    lines = [line.split() for line in sealed.stdout.splitlines()]
+    assert ["counts", "this", "budget", *column.split()] in lines
+    assert [line[0] for line in lines if "±" in line] == ["1", "10", "100", "1,000"]
+    assert advice in " ".join(sealed.stdout.split())
     command = sealed.stdout.strip().splitlines()[-1].strip()
-    assert command == f"discreet ask new.vault 'select count(*) from new' --epsilon {fits}"
+    assert command == "discreet ask new.vault 'select count(*) from new' --spend 5%"
     assert run(*shlex.split(command)[1:]).exit_code == 0
+
+
+def test_sealing_again_offers_what_is_left(here: Path) -> None:
+    run("seal", "people.csv", *OPTIONS[:-2], "--epsilon", "1", "--to", "new.vault")
+    run("ask", "new.vault", "select count(*) from new", "--spend", "98%")
+    again = run("seal", "people.csv", "--reseal", "--to", "new.vault")
+    assert again.stdout.rstrip().endswith("--spend 2%")
+    run("ask", "new.vault", "select count(*) from new", "--spend", "2%")
+    broke = run("seal", "people.csv", "--reseal", "--to", "new.vault")
+    assert "Nothing is left of the budget" in broke.stdout
 
 
 def test_a_budget_that_hardly_promises_anything_is_sealed_with_a_word_on_stderr(here: Path) -> None:

@@ -39,7 +39,20 @@ def test_a_comparison_with_the_vault_is_paid_for(town: Path) -> None:
     before = desk.spent(town)
     compared = run("synthesize", town, "--epsilon", "2", "--columns", "age,city", "--compare", "1")
     assert "beside the vault" in compared.stdout
-    assert desk.spent(town) == pytest.approx(before + 0.5)
+    after = desk.spent(town)
+    assert after > before
+    compared = run("synthesize", town, "--epsilon", "2", "--columns", "age,city", "--compare", "2%")
+    assert compared.exit_code == 0
+    assert desk.spent(town) == pytest.approx(after + 0.02 * told("ledger", town)["accounts"][0]["total"], rel=1e-4)
+
+
+def test_a_synthetic_table_can_cost_a_share(town: Path) -> None:
+    made = run("synthesize", town, "--spend", "10%", "--columns", "age,city")
+    assert made.exit_code == 0, made.output
+    account = told("ledger", town)["accounts"][0]
+    assert account["spent"] == pytest.approx(account["total"] / 10, rel=1e-4)
+    both = run("synthesize", town, "--spend", "10%", "--epsilon", "1", "--columns", "age,city")
+    assert "Try: --epsilon 1, or --spend 20%." in both.stderr
 
 
 def test_what_cannot_be_written_is_refused_before_it_is_paid_for(town: Path) -> None:

@@ -66,7 +66,7 @@ def test_a_writer_sees_what_was_committed_while_it_waited(postgres: Server, plac
     thread = threading.Thread(target=ask)
     Ledger.open(place, clock=clock_of_the_first).reserve(TENTH * 6, question="first")
     thread.join()
-    assert "0.4 of 1 is left" in refused[0]
+    assert "it needs 1.5 times what is left." in refused[0]
     assert ledger.balance().charges == 1
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import output
+from discreet.cli import options, output
 from discreet.cli.exit_codes import OVERSPENT, TOO_WIDE
 from discreet.cli.locations import Location, opened
 from discreet.cli.progress import waiting
@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from discreet.query.preview import Preview
     from discreet.release.receipt import Receipt
     from discreet.release.release import Release
-    from discreet.vault.vault import Vault
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="SQL, in quotes; - reads it from stdin.")]
-Epsilon = Annotated[str | None, typer.Option(help="The ε to spend, such as 0.1.")]
 Within = Annotated[
     list[str] | None,
     typer.Option(
@@ -37,8 +35,8 @@ Within = Annotated[
     ),
 ]
 Confidence = Annotated[str, typer.Option(help="The confidence of the intervals.")]
-Delta = Annotated[
-    str | None, typer.Option(help="The δ to spend on partition selection: finding the keys of a text column.")
+KeysDelta = Annotated[
+    str | None, typer.Option(help="The δ of partition selection, for the keys of a text column.")
 ]
 Analyst = Annotated[
     str | None,
@@ -56,10 +54,11 @@ _CALLS = {"release.to_pandas()": "--csv", "release.label": "--label"}  # what a 
 def ask(
     vault: Location,
     question: Question,
-    epsilon: Epsilon = None,
+    epsilon: options.Epsilon = None,
+    spend: options.Spend = None,
     within: Within = None,
     confidence: Confidence = "0.95",
-    delta: Delta = None,
+    keys_delta: KeysDelta = None,
     analyst: Analyst = None,
     purpose: Purpose = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print answer, cost and label as JSON.")] = False,
@@ -74,16 +73,19 @@ def ask(
 ) -> None:
     """Answer a question with error bars, and charge it. The same question again is free.
 
-    Give what to spend (--epsilon) or the margin of error (--within). In a vault with a δ the ε of questions does
-    not add up to the ε of the budget: each question adds ρ = ε²/2. discreet ledger VAULT shows the largest ε that
-    fits.
+    Give one of --epsilon, --spend and --within. --epsilon 0.1 guarantees ε = 0.1 for this answer alone, at the
+    vault's δ: in a vault with a δ, many small questions cost less than their sum. --spend 5% is a share of the
+    whole budget. --within 200 is the margin of error.
 
     [bold]Examples[/bold]
 
     [cyan]discreet ask people.vault "select city, count(*) from people group by city" --epsilon 0.1[/cyan]
 
+    [cyan]discreet ask people.vault "select avg(income) from people" --spend 5%[/cyan]
+      5 % of the whole budget
+
     [cyan]discreet ask people.vault "select count(*) from people where age >= 65" --within 200[/cyan]
-      ± 200 at 95 %: finds the cheapest ε
+      ± 200 at 95 %, for as little as possible
 
     [cyan]discreet ask people.vault "select avg(income) from people" --within 5% --json[/cyan]
       doubles ε until the margin is met; this may take nearly all that is left. --epsilon 0.5 caps the total. If
@@ -100,7 +102,7 @@ def ask(
 
     _expect_one_form(as_json, as_csv, label)
     _expect_files(plot, save)
-    price = _price(epsilon, within, confidence, delta)
+    price = _price(epsilon, spend, within, confidence, keys_delta)
     with opened(vault, analyst=analyst, purpose=purpose) as asked, waiting("asking"):
         release = asked.ask(_read(question), **price)
     narrow = _reached(release, price["within"])
@@ -125,10 +127,11 @@ def ask(
 def preview(
     vault: Location,
     question: Question,
-    epsilon: Epsilon = None,
+    epsilon: options.Epsilon = None,
+    spend: options.Spend = None,
     within: Within = None,
     confidence: Confidence = "0.95",
-    delta: Delta = None,
+    keys_delta: KeysDelta = None,
     analyst: Analyst = None,
     purpose: Purpose = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
@@ -139,12 +142,13 @@ def preview(
 
     [cyan]discreet preview people.vault "select city, count(*) from people group by city" --epsilon 0.1[/cyan]
 
+    [cyan]discreet preview people.vault "select count(*) from people" --spend 5%[/cyan]
+
     Exit status: as of discreet ask; 3 if the budget is not sufficient.
     """
-    from discreet.release.receipt import Receipt
     from discreet.vault.vault import Vault
 
-    price = _price(epsilon, within, confidence, delta)
+    price = _price(epsilon, spend, within, confidence, keys_delta)
     if isinstance(price["within"], str) and price["within"].endswith("%"):
         raise DiscreetError(
             "The cost of a relative margin depends on the answer: ε is doubled until the margin is met.",
@@ -153,11 +157,11 @@ def preview(
         )
     with Vault(vault, analyst=analyst, purpose=purpose) as asked:
         found = asked.preview(_read(question), **price)
-        receipt = Receipt(cost=found.cost, losses=(), balances=_balances(asked, analyst, purpose))
     if as_json:
-        output.data(_previewed(found, receipt))
+        output.data(_previewed(found, found.receipt))
     else:
-        _show_preview(found, receipt)
+        output.say(found.question, style="dim")
+        output.say("", *found.plan.split("\n"), "", found.verdict)
     if not (found.affordable or found.recorded):
         raise typer.Exit(OVERSPENT)
 
@@ -169,15 +173,18 @@ def _read(question: str) -> str:
     return sys.stdin.read() if question == "-" else question
 
 
-def _price(epsilon: str | None, within: list[str] | None, confidence: str, delta: str | None) -> dict[str, Any]:
+def _price(
+    epsilon: str | None, spend: str | None, within: list[str] | None, confidence: str, keys_delta: str | None
+) -> dict[str, Any]:
     widths = [_width(written) for written in within or []]
     relative = any(width.endswith("%") for _, width in widths)
-    if (epsilon is None) is (not within) and not relative:
+    given = sum((epsilon is not None, spend is not None, bool(within)))
+    if given != 1 and not (relative and spend is None):  # epsilon caps the total of a relative margin
         raise DiscreetError(
             "Give either what to spend or the margin of error, not both."
-            if within
+            if given
             else "Give what to spend, or the margin of error.",
-            fix=[Fix("epsilon", "0.1"), Fix("within", 200), Fix("within", "5%")],
+            fix=[Fix("epsilon", "0.1"), Fix("spend", "5%"), Fix("within", 200), Fix("within", "5%")],
         )
     named = {name: width for name, width in widths if name}
     if len(widths) > 1 and len(named) < len(widths):
@@ -187,7 +194,13 @@ def _price(epsilon: str | None, within: list[str] | None, confidence: str, delta
             fix=Fix("within", {"n": 200, "s": 5000}),
         )
     width = named or (widths[0][1] if widths else None)
-    return {"epsilon": epsilon, "within": width, "confidence": confidence, "keys_delta": delta}
+    return {
+        "epsilon": epsilon,
+        "spend": spend,
+        "within": width,
+        "confidence": confidence,
+        "keys_delta": keys_delta,
+    }
 
 
 def _reached(release: Release, within: Any) -> bool:
@@ -316,20 +329,6 @@ def _previewed(found: Preview, receipt: Receipt) -> dict[str, Any]:
         "free": found.recorded,
         "plan": found.plan,
     }
-
-
-def _show_preview(found: Preview, receipt: Receipt) -> None:
-    verdict = "It was answered before, and is free" if found.recorded else f"It would cost {receipt.spent}"
-    enough = "." if found.affordable or found.recorded else ": not sufficient."
-    output.say(found.question, style="dim")
-    output.say("", *found.plan.split("\n"), "", f"{verdict}; {receipt.left}{enough}")
-
-
-def _balances(vault: Vault, analyst: str | None, purpose: str | None) -> list[Any]:
-    ledger = vault.ledger
-    named = [ledger.balance(analyst=analyst)] if analyst is not None else []
-    named += [ledger.balance(purpose=purpose)] if purpose is not None else []
-    return [ledger.balance(), *named]
 
 
 def draw(release: Release, file: Path) -> None:

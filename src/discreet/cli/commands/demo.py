@@ -65,18 +65,18 @@ QUESTIONS: tuple[tuple[str, str, dict[str, str]], ...] = (
         "What do they earn, by district?",
         "select district, count(distinct user_id) as persons, avg(income) as income from trips "
         "where district is not null group by district order by income desc",
-        {"epsilon": "0.2"},
+        {"epsilon": "1.2"},
     ),
     (
         "How do people over 64 travel?",
         "select mode, count(*) as trips from trips where age >= 65 group by mode order by trips desc",
-        {"epsilon": "0.1"},
+        {"epsilon": "0.6"},
     ),
-    ("How long is the way?", "select median(minutes), quantile(minutes, 0.9) from trips", {"epsilon": "0.05"}),
+    ("How long is the way?", "select median(minutes), quantile(minutes, 0.9) from trips", {"epsilon": "0.3"}),
     (
         "Which bakeries do they stop at? There is no list.",
         "select bakery, count(*) as stops from trips where bakery is not null group by bakery order by stops desc",
-        {"epsilon": "0.1"},
+        {"epsilon": "0.6"},
     ),
 )
 
@@ -116,7 +116,7 @@ def tour(folder: Path, persons: int, *, kept: bool) -> None:
     output.say("", f"{time.perf_counter() - start:.0f} seconds, sealing included.", style="dim")
     if kept:
         output.say(f"Everything is in {folder}. Ask more:")
-        output.command(f'discreet ask {folder / "trips.vault"} "select count(*) from trips" --epsilon 0.01')
+        output.command(f'discreet ask {folder / "trips.vault"} "select count(*) from trips" --spend 1%')
     else:
         output.say("Nothing was kept. To keep the vault and ask more, run:")
         output.command("discreet demo --keep demo")
@@ -185,7 +185,7 @@ def _refused(vault: Vault) -> None:
     _heading("Questions that are refused before any row is read")
     asked: list[tuple[str, dict[str, Any]]] = [
         ("select user_id, income from trips", {"epsilon": "0.1"}),
-        ("select count(*) from trips", {"epsilon": "2"}),
+        ("select count(*) from trips", {"epsilon": "3"}),
     ]
     for question, price in asked:
         _typed(f'ask trips.vault "{question}" --epsilon {price["epsilon"]}')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from fractions import Fraction
@@ -41,7 +42,7 @@ def ledger(
     after: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="entries: only those after this one.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """Show who spent what of a vault's budget, and what is left.
+    """Show what share of its budget each account used, and what is left. --json has the amounts.
 
     [bold]Examples[/bold]
 
@@ -206,8 +207,8 @@ def show_accounts(book: Ledger, *, as_json: bool = False) -> None:
         accounts = [_account(balance) for balance in balances]
         output.data({"strict": book.strict, "accounts": accounts, "unfinished": unfinished})
         return
-    heads = ("account", "asked", "spent", "share", "left", "one more of")
-    output.table(heads, map(_row, balances), right=(1, 3), whole=(1, 2, 3, 4, 5))
+    heads = ("account", "asked", "used", "left")
+    output.table(heads, _rows(balances), right=(1, 2, 3), whole=(1, 2, 3))
     if unfinished:
         were = "question was" if unfinished == 1 else "questions were"
         output.say(
@@ -217,15 +218,13 @@ def show_accounts(book: Ledger, *, as_json: bool = False) -> None:
         output.say("", "This ledger is strict: only analysts and purposes with a budget of their own may ask.")
 
 
-def _row(balance: Balance) -> tuple[str, ...]:
+def _rows(balances: Sequence[Balance]) -> list[tuple[str, ...]]:
     from discreet.ledger import render
-    from discreet.release.receipt import largest_question
-    from discreet.render import amounts
 
-    account, granted, spent, share, left, _, asked = render.rows([balance])[0]
-    most = largest_question(balance)
-    fits = "–" if most is None else f"ε ≤ {amounts.left(most)}"
-    return (f"{account}\n{granted}" if balance.budget else account, asked, spent, share, left, fits)
+    return [
+        (account if granted == "–" else f"{account}\n{granted}", asked, used, left)
+        for account, granted, used, left, asked in render.rows(balances)
+    ]
 
 
 def _account(balance: Balance) -> dict[str, Any]:
@@ -276,13 +275,13 @@ def _described(entry: Entry, answered: set[int]) -> tuple[str, str, str]:
 
 
 def _amount(content: dict[str, Any]) -> str:
-    """Return the charge, in the unit of the whole ledger."""
+    """Return the charge, as a share of the budget of the whole vault at that time."""
     from discreet.ledger import Account
     from discreet.ledger.balance import read, read_cost
     from discreet.release.receipt import Receipt
 
     whole = read(Account(), content["after"]["vault"])
-    return Receipt(cost=read_cost(content["cost"]), losses=(), balances=[whole]).spent
+    return Receipt(cost=read_cost(content["cost"]), losses=(), balances=[whole]).used
 
 
 def _granted(content: dict[str, Any]) -> str:

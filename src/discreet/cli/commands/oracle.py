@@ -23,6 +23,7 @@ from discreet.cli.progress import waiting
 from discreet.errors import BudgetExceeded, DiscreetError, Fix, QuestionRefused
 
 if TYPE_CHECKING:
+    from discreet.ledger import Balance
     from discreet.oracle import Oracle, OracleAnswer
     from discreet.oracle.pricing import Terms
 
@@ -32,7 +33,8 @@ _MORE = (Fraction(3, 2), 2, 3, 5, 10, 20, 50, 100)
 
 def oracle(
     vault: Location,
-    epsilon: options.Epsilon,
+    epsilon: options.Epsilon = None,
+    spend: options.Spend = None,
     columns: options.Columns = None,
     questions: Annotated[
         list[str] | None,
@@ -40,7 +42,6 @@ def oracle(
     ] = None,
     within: Annotated[str, typer.Option(help="The margin of error: 0.01 of the rows, or 200 rows.")] = "0.01",
     confidence: Annotated[str, typer.Option(help="The confidence of the intervals.")] = "0.95",
-    delta: options.Delta = None,
     queries: Annotated[int, typer.Option(help="The expected number of questions.")] = 10_000,
     bins: options.Bins = None,
     prior: options.Prior = None,
@@ -66,14 +67,14 @@ def oracle(
     [cyan]discreet oracle people.vault --columns age,city,income --epsilon 1 --within 0.02 < questions.sql[/cyan]
       one question on each line; with a larger margin, more answers are free
 
-    [cyan]discreet oracle people.vault --columns age,city,income --epsilon 1[/cyan]
-      asks at a prompt, until Ctrl-D
+    [cyan]discreet oracle people.vault --columns age,city,income --spend 20%[/cyan]
+      a share of the whole budget; asks at a prompt, until Ctrl-D
 
     Exit status: 0 all were answered, 3 the budget of the vault or of the oracle is not sufficient, 4 a question
     was refused, which stderr names; the others were answered. Other codes as of discreet ask. With --json, an
     error is a JSON object on stderr, with the question and its line.
     """
-    chosen = options.names(columns)
+    chosen, price = options.names(columns), options.amount(epsilon, spend)
     start: dict[str, Any] = {"bins": options.bins(bins), "prior": options.prior(prior), "name": name, "path": path}
     terms: dict[str, Any] = {"within": within, "confidence": confidence, "queries": queries}
     with opened(vault, analyst=analyst, purpose=purpose) as table:
@@ -82,12 +83,13 @@ def oracle(
                 "The columns of the oracle are missing.", fix=Fix("columns", list(table.metadata.columns))
             )
         with waiting("opening the oracle"):
-            made = table.oracle(chosen, epsilon=epsilon, **terms, **start)
+            made = table.oracle(chosen, **price, **terms, **start)
         with made:
             if not as_json:
                 rows = table.metadata.rows_per_person
                 agreed = _agreed(made, within, confidence, queries, prior is None, rows)
-                output.say(*_greeting(made), _expected(made, agreed, epsilon if delta is None else None), "")
+                larger = _larger(price, table.ledger.balance())
+                output.say(*_greeting(made), _expected(made, agreed, larger), "")
             _converse(made, questions, unchecked, as_json, vault)
 
 
@@ -118,8 +120,10 @@ def _converse(made: Oracle, questions: list[str] | None, unchecked: bool, as_jso
 
 
 def _greeting(made: Oracle) -> list[str]:
-    spent = f"ρ = {float(made.spent):.3g} of {float(made.total):.3g} is spent"
-    return [f"Answers are within {made.width:,.0f} of about {made.rows:,.0f} rows; {spent}."]
+    from discreet.render import numbers
+
+    used = f"{numbers.share(made.spent, made.total)} of the oracle's budget is used"
+    return [f"Answers are within {made.width:,.0f} of about {made.rows:,.0f} rows; {used}."]
 
 
 def _agreed(made: Oracle, within: str, confidence: str, queries: int, alone: bool, rows: int) -> Terms:
@@ -130,7 +134,7 @@ def _agreed(made: Oracle, within: str, confidence: str, queries: int, alone: boo
     return terms(rho=made.total, rows_per_person=rows, **written)
 
 
-def _expected(made: Oracle, agreed: Terms, epsilon: str | None) -> str:
+def _expected(made: Oracle, agreed: Terms, larger: list[tuple[str, Fraction]]) -> str:
     """Describe whether answers will be free, from the terms and from the released number of rows."""
     from discreet.oracle.pricing import prices
 
@@ -142,18 +146,31 @@ def _expected(made: Oracle, agreed: Terms, epsilon: str | None) -> str:
     if known.watch is None:
         paid = int((made.total - made.spent) / known.single) if known.payment else 0
         rest = f"at most {paid:,} more can be charged" if paid else "none can be charged either"
-        few = f"No new answer will be free, because a check at so little ρ has a larger margin; {rest}."
+        few = f"No new answer will be free, because a check for so little budget has a larger margin; {rest}."
     else:
         times = "once" if known.runs == 2 else f"{known.runs - 1} times"
         few = f"Few answers will be free: it may be wrong {times} before all answers are charged."
-    better = _better(agreed, made.rows, epsilon)
+    better = _better(agreed, made.rows, larger)
     return f"{few} Most would be with {' or '.join(better)}: another oracle, at its own cost." if better else few
 
 
-def _better(agreed: Terms, rows: float, epsilon: str | None) -> list[str]:
-    """Return options with which most answers would be free: a larger margin, or a larger ε."""
-    from discreet.oracle.pricing import prices
+def _larger(price: dict[str, Any], vault: Balance) -> list[tuple[str, Fraction]]:
+    """Return options that spend more than the given one, each with its ρ at the vault's δ."""
+    from discreet.kernel import amount_of
+    from discreet.kernel.amount import share_of
     from discreet.rational import positive
+
+    if "spend" in price:
+        shares = [_rounded(100 * share_of(price["spend"]) * more) for more in _MORE]
+        return [(f"--spend {s}%", amount_of([vault], spend=f"{s}%")) for s in shares if Fraction(s) <= 100]
+    most = vault.budget.epsilon if vault.budget is not None else 0
+    found = [_rounded(positive(price["epsilon"], "epsilon") * more) for more in _MORE]
+    return [(f"--epsilon {e}", amount_of([vault], epsilon=e)) for e in found if Fraction(e) <= most]
+
+
+def _better(agreed: Terms, rows: float, larger: list[tuple[str, Fraction]]) -> list[str]:
+    """Return options with which most answers would be free: a larger margin, or a larger ε or share."""
+    from discreet.oracle.pricing import prices
 
     def at_ease(other: Terms) -> bool:
         return prices(other, rows).runs >= _AT_EASE
@@ -163,9 +180,8 @@ def _better(agreed: Terms, rows: float, epsilon: str | None) -> list[str]:
     )  # answers with a larger margin are hardly useful
     widths = [_rounded(agreed.within * more) for more in _MORE]
     wider = [w for w in widths if Fraction(w) <= most and at_ease(replace(agreed, within=Fraction(w)))]
-    spent = [] if epsilon is None else [_rounded(positive(epsilon, "epsilon") * more) for more in _MORE]
-    larger = [e for e in spent if Fraction(e) <= 10 and at_ease(replace(agreed, rho=Fraction(e) ** 2 / 2))]
-    return [f"--within {w}" for w in wider[:1]] + [f"--epsilon {e}" for e in larger[:1]]
+    enough = [option for option, rho in larger if at_ease(replace(agreed, rho=rho))]
+    return [f"--within {w}" for w in wider[:1]] + enough[:1]
 
 
 def _rounded(x: Fraction) -> str:

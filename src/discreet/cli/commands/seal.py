@@ -301,7 +301,7 @@ def _write(file: Path, text: str) -> None:
         raise DiscreetError(f"The file for --out cannot be written: {error.strerror}.", found=file) from error
 
 
-_SMALL = [Fraction(1, 10**place) for place in range(1, 9)]  # 0.1, 0.01, …
+_SHARE = 5  # percent of the budget, for the first question
 _READ = {
     "duckdb": "these files",
     "postgres": "this schema",
@@ -323,32 +323,51 @@ def _tell(vault: Vault, *, again: bool) -> None:
     )
     say(f"Sealed {', '.join(described.sources)} into {vault.place}.{version}", "")
     show(described, vault.ledger.balance().budget)
-    small, room = _fitting(vault.ledger.balance())
+    balance = vault.ledger.balance()
+    if balance.budget is not None and not again:
+        _show_budget_table(balance.budget, described.rows_per_person)
     say(
         "",
-        f"A user who can read {_READ[described.engine]} can read the rows: give analysts answers, not the vault. "
-        f"{room}",
+        f"A user who can read {_READ[described.engine]} can read the rows: give analysts answers, not the vault.",
     )
-    if small is None:
+    share = _affordable(balance)
+    if share is None:
+        say("Nothing is left of the budget: discreet budget VAULT --amend --epsilon …")
         return
+    say("Now ask:")
     name = described.name if described.name.isidentifier() else '"' + described.name.replace('"', '""') + '"'
     question = f"select count(*) from {name}"
-    command(f"discreet ask {place} {shlex.quote(question)} --epsilon {small}")
+    command(f"discreet ask {place} {shlex.quote(question)} --spend {share}")
 
 
-def _fitting(balance: Balance) -> tuple[str | None, str]:
-    """Return an ε that fits, and how many questions of it: with a δ the ε of questions does not add up."""
-    from discreet.release.receipt import largest_question
-    from discreet.render import amounts
+def _affordable(balance: Balance) -> str | None:
+    """Return a share of the budget that one more question may spend: 5 %, or less where less is left."""
+    from discreet.kernel.refusal import affordable_share
 
-    most = largest_question(balance)
-    if balance.budget is None or balance.remaining is None or not most:
-        return None, "Nothing is left to ask with: discreet budget VAULT --amend --epsilon …"
-    small = next((e for e in _SMALL if e <= most), None)
-    if small is None:
-        return None, f"One question may have ε = {amounts.left(most)} at most."
-    pure = balance.budget.pure
-    many = int(balance.remaining / (small if pure else small**2 / 2))
-    adds = "" if pure else f"Questions add up ρ = ε²/2 here, {amounts.left(balance.remaining)} in all. "
-    fit = f"{many:,} of ε = {amounts.left(small)} fit" if many > 1 else f"one of ε = {amounts.left(small)} fits"
-    return amounts.left(small), f"{adds}One question may have ε = {amounts.left(most)} at most; {fit}. Now ask:"
+    share = affordable_share([balance])
+    return share if share is None or Fraction(share[:-1]) < _SHARE else f"{_SHARE}%"
+
+
+def _show_budget_table(budget: Budget, rows_per_person: int) -> None:
+    """Print how accurate equal counts are under this budget, and under the other kind where that is better."""
+    from discreet.cli.output import say, table
+    from discreet.query.plan.budget_table import budget_table, other_kind
+    from discreet.render.numbers import left, number
+
+    def shown(margin: float | None) -> str:
+        return "–" if margin is None else f"± {number(margin, 3)}"
+
+    found, other = budget_table(budget, rows_per_person), other_kind(budget)
+    better = any(row.other_is_better for row in found)
+    kinds = "without δ" if other.pure else f"with δ = {left(other.delta)}"
+    say("", "The margin of each count at 95 %, if they share the budget equally:", "")
+    table(
+        ("counts", "this budget", *([kinds] if better else [])),
+        [(f"{r.counts:,}", shown(r.margin), *([shown(r.other)] if better else [])) for r in found],
+        right=(0, 1, 2),
+        whole=(0, 1, 2),
+    )
+    if better:
+        few = "For a few questions a budget without δ is better: leave out --delta."
+        many = f"For hundreds of questions a budget with δ is better: --delta {left(other.delta)}."
+        say("", few if other.pure else many)

@@ -25,9 +25,9 @@ _TABLES = (".parquet", ".csv")
 
 def synthesize(
     vault: Location,
-    epsilon: options.Epsilon,
+    epsilon: options.Epsilon = None,
+    spend: options.Spend = None,
     columns: options.Columns = None,
-    delta: options.Delta = None,
     rows: Annotated[int | None, typer.Option(help="The number of rows. [about that of the vault]")] = None,
     workload: Annotated[
         list[str] | None,
@@ -55,7 +55,10 @@ def synthesize(
         Path | None, typer.Option(metavar="FILE", help="Draw its errors: .html, .svg, .png or .pdf.")
     ] = None,
     compare: Annotated[
-        str | None, typer.Option(metavar="EPSILON", help="Spend this ε more to compare it with the vault itself.")
+        str | None,
+        typer.Option(
+            metavar="EPSILON", help="Spend this ε, or this share such as 2%, more to compare it with the vault."
+        ),
     ] = None,
     analyst: Analyst = None,
     purpose: Purpose = None,
@@ -67,7 +70,7 @@ def synthesize(
 
     [cyan]discreet synthesize people.vault --epsilon 1 --out people-synthetic.parquet[/cyan]
 
-    [cyan]discreet synthesize people.vault --epsilon 1 --columns age,city --rows 10000 --out small.csv[/cyan]
+    [cyan]discreet synthesize people.vault --spend 20% --columns age,city --rows 10000 --out small.csv[/cyan]
 
     [cyan]discreet synthesize people.vault --epsilon 1 --report wrong.html --compare 0.2[/cyan]
       beside the vault itself, for ε = 0.2 more
@@ -75,6 +78,7 @@ def synthesize(
     Exit status: as of discreet ask.
     """
     _expect_files(out, save, report)
+    price = options.amount(epsilon, spend)
     wanted: dict[str, Any] = {
         "columns": options.names(columns),
         "workload": [options.names(one) or [] for one in workload] if workload else None,
@@ -85,8 +89,8 @@ def synthesize(
     }
     with opened(vault, analyst=analyst, purpose=purpose) as sealed:
         with stages() as told:
-            table = sealed.synthesize(epsilon=epsilon, rows=rows, seed=seed, progress=told, **wanted)
-        found = table.compare() if compare is None else table.compare(epsilon=compare)
+            table = sealed.synthesize(**price, rows=rows, seed=seed, progress=told, **wanted)
+        found = table.compare(**_price(compare))
     if as_json:
         output.data(_document(table, found))
     else:
@@ -96,6 +100,13 @@ def synthesize(
     output.write("--report", report, lambda to: output.picture(found.plot(), to), quiet=as_json)
     if not (as_json or out or save):
         output.say("", "To write its rows, for free: run the same command with --out FILE.parquet")
+
+
+def _price(compare: str | None) -> dict[str, Any]:
+    """Return what a comparison spends: nothing, an ε, or a share of the budget."""
+    if compare is None:
+        return {}
+    return {"spend" if compare.strip().endswith("%") else "epsilon": compare}
 
 
 def _expect_files(out: Path | None, save: Path | None, report: Path | None) -> None:

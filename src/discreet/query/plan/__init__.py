@@ -14,4 +14,5 @@ Modules:
     error_bounds         margins of error from the laws of noise
     explain              a plan as text
     relative_accuracy    relative margins, met by doubling epsilon
+    budget_table         how accurate equal counts are, under both kinds of budget
 """
