@@ -78,7 +78,8 @@ def test_while_noises_are_within_their_margins_intervals_hold_the_truth(
 ) -> None:
     over = TERMS[which]
     codes = [over.high * share // 10**6 for share in shares]
-    made = plan(question(aggregate(kind, over)), Described(), epsilon=epsilon, budget=budget)
+    amount = Fraction(epsilon) if budget.pure else Fraction(epsilon) ** 2 / 2
+    made = plan(question(aggregate(kind, over)), Described(), amount=amount, budget=budget)
     values = [over.offset + over.scale * code for code in codes]
     mean = sum(values, Fraction(0)) / len(values)
     variance = sum(((v - mean) ** 2 for v in values), Fraction(0)) / len(values)
