@@ -255,7 +255,7 @@ PAIR = ("--epsilon", "1", "--on", "[1]", "--and", "[2]")
         (["--museum", "nothing"], "discreet audit --museum, without a name, attacks all."),
         (["workshop:noisy_sum", "--epsilon", "1", "--on", "[1]", "--and", "[ 1 ]"], "are the same data"),
         (["workshop:consuming", *PAIR], "changes its data"),
-        (["workshop:awaited", *PAIR], "a coroutine, which is still to be waited for"),
+        (["workshop:awaited", *PAIR], "a coroutine, which is "),
         (
             ["workshop:leaving", *PAIR],
             "only raises on these data, so there is nothing to audit (found: SystemExit: 0).",

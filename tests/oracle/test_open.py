@@ -184,7 +184,7 @@ def test_many_columns_are_refused_before_the_charge_and_a_few_dozen_are_not_meas
         columns={name: Boolean() for name in names},
         budget=Budget(20, "1e-6"),
     ) as vault:
-        with pytest.raises(ParameterError, match="64 columns at most"):
+        with pytest.raises(ParameterError, match="At most 64 columns are allowed"):
             vault.oracle(names, epsilon=1)
         assert vault.ledger.balance().charges == 0
         with vault.oracle(names[:30], epsilon=3, within="0.9") as oracle:

@@ -46,6 +46,7 @@ from discreet.oracle.pricing import FINE, PAID, Terms, guard, narrowest, prices
 from discreet.oracle.threshold_test import Run, Side
 from discreet.query import cache_key
 from discreet.query.bins import Axis
+from discreet.render import numbers
 
 if TYPE_CHECKING:
     from discreet.schema.metadata import TableMetadata
@@ -184,7 +185,7 @@ class Oracle:
 
     def __repr__(self) -> str:
         names = ", ".join(axis.name for axis in self._axes)
-        return f"<oracle over {names}: ρ = {float(self.spent):.3g} of {float(self.total):.3g} is spent>"
+        return f"<oracle over {names}: {render.used(self.spent, self.total)}>"
 
     def __str__(self) -> str:
         return "\n".join(render.lines(self))
@@ -376,15 +377,14 @@ class Oracle:
         return max(1 - len(parts) * self._terms.alpha, Fraction(0)) if checked else Fraction(0)
 
     def _used_up(self) -> BudgetExceeded:
-        left, cost = float(self._journal.left), float(self._prices.single)
+        cost, used = numbers.share(self._prices.single, self.total), render.used(self.spent, self.total)
         margin = f"{self.width:,.0f}" if self.width >= 1 else f"{self.width:.2g}"
         unchecked = Fix("unchecked", True, note="the prediction of the hypothesis, without an interval")
         another: Fix | str = "Or make another oracle."
         if not self._prices.answers(self._terms) and (least := narrowest(self._terms)) is not None:
             another = Fix("within", least, call="vault.oracle", note="another oracle, at the same cost")
         return BudgetExceeded(
-            f"An answer within {margin} rows costs ρ = {cost:.3g}; this oracle has {left:.3g} of "
-            f"{float(self.total):.3g} left.",
+            f"An answer within {margin} rows costs {cost}, and {used}.",
             fix=[unchecked, another],
         )
 
