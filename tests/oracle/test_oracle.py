@@ -138,13 +138,13 @@ def test_where_the_budget_ends_the_oracle_says_so_and_answers_unchecked_if_asked
 
 def test_a_notebook_shows_an_oracle_and_its_answers_without_fractions(oracle: Oracle) -> None:
     answer = oracle.ask("select count(*) from people where age < 90")
-    assert re.fullmatch(r"OracleAnswer\(.*, [\d,]+ ± [\d,]+, (free|cost ρ = [\d.e-]+)\)", repr(answer))
+    assert re.fullmatch(r"OracleAnswer\(.*, [\d,]+ ± [\d,]+, (free|cost [\d.]+ %)\)", repr(answer))
     page = answer._repr_html_()
     assert "± " in page
     assert "age &lt; 90" in page
-    assert "is spent of the oracle" in page
+    assert "of the oracle&#39;s budget is used" in page
     assert str(oracle).startswith("An oracle over age, ")
-    assert "rows.\nρ = " in str(oracle)
+    assert str(oracle).endswith(" % of the oracle's budget is used.")
     assert '<td>city</td><td class="n">' in oracle._repr_html_()
     assert "Fraction" not in page + repr(answer) + str(oracle) + oracle._repr_html_()
 

@@ -114,7 +114,9 @@ def test_from_the_record_it_is_free_and_knows_what_is_left_now() -> None:
 
 
 def test_its_repr_is_one_line_however_many_groups_there_are() -> None:
-    assert repr(by_city(50)) == "Release('select count(*) from people', 2 aggregates in 50 groups, ε = 0.1)"
+    assert (
+        repr(by_city(50)) == "Release('select count(*) from people', 2 aggregates in 50 groups, 5 % of the budget)"
+    )
 
 
 def test_a_release_without_groups_is_still_there() -> None:

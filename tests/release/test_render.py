@@ -219,7 +219,7 @@ def test_the_picture_holds_values_and_ends() -> None:
     assert [row["key"] for row in rows] == ["Oslo", "Bergen", "null"]
     assert [row["value"] for row in rows] == list(by_city()["count(*)"].values)
     assert [row["high"] for row in rows] == list(by_city()["count(*)"].high)
-    assert drawn["title"]["subtitle"] == "95 % intervals, for ε = 0.1"
+    assert drawn["title"]["subtitle"] == "95 % intervals, for 5 % of the budget"
     assert len(drawn["vconcat"]) == 2
 
 

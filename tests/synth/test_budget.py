@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
+from discreet.ledger import Account, Balance, Budget
 from discreet.ledger.costs import cost
 from discreet.privacy.pld.normal import gaussian_delta
-from discreet.synth.budget import SMOOTHED, Unit, mu, parts, rho_of, spent
+from discreet.synth.budget import SMOOTHED, Unit, mu, parts, release_rho, rho_of, spent
 from tests.synth.tables import people, sealed
 
 budgets = st.fractions(Fraction(1, 10**6), Fraction(50))
@@ -52,12 +53,15 @@ def test_a_release_of_epsilon_and_delta_keeps_its_word_and_wastes_nothing(epsilo
     assert gaussian_delta(found * (1 + 1e-6), exact)[0] > float(Fraction(delta)) * (1 - 1e-3)
 
 
-def test_epsilon_alone_is_a_share_of_the_budget_as_for_a_question() -> None:
-    assert rho_of("0.5") == Fraction(1, 8)
+def test_an_epsilon_costs_no_more_than_the_whole_budget_and_no_more_than_its_guarantee() -> None:
+    whole = Balance(Account()).granted(Budget(2, "1e-9"))
+    assert release_rho([whole], 2, None) == whole.total
+    assert release_rho([whole], "0.5", None) == rho_of("0.5", "1e-9") < (whole.total or 0)
+    assert release_rho([whole], 3, None) == rho_of(3, "1e-9") > (whole.total or 0)  # which the ledger refuses
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(1, "1"), (1, "1e-300"), (2000, "1e-9"), (0, "1e-9"), (-1, None)])
-def test_an_epsilon_or_delta_without_use_is_refused(epsilon: int, delta: str | None) -> None:
+@pytest.mark.parametrize(("epsilon", "delta"), [(1, "1"), (1, "1e-300"), (2000, "1e-9"), (0, "1e-9"), (-1, "0.1")])
+def test_an_epsilon_or_delta_without_use_is_refused(epsilon: int, delta: str) -> None:
     with pytest.raises(ParameterError):
         rho_of(epsilon, delta)
 

@@ -175,9 +175,8 @@ class OracleAnswer(Guarded):
         self.expect_release("showing it")
         sure = f"{_short(self.low)} to {_short(self.high)} with {float(self.confidence):.4g}"
         interval = sure if self.checked else "not checked"
-        paid = "free" if self.free else f"paid ρ = {float(self.cost):.3g}"
-        rest = f"{float(self.spent):.3g} of {float(self.total):.3g} is spent"
-        return f"{_short(self.value)} ({interval}), {paid}; ρ = {rest} of the oracle"
+        rest = render.used(self.spent, self.total)
+        return f"{_short(self.value)} ({interval}), {render.price(self)}; {rest}"
 
 
 def count(part: Part) -> tuple[float, float, float]:

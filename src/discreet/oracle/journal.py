@@ -25,7 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import BudgetExceeded, DiscreetError, Fix, NotForRelease, ParameterError
+from discreet.ledger.balance import share_left
 from discreet.noise.testing import test_bits as bits_in_use
+from discreet.render import numbers
 from discreet.schema.metadata import persist
 
 FORMAT = "discreet oracle 1"
@@ -122,8 +124,8 @@ class Journal:
         """Set aside the cost of a step, on the disk, before it is taken. Refuse a cost above what is left."""
         if rho > self.left:
             raise BudgetExceeded(
-                f"This step costs ρ = {float(rho):.3g}; the oracle has {float(self.left):.3g} of "
-                f"{float(self.rho):.3g} left.",
+                f"This step costs {numbers.share(rho, self.rho)} of the oracle's budget, and "
+                f"{share_left(self.left, self.rho)} is left.",
                 fix="Make another oracle, at its own cost.",
             )
         record = {"n": len(self.begun), "begin": kind, "rho": str(rho), **facts}

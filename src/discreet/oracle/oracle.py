@@ -195,7 +195,7 @@ class Oracle:
 
     def __repr__(self) -> str:
         names = ", ".join(axis.name for axis in self._axes)
-        return f"<oracle over {names}: ρ = {float(self.spent):.3g} of {float(self.total):.3g} is spent>"
+        return f"<oracle over {names}: {render.used(self.spent, self.total)}>"
 
     def __str__(self) -> str:
         return "\n".join(render.lines(self))

@@ -43,6 +43,7 @@ from discreet.oracle.linear_query import GRAIN
 from discreet.oracle.threshold_test import Guard, Watch, gap_margin, slack
 from discreet.query.plan.plan import LEAST_ALPHA
 from discreet.rational import Rational, positive, rational, whole
+from discreet.render import numbers
 from discreet.schema.metadata import UNIT
 
 FINE = UNIT * GRAIN
@@ -224,8 +225,8 @@ def used_up(agreed: Terms, known: Prices, left: Fraction) -> BudgetExceeded:
     if not known.answers(agreed) and (least := narrowest(agreed)) is not None:
         another = Fix("within", least, call="vault.oracle", note="another oracle, at the same cost")
     return BudgetExceeded(
-        f"An answer within {margin} rows costs ρ = {float(known.single):.3g}; this oracle has "
-        f"{float(left):.3g} of {float(agreed.rho):.3g} left.",
+        f"An answer within {margin} rows costs {numbers.share(known.single, agreed.rho)} of the oracle's budget; "
+        f"{numbers.share(agreed.rho - left, agreed.rho)} of it is used.",
         fix=[unchecked, another],
     )
 

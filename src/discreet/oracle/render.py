@@ -5,6 +5,7 @@ An oracle or an answer that was made from test bits says so, and shows no number
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.release.released import TEST_BITS
@@ -30,7 +31,7 @@ _TEST_ANSWER = '<p><code>{{ question }}</code></p><p class="test">{{ warning }}<
 
 
 def lines(oracle: Oracle) -> list[str]:
-    """Return the columns of an oracle, the margin of its answers, and how much of it is spent."""
+    """Return the columns of an oracle, the margin of its answers, and how much of its budget is used."""
     names = ", ".join(plain(axis.name) for axis in oracle.axes)
     if oracle.test_bits:
         return [f"An oracle over {names}.", TEST_BITS]
@@ -38,7 +39,7 @@ def lines(oracle: Oracle) -> list[str]:
     return [
         f"An oracle over {names}.",
         f"Answers are within {width} of about {oracle.rows:,.0f} rows.",
-        f"ρ = {numbers.spent(oracle.spent)} of {numbers.left(oracle.total)} is spent.",
+        f"{used(oracle.spent, oracle.total)}.",
     ]
 
 
@@ -59,8 +60,17 @@ def number(answer: OracleAnswer) -> str:
 
 
 def price(answer: OracleAnswer) -> str:
-    """Return the cost of an answer."""
-    return "free" if answer.free else f"cost ρ = {numbers.spent(answer.cost)}"
+    """Return the cost of an answer, as a share of the oracle's budget."""
+    return "free" if answer.free else f"cost {numbers.share(answer.cost, answer.total)}"
+
+
+def used(spent: Fraction, total: Fraction) -> str:
+    """Return how much of an oracle's budget is used.
+
+    >>> used(Fraction(1, 4), Fraction(1, 2))
+    "50 % of the oracle's budget is used"
+    """
+    return f"{numbers.share(spent, total)} of the oracle's budget is used"
 
 
 def answer_page(answer: OracleAnswer) -> str:
@@ -69,7 +79,7 @@ def answer_page(answer: OracleAnswer) -> str:
         return framed(fragment(_TEST_ANSWER, question=answer.question, warning=TEST_BITS))
     sure = f", with {numbers.percent(float(answer.confidence))} confidence" if answer.checked else ""
     cost = price(answer)
-    spent = f"ρ = {numbers.spent(answer.spent)} of {numbers.left(answer.total)} is spent of the oracle"
+    spent = used(answer.spent, answer.total)
     return framed(
         fragment(
             _ANSWER,

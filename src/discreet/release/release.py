@@ -236,7 +236,7 @@ class Release(Guarded):
         return render.picture(self)
 
     def __repr__(self) -> str:
-        return f"Release({self.question[:60]!r}, {self._size}, {self.receipt.spent})"
+        return f"Release({self.question[:60]!r}, {self._size}, {self.receipt.used})"
 
     def __str__(self) -> str:
         return render.text(self)

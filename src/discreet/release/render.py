@@ -163,7 +163,7 @@ def page(release: Release) -> str:
 
 def picture(release: Release) -> altair.TopLevelMixin:
     """Draw a release: one picture for every aggregate."""
-    about = f"{numbers.percent(float(release.confidence))} intervals, for {release.receipt.spent}"
+    about = f"{numbers.percent(float(release.confidence))} intervals, for {release.receipt.used}"
     return charts.intervals(
         {name: release.keys[name] for name in release.keys},
         [

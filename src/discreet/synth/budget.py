@@ -37,17 +37,13 @@ _SLACK = 1 - 1e-9  # of δ, for the factor 1 ± 10⁻⁷⁰ and for rounding her
 Name = TypeVar("Name")
 
 
-def rho_of(epsilon: Rational, delta: Rational | None = None) -> Fraction:
-    """Return the ρ to charge: ε²/2 for a share of a budget, or the μ²/2 of a release that is (ε, δ)-DP by itself.
+def rho_of(epsilon: Rational, delta: Rational) -> Fraction:
+    """Return the ρ to charge: the μ²/2 of a release that is (ε, δ)-DP by itself, as Gaussian DP.
 
-    >>> rho_of(1)
-    Fraction(1, 2)
     >>> round(float(rho_of(1, "1e-9")), 6)
     0.016557
     """
     exact = positive(epsilon, "epsilon")
-    if delta is None:
-        return exact**2 / 2
     small = positive(delta, "delta")
     if not Fraction(1, 10**200) <= small < 1:
         raise ParameterError("delta must be below 1, and at least 1e-200.", found=delta, fix=Fix("delta", "1e-9"))

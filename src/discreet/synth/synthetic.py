@@ -245,7 +245,7 @@ class Synthetic(Guarded):
         return cls(**serialize.fields(record))
 
     def __repr__(self) -> str:
-        return f"Synthetic({', '.join(self.domain.names)}; {self.cost.spent})"
+        return f"Synthetic({', '.join(self.domain.names)}; {self.cost.used})"
 
     def __str__(self) -> str:
         pairs = len({m.columns for m in self.measurements if len(m.columns) == 2})
@@ -254,7 +254,8 @@ class Synthetic(Guarded):
             f"A synthetic {self.metadata.name}: {len(self.axes)} columns, about {self.total:,.0f} rows.",
             f"Measured: {len(self.axes)} columns, {pairs} of {math.comb(len(self.axes), 2):,} pairs, "
             f"{triples} of {math.comb(len(self.axes), 3):,} triples.",
-            f"It cost {self.cost.spent}; {self.cost.left}." + (" Answered from the record: free." * self.free),
+            f"This used {self.cost.used}; {self.cost.remaining}."
+            + (" Answered from the record: free." * self.free),
             *self.notes,
         ]
         return "\n".join(lines)

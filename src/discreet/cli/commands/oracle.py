@@ -120,9 +120,9 @@ def _converse(made: Oracle, questions: list[str] | None, unchecked: bool, as_jso
 
 
 def _greeting(made: Oracle) -> list[str]:
-    from discreet.render import numbers
+    from discreet.oracle import render
 
-    used = f"{numbers.share(made.spent, made.total)} of the oracle's budget is used"
+    used = render.used(made.spent, made.total)
     return [f"Answers are within {made.width:,.0f} of about {made.rows:,.0f} rows; {used}."]
 
 

@@ -1,8 +1,8 @@
 """Calibrate the noise of a question: from a budget, or from a margin of error, to a budget for each linear query.
 
 **From a budget.** `allocation` divides an ε over all linear queries and quantiles of the question. Under a ledger
-with δ a question of ε spends ρ = ε²/2, which is divided in the same way. Partition selection takes a third of ρ
-first.
+with δ a question of ε spends the ρ that converts to (ε, δ), which is divided in the same way. Partition selection
+takes a third of ρ first.
 
 **From a margin.** The margin of a count, of persons or of a sum depends on its noise alone, so the least budget
 that meets it is known before any data is seen: for each number by itself, to three digits, rounded up. A linear

@@ -17,7 +17,7 @@ The charge is what the mechanisms themselves declare, once each:
   allows.
 
 The losses compose: under a pure ledger their ε add up to that of the question exactly, under one with δ their ρ to
-ε²/2 at most. Theory: docs/theory/queries.md.
+the ρ of the question's ε at most. Theory: docs/theory/queries.md.
 """
 
 from __future__ import annotations
