@@ -18,7 +18,7 @@ from discreet.ledger.admission import common_room
 from discreet.ledger.balance import largest_pure_epsilon
 from discreet.ledger.store.sqlite import SQLiteStore
 from discreet.ledger.store.sqlite_connections import Connection
-from discreet.render.amounts import decimal
+from discreet.render.numbers import decimal
 
 NAMES = st.sampled_from([None, "ana", "Ренé 李", "x'; DROP TABLE entries; --"])
 SIZES = st.fractions(Fraction(1, 60), Fraction(1, 2), max_denominator=60)

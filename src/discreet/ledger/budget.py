@@ -17,7 +17,7 @@ from fractions import Fraction
 from discreet.errors import Code, Fix, ParameterError
 from discreet.privacy.theorems.calibration import largest_rho, rho_for
 from discreet.rational import Exactly
-from discreet.render.amounts import left
+from discreet.render.numbers import left
 
 _DIGITS = 300  # of a budget's numerator and denominator: they are written into every entry
 

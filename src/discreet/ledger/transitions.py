@@ -23,7 +23,7 @@ from discreet.ledger.budget import Budget
 from discreet.ledger.costs import NOTHING, Cost
 from discreet.ledger.entry import RESTORE, Entry, Head, digest
 from discreet.privacy.theorems.conversions import zcdp_to_approximate
-from discreet.render import amounts
+from discreet.render import numbers
 
 _SLACK = 1 + Fraction(1, 10**9)  # another machine's library may find another twelfth digit of ρ
 
@@ -45,23 +45,23 @@ def with_budget(balance: Balance, budget: Budget) -> Balance:
         return after
     spent, whom = balance.spent, balance.account
     if budget.pure and (spent.epsilon is None or spent.delta):
-        with_delta = Code(f'Budget(epsilon="{amounts.left(budget.epsilon)}", delta="1e-9")')
+        with_delta = Code(f'Budget(epsilon="{numbers.left(budget.epsilon)}", delta="1e-9")')
         raise ParameterError(
             f"The questions charged to {whom} have no pure ε, so its budget needs a δ.",
             fix=Fix("budget", with_delta),
         )
     if budget.pure and spent.epsilon is not None:
-        least = amounts.spent(spent.epsilon)
+        least = numbers.spent(spent.epsilon)
         raise ParameterError(
             f"A budget cannot be below what was already spent: ε = {least} for {whom}.",
             found=budget,
             fix=Fix("budget", Code(f'Budget(epsilon="{least}")'), note="the least"),
         )
     raise ParameterError(
-        f"A budget cannot be below what was already spent: ρ = {amounts.spent(spent.rho)} and "
-        f"δ = {amounts.spent(spent.delta)} for {whom}.",
-        found=f"{budget}, which holds ρ = {amounts.left(after.rho or Fraction(0))} and "
-        f"δ = {amounts.left(budget.key_delta)}",
+        f"A budget cannot be below what was already spent: ρ = {numbers.spent(spent.rho)} and "
+        f"δ = {numbers.spent(spent.delta)} for {whom}.",
+        found=f"{budget}, which holds ρ = {numbers.left(after.rho or Fraction(0))} and "
+        f"δ = {numbers.left(budget.key_delta)}",
         fix=_least(spent, budget),
     )
 
@@ -155,6 +155,6 @@ def _plausible(balance: Balance) -> bool:
 
 def _least(spent: Cost, budget: Budget) -> Fix:
     if spent.delta > budget.key_delta:
-        return Fix("delta", amounts.spent(2 * spent.delta), note="at least")
+        return Fix("delta", numbers.spent(2 * spent.delta), note="at least")
     epsilon = Fraction(zcdp_to_approximate(spent.rho, budget.key_delta))
-    return Fix("epsilon", amounts.spent(epsilon * (1 + Fraction(1, 10**9))), note="at least, with this delta")
+    return Fix("epsilon", numbers.spent(epsilon * (1 + Fraction(1, 10**9))), note="at least, with this delta")

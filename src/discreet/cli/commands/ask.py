@@ -298,10 +298,10 @@ def _columns(release: Release) -> dict[str, list[Any]]:
 
 def cost_in_numbers(receipt: Receipt) -> dict[str, float | None]:
     """Return the charge in numbers, rounded up to six digits."""
-    from discreet.render import amounts
+    from discreet.render import numbers
 
     def above(value: Fraction | None) -> float | None:
-        return None if value is None else float(amounts.spent(value))
+        return None if value is None else float(numbers.spent(value))
 
     return {
         "epsilon": above(receipt.cost.epsilon),

@@ -158,17 +158,17 @@ def _budget(epsilon: str, delta: str | None, present: Budget | None) -> Budget:
 def warn(granted: Budget) -> None:
     """Warn on stderr about a budget that protects little. The curator decides."""
     from discreet.privacy.theorems.odds import explain
-    from discreet.render import amounts
+    from discreet.render import numbers
 
     if granted.epsilon > _LARGE_EPSILON:
         typer.echo(
-            f"discreet: ε = {amounts.left(granted.epsilon)} protects little. "
+            f"discreet: ε = {numbers.left(granted.epsilon)} protects little. "
             f"{explain(granted.epsilon, granted.delta)} Below 1 is strong, and --epsilon 2 is usual.",
             err=True,
         )
     if granted.delta > _LARGE_DELTA:
         typer.echo(
-            f"discreet: δ = {amounts.left(granted.delta)} is large: with this probability a person has no "
+            f"discreet: δ = {numbers.left(granted.delta)} is large: with this probability a person has no "
             "guarantee. It should be far below one over the number of persons, such as --delta 1e-9.",
             err=True,
         )
@@ -229,21 +229,21 @@ def _rows(balances: Sequence[Balance]) -> list[tuple[str, ...]]:
 
 def _account(balance: Balance) -> dict[str, Any]:
     from discreet.release.receipt import largest_question
-    from discreet.render import amounts
+    from discreet.render import numbers
 
     most, budget = largest_question(balance), balance.budget
     limits = {
-        "epsilon": None if budget is None else float(amounts.left(budget.epsilon)),
-        "delta": None if budget is None else float(amounts.left(budget.delta)),
-        "total": None if balance.total is None else float(amounts.left(balance.total)),
-        "left": None if balance.remaining is None else float(amounts.left(balance.remaining)),
-        "largest_question": None if most is None else float(amounts.left(most)),
+        "epsilon": None if budget is None else float(numbers.left(budget.epsilon)),
+        "delta": None if budget is None else float(numbers.left(budget.delta)),
+        "total": None if balance.total is None else float(numbers.left(balance.total)),
+        "left": None if balance.remaining is None else float(numbers.left(balance.remaining)),
+        "largest_question": None if most is None else float(numbers.left(most)),
     }
     return {
         "role": balance.account.role,
         "name": balance.account.analyst or balance.account.purpose,
         "unit": "epsilon" if balance.unit == "ε" else "rho",
-        "spent": float(amounts.spent(balance.used)),
+        "spent": float(numbers.spent(balance.used)),
         **limits,
         "questions": balance.charges,
     }

@@ -15,7 +15,7 @@ from functools import lru_cache
 from discreet.errors import Fix, ParameterError
 from discreet.privacy.theorems.conversions import zcdp_to_approximate
 from discreet.rational import Rational, positive, shown
-from discreet.render.amounts import decimal
+from discreet.render.numbers import decimal
 
 _FUTILE = 10**6  # an ε that gives no protection
 
