@@ -13,10 +13,10 @@ REPLAY = "tests/synth/test_replay.py"
 
 SYNTH = [
     Mutant(
-        "accounting: a share of ε, squared",
+        "accounting: μ², not half of it",
         "synth/budget.py",
-        "return exact**2 / 2\n    small",
-        "return exact**2\n    small",
+        "return Fraction(math.floor(low * digits), digits) ** 2 / 2",
+        "return Fraction(math.floor(low * digits), digits) ** 2",
         ACCOUNTING,
     ),
     Mutant(
