@@ -13,7 +13,7 @@ REPLAY = "tests/synth/test_replay.py"
 
 SYNTH = [
     Mutant(
-        "accounting: μ², not half of it",
+        "accounting: μ², not its half",
         "synth/budget.py",
         "return Fraction(math.floor(low * digits), digits) ** 2 / 2",
         "return Fraction(math.floor(low * digits), digits) ** 2",
