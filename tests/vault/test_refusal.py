@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow
@@ -12,7 +13,9 @@ import pytest
 
 from discreet.errors import BudgetExceeded, Fix
 from discreet.ledger import Budget
+from discreet.query.plan.explain import Expected
 from discreet.schema import Column, Integer, Text
+from discreet.vault.refusal import with_margins
 from discreet.vault.vault import Vault
 
 BUDGETS = [Budget(2), Budget(2, "1e-9")]
@@ -141,3 +144,14 @@ def test_the_label_of_a_synthetic_table_states_the_epsilon_that_was_asked(tmp_pa
     for table in (made, again):
         assert table.label.receipt.promise == (Fraction(epsilon), Fraction(1, 10**9))
         assert table.label.facts["Privacy"]["This release"].startswith(f"ε = {epsilon} at δ = 1e-9 ")
+
+
+def test_nothing_is_offered_that_the_accounts_cannot_pay() -> None:
+    def planned(spend: str | None = None, within: Any = None) -> Any:
+        return SimpleNamespace(expected=[Expected("n", 83.2, "")], within=within)
+
+    refused = BudgetExceeded("Too expensive.", fix=Fix("spend", "10%"))
+    wide = with_margins(refused, planned, lambda made: getattr(made, "within", None) in (None, 88))
+    assert wide.fixes == (Fix("spend", "10%", note="± 83.2"), Fix("within", 88))
+    none = with_margins(refused, planned, lambda made: False)
+    assert none.fixes == ("What is left is not enough for any answer to this question.",)
