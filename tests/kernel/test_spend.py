@@ -98,6 +98,22 @@ def test_a_recorded_release_is_free_for_an_analyst_whose_account_is_pure(vault: 
         assert hers.ledger.balance(analyst="ana").charges == 0
 
 
+@pytest.mark.parametrize("given", [{"epsilon": 2}, {"spend": "10%"}], ids=str)
+def test_a_recorded_table_and_its_comparison_are_free_for_an_analyst_whose_account_is_pure(
+    vault: Vault, given: dict[str, Any]
+) -> None:
+    first = vault.synthesize(["age", "city"], **given)
+    compared = first.compare(**given)
+    vault.ledger.allot(analyst="ana", budget=Budget(1))
+    with Vault(vault.place, analyst="ana") as hers:
+        again = hers.synthesize(["age", "city"], **given)
+        assert again.free
+        assert again.compare(**given).distances == compared.distances
+        with pytest.raises(ParameterError, match="takes a budget with δ"):
+            hers.synthesize(["city"], **given)
+        assert hers.ledger.balance(analyst="ana").charges == 0
+
+
 def test_a_recorded_relative_width_is_free_for_an_analyst_whose_account_is_pure(vault: Vault) -> None:
     first = vault.ask("select count(*) from people", within="20%")
     vault.ledger.allot(analyst="ana", budget=Budget("0.0001"))

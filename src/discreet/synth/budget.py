@@ -149,7 +149,7 @@ def release_rho(balances: Sequence[Balance], epsilon: Rational | None, spend: st
     (True, 0.016557)
     """
     if epsilon is None or spend is not None:
-        return amount_of(balances, epsilon=epsilon, spend=spend)
+        return amount_of(balances, epsilon=epsilon, spend=spend, pure=False)
     vault, rho = vault_budget(balances), rho_of(epsilon, vault_budget(balances).delta)
     if positive(epsilon, "epsilon") <= vault.epsilon and balances[0].rho is not None:
         return min(rho, balances[0].rho)

@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import Code, Fix, ParameterError
-from discreet.kernel import Job, SealedTable, strictest_budget, vault_budget
+from discreet.kernel import Job, Ready, SealedTable, strictest_budget, vault_budget
 from discreet.kernel import spend as spend_on
 from discreet.ledger.balance import Balance
+from discreet.ledger.budget import Budget
 from discreet.ledger.charge import Charge, Standing
 from discreet.ledger.costs import described
 from discreet.oracle import prior as priors
@@ -108,16 +109,16 @@ def synthesize(
     order = _ordered(table, columns, epsilon, spend, workload, prior, bins, impossible, persons)
     size = None if rows is None else drawn.check(whole(rows, "rows"), len(order.fine))
     draw = whole(seed, "seed", least=0)
-    made = spend_on(
-        table,
-        [order.text],
-        read=_recorded,
-        prepare=lambda ready: Job(
+
+    def prepare(ready: Ready) -> Job[Synthetic]:
+        _expect_delta(strictest_budget(ready.balances))  # here: a table that is recorded is free for every account
+        return Job(
             ZeroConcentrated(order.rho),
             run=lambda charge: _measured(order, ready.engine, charge, progress),
             write=lambda found: None if found.test_bits else json.dumps(found.to_json(), ensure_ascii=False),
-        ),
-    )
+        )
+
+    made = spend_on(table, [order.text], read=_recorded, prepare=prepare)
     return replace(made, source=table, rows=size, seed=draw)
 
 
@@ -139,12 +140,7 @@ def _ordered(
 ) -> _Order:
     metadata = table.metadata
     balances = table.payer.balances()
-    if strictest_budget(balances).pure:
-        raise ParameterError(
-            "A synthetic table adds up many small losses, which takes a budget with δ.",
-            found=strictest_budget(balances),
-            fix=Fix("budget", Code('Budget(epsilon=2, delta="1e-9")'), call="ledger.amend"),
-        )
+    _expect_delta(vault_budget(balances))
     names = _closed(metadata) if columns is None else columns if isinstance(columns, str) else list(columns)
     fine = adaptive_bins.fine_axes(metadata, names, bins)
     given = {name.casefold() for name in bins or {}}
@@ -173,6 +169,15 @@ def _ordered(
     proven = None if epsilon is None else Promise(positive(epsilon, "epsilon"), delta)  # by release_rho
     known = cache_key.text(metadata, text)
     return _Order(metadata, fine, kept, rho, proven, wanted, public, conditions, persons, known)
+
+
+def _expect_delta(budget: Budget) -> None:
+    if budget.pure:
+        raise ParameterError(
+            "A synthetic table adds up many small losses, which takes a budget with δ.",
+            found=budget,
+            fix=Fix("budget", Code('Budget(epsilon=2, delta="1e-9")'), call="ledger.amend"),
+        )
 
 
 def _expect_noise(rho: Fraction, balances: Sequence[Balance], unit: Unit, columns: int) -> None:
