@@ -1,12 +1,21 @@
 """Parse what people write into exact rationals.
 
-Scales, sensitivities and budgets are exact fractions. No float equals `1/10`, so a float is taken at the value
-that it really has. Integers, fractions and decimal strings are taken at the value that they state.
+Scales, sensitivities and budgets are exact fractions. Integers, fractions and decimal strings are taken at the
+value that they state. No float equals 1/10, so for a float there are two readings:
+
+    decimal   the shortest decimal that is this float: 0.1 is 1/10. For what people write: epsilon, delta, within.
+    exact     the value that the float really has: 0.1 is 3602879701896397/36028797018963968. For scales of noise,
+              and for what was computed.
+
+Either is safe, because the guarantee is computed from the same fraction as the noise. The two differ by less than
+one part in 10¹⁵.
 """
 
 from __future__ import annotations
 
+import builtins
 import math
+import sys
 import warnings
 from decimal import Decimal
 from fractions import Fraction
@@ -21,18 +30,18 @@ _LONGEST = 4000  # characters of a number
 _EXPONENT = 4  # digits of its exponent
 
 
-def rational(value: Rational, name: str, *, floats: str = "warn", stacklevel: int = 3) -> Fraction:
+def rational(value: Rational, name: str, *, floats: str = "decimal", stacklevel: int = 3) -> Fraction:
     """Return `value` as the fraction it is.
 
     Args:
         value: An integer, a Fraction, a Decimal, a decimal string, or a float.
         name: The name of the parameter, for messages.
-        floats: "warn" warns of a float that is not an integer, and is the default; "exact" takes it in silence.
-            Both take the exact value of the float.
+        floats: "decimal" reads a float as the shortest decimal that is this float, with a note for people who type
+            it, and is the default. "exact" takes its exact value in silence, and "warn" with a warning.
         stacklevel: How many calls above the warning its cause is; 3 by default.
 
-    >>> rational("0.1", "scale"), rational(3, "scale")
-    (Fraction(1, 10), Fraction(3, 1))
+    >>> rational("0.1", "scale"), rational(3, "scale"), rational(0.1, "epsilon")
+    (Fraction(1, 10), Fraction(3, 1), Fraction(1, 10))
     """
     if isinstance(value, bool):
         raise ParameterError(f"{name} must be a number.", found=value)
@@ -44,6 +53,8 @@ def rational(value: Rational, name: str, *, floats: str = "warn", stacklevel: in
         return Fraction(value)
     if isinstance(value, float):
         exact = Fraction(value)
+        if floats == "decimal" and exact.denominator != 1:
+            return _decimal(value, name)
         if floats == "warn" and exact.denominator != 1:
             warnings.warn(
                 f"{name}={value!r} is the float {exact}. Write {name}={str(value)!r} for the decimal.",
@@ -59,6 +70,18 @@ def rational(value: Rational, name: str, *, floats: str = "warn", stacklevel: in
         raise ParameterError(
             f"{name} must be an integer, a Fraction or a decimal string.", found=type(value).__name__
         ) from None
+
+
+_noted: set[str] = set()
+
+
+def _decimal(value: float, name: str) -> Fraction:
+    """Return the shortest decimal that is this float. Tell it once, where a person types at a prompt."""
+    text = float.__repr__(value)  # not that of a subclass, such as numpy's
+    if name not in _noted and hasattr(builtins, "__IPYTHON__") | hasattr(sys, "ps1"):
+        _noted.add(name)
+        print(f"Note: {name}={text} is read as the decimal {text}, exactly.")
+    return Fraction(text)
 
 
 def _parsed(text: str, name: str) -> Fraction:
@@ -77,7 +100,7 @@ def _parsed(text: str, name: str) -> Fraction:
         ) from None
 
 
-def positive(value: Rational, name: str, *, floats: str = "warn", stacklevel: int = 4) -> Fraction:
+def positive(value: Rational, name: str, *, floats: str = "decimal", stacklevel: int = 4) -> Fraction:
     """Return `value` as a fraction above zero. The parameters are those of `rational`.
 
     >>> positive("2.5", "scale")
@@ -148,7 +171,7 @@ class Exactly:
             least: The smallest value; 0 by default.
             most: The largest value; unbounded by default.
             default: The value of a field that is not given; the field is required by default.
-            floats: "exact" takes a float at its exact value in silence; "warn" warns as well.
+            floats: How a float is read, as for `rational`; "exact" by default.
             example: A value that works. The error for a missing value shows it as the fix.
         """
         self.above, self.least, self.most, self.default, self.floats = above, least, most, default, floats

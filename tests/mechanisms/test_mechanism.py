@@ -23,6 +23,7 @@ from discreet.mechanisms import (
     NumericSparse,
     PermuteAndFlip,
     ReportNoisyMax,
+    RestartingSparse,
     Sensitivity,
     Sparse,
 )
@@ -38,6 +39,7 @@ EXAMPLES: dict[str, Mechanism] = {
     "NumericSparse": NumericSparse("0.1", threshold=50, positives=20),
     "PermuteAndFlip": PermuteAndFlip("0.1"),
     "ReportNoisyMax": ReportNoisyMax("0.1"),
+    "RestartingSparse": RestartingSparse("0.02", threshold=50, positives=20),
     "Sparse": Sparse("0.1", threshold=50, positives=20),
 }
 VALUES = Exact(list(range(40, 60)), Sensitivity(entries=1, each=1, monotonic="up"))
@@ -57,7 +59,7 @@ def size(mechanism: Any) -> dict[str, int]:
     """What its error depends on beside the confidence, and has to be said."""
     if isinstance(mechanism, Selection):
         return {"candidates": 2}
-    return {"queries": 1} if isinstance(mechanism, Sparse) else {}
+    return {"queries": 1} if isinstance(mechanism, Sparse | RestartingSparse) else {}
 
 
 def comparable(release: Any) -> list[Any]:
@@ -166,8 +168,11 @@ def test_a_first_parameter_that_has_no_meaning_is_refused_by_name(mechanism: Any
 
 
 @every_mechanism
-def test_a_float_is_taken_at_its_exact_value_with_a_warning(mechanism: Any) -> None:
+def test_a_float_is_taken_at_its_exact_value_with_a_warning_and_an_epsilon_as_a_decimal(mechanism: Any) -> None:
     field = dataclasses.fields(mechanism)[0].name
+    if field == "epsilon":
+        assert dataclasses.replace(mechanism, epsilon=0.1).epsilon == Fraction("0.1")
+        return
     with pytest.warns(InexactFloat, match=field):
         taken = dataclasses.replace(mechanism, **{field: 0.1})
     assert getattr(taken, field) == Fraction(0.1)

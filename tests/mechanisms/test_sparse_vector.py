@@ -16,7 +16,7 @@ from discreet import noise
 from discreet.errors import BudgetExceeded, DiscreetError, ParameterError, SensitivityExceeded
 from discreet.mechanisms import AboveThreshold, Exact, NumericSparse, Sensitivity, Sparse
 from discreet.mechanisms.sensitivity import Direction
-from discreet.mechanisms.sparse_vector import Run
+from discreet.mechanisms.threshold_run import Run
 
 HIGH, LOW = Exact(10**9, 1), Exact(-(10**9), 1)
 KINDS = [AboveThreshold(1, 0), Sparse(1, 0, positives=2), NumericSparse(1, 0, positives=3)]

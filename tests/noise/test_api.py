@@ -144,3 +144,12 @@ def test_a_reserve_hands_out_every_draw_once() -> None:
     drawn = [noise.discrete_laplace(2**52) for _ in range(20_000)]
     # 20,000 draws of scale 2^52 coincide with probability below 2e-8.
     assert len(set(drawn)) == len(drawn)
+
+
+def test_a_fresh_draw_has_the_law_and_the_type_of_any_other() -> None:
+    drawn = np.concatenate([noise.discrete_laplace(3, size=100, fresh=True) for _ in range(300)])
+    assert fits(drawn, laplace_pmf(Fraction(3)))
+    assert type(noise.discrete_gaussian(9, fresh=True)) is int
+    assert type(noise.bernoulli("1/3", fresh=True)) is bool
+    with noise.deterministic(1):
+        assert noise.is_test_noise(noise.discrete_laplace(3, fresh=True))

@@ -81,3 +81,10 @@ def test_everything_revealed_is_no_misses_at_all(curve: TradeOff) -> None:
 def test_an_alarm_rate_is_a_probability() -> None:
     with pytest.raises(ParameterError, match="between 0 and 1"):
         gaussian(1, np.array([1.5]))
+
+
+@pytest.mark.parametrize("epsilon", [0, 1, 700, 800, 10**6])
+def test_without_false_alarms_pure_privacy_misses_always(epsilon: int) -> None:
+    """At α = 0 the steep line is 1 for every ε, also where e^ε is no float."""
+    assert pure(epsilon, np.array([0.0])).beta == pytest.approx([1.0], abs=1e-12)
+    assert (pure(epsilon).beta <= 1).all()

@@ -6,7 +6,7 @@
 
     laplace, gaussian                                  additive noise on integers
     exponential, permute_and_flip, report_noisy_max    the best of several candidates (they share `selection`)
-    sparse_vector                                      queries against a threshold
+    sparse_vector, threshold_run                       queries against a threshold, at once or one at a time
     exact, sensitivity                                 the sealed input, and how much one person can change it
     mechanism                                          the contract of all of them
     tails                                              the size of the noise
@@ -23,7 +23,7 @@ from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.report_noisy_max import ReportNoisyMax
 from discreet.mechanisms.sensitivity import Sensitivity
-from discreet.mechanisms.sparse_vector import AboveThreshold, NumericSparse, Sparse
+from discreet.mechanisms.sparse_vector import AboveThreshold, NumericSparse, RestartingSparse, Sparse
 
 __all__ = [
     "AboveThreshold",
@@ -35,6 +35,7 @@ __all__ = [
     "NumericSparse",
     "PermuteAndFlip",
     "ReportNoisyMax",
+    "RestartingSparse",
     "Sensitivity",
     "Sparse",
 ]

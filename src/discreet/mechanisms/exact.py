@@ -5,6 +5,7 @@ iteration, no comparison, no pickle and no copy, so that logging, printing or a 
 Whether it is admitted depends on its declared sensitivity and shape, never on what it holds. What a mechanism may
 refuse it refuses before it opens the value. The seal does not hold against an attacker who reads the memory: a
 crash reporter that saves local variables, for example at an interrupt, sees the value that a mechanism has open.
+An `ExactByKey` seals the names of its entries too, where their presence is itself a fact about a person.
 
 Integers only: sums of integers are exact in any order, so a sensitivity is a theorem and not a hope about
 rounding. Values are clamped to ±(2⁶² − 1). The clamp brings no two values further apart, so the sensitivity
@@ -15,8 +16,8 @@ sum of the two is an int64.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
-from typing import Any, NoReturn, SupportsIndex, TypeAlias, TypeVar, final
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, NoReturn, SupportsIndex, TypeAlias, TypeVar, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +37,24 @@ Result = TypeVar("Result")
 _QUANTISE = "Quantise first: math.floor(value / step), or int(flag)."
 
 
+class _Sealed:
+    """Show nothing: no repr, length, iteration, comparison, pickle or copy."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<exact value, sealed>"
+
+    def __sealed(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("An exact value is sealed. Only a mechanism opens it: mechanism.release(exact).")
+
+    __bool__ = __len__ = __iter__ = __contains__ = __getitem__ = __array__ = __sealed
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __sealed
+    __copy__ = __deepcopy__ = __getstate__ = __reduce__ = __reduce_ex__ = __sealed
+
+
 @final
-class Exact:
+class Exact(_Sealed):
     """An integer or a vector of integers that only a mechanism can open, with its sensitivity.
 
     A plain integer as sensitivity means that one person changes one entry, by at most so much.
@@ -67,22 +84,47 @@ class Exact:
         """The number of entries of a vector; None for a single integer."""
         return self.__values.size if self.__values.ndim else None
 
-    def __repr__(self) -> str:
-        return "<exact value, sealed>"
-
     def __dir__(self) -> list[str]:
         return ["sensitivity", "size"]  # what inspectors walk through
 
-    def __sealed(self, *_: object, **__: object) -> NoReturn:
-        raise TypeError("An exact value is sealed. Only a mechanism opens it: mechanism.release(exact).")
 
-    __bool__ = __len__ = __iter__ = __contains__ = __getitem__ = __array__ = __sealed
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __sealed
-    __copy__ = __deepcopy__ = __getstate__ = __reduce__ = __reduce_ex__ = __sealed
+@final
+class ExactByKey(_Sealed):
+    """An integer for each key that occurs. Which keys occur, and how many, is sealed like the integers.
+
+    A key that does not occur counts as 0. The sensitivity bounds how many keys one person changes, with those that
+    occur only because of this person, and by how much.
+
+    >>> ExactByKey({"Oslo": 900, "Foula": 1}, Sensitivity(entries=1, each=1))
+    <exact value, sealed>
+    """
+
+    __slots__ = ("__counts", "__sensitivity")
+
+    def __init__(self, counts: Mapping[Any, int], sensitivity: Sensitivity | int):
+        self.__counts = {key: _clamped_integer(count) for key, count in counts.items()}
+        self.__sensitivity = Sensitivity.of(sensitivity)
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """A bound on how much one person can change it."""
+        return self.__sensitivity
+
+    def __dir__(self) -> list[str]:
+        return ["sensitivity"]  # what inspectors walk through
 
 
-def _open(exact: Exact) -> Integers:
-    """Return what is inside. For mechanisms only, and after `admit`."""
+@overload
+def opened(exact: Exact) -> Integers: ...
+@overload
+def opened(exact: ExactByKey) -> dict[Hashable, int]: ...
+def opened(exact: Exact | ExactByKey) -> Integers | dict[Hashable, int]:
+    """Return what is inside.
+
+    For two callers only: a mechanism, after `admit`, and the recorder of `audit.replay`, for made-up rows.
+    """
+    if isinstance(exact, ExactByKey):
+        return dict(exact._ExactByKey__counts)  # type: ignore[attr-defined]
     values: Integers = exact._Exact__values  # type: ignore[attr-defined]
     return values
 
@@ -93,7 +135,7 @@ def added(exact: Exact, drawn: int | Integers) -> int | Integers:
     >>> added(Exact(40, sensitivity=1), 2)
     42
     """
-    total: int | Integers = unboxed(_open(exact) + drawn)
+    total: int | Integers = unboxed(opened(exact) + drawn)
     return total
 
 
@@ -117,13 +159,21 @@ def with_mark(result: Result, *, of: object) -> Result:
     return result
 
 
-def admit(exact: Exact, *, vector: bool | None = None, monotonic: bool = False, **limits: int) -> None:
+def admit(
+    exact: Exact | ExactByKey,
+    *,
+    vector: bool | None = None,
+    monotonic: bool = False,
+    by_key: bool = False,
+    **limits: int,
+) -> None:
     """Refuse an exact value that the mechanism was not built for, by what is declared about it.
 
     Args:
         exact: The exact value. It is not opened.
         vector: Whether it must be a vector; None, the default, takes both.
         monotonic: Whether its direction must be declared; not by default.
+        by_key: Whether it must be an `ExactByKey`; not by default.
         limits: The largest sensitivity in each norm, such as l1=2.
 
     >>> admit(Exact(7, sensitivity=3), l1=2)
@@ -131,13 +181,13 @@ def admit(exact: Exact, *, vector: bool | None = None, monotonic: bool = False, 
     discreet.errors.SensitivityExceeded: One person can change this exact value by 3 (l1); the mechanism
     was built for 2. Build the mechanism for 3, or bound what one person contributes.
     """
-    if not isinstance(exact, Exact):
+    if not isinstance(exact, ExactByKey if by_key else Exact):
         raise ParameterError(
-            "A mechanism releases an Exact.",
+            f"A mechanism releases an {'ExactByKey' if by_key else 'Exact'}.",
             found=type(exact).__name__,
-            fix=Fix("exact", Code("Exact(1234, sensitivity=1)")),
+            fix=Fix("exact", Code('ExactByKey({"Oslo": 9}, 1)' if by_key else "Exact(1234, sensitivity=1)")),
         )
-    if vector is not None and vector != (exact.size is not None):
+    if vector is not None and isinstance(exact, Exact) and vector != (exact.size is not None):
         found, wanted = ("one integer", "a vector") if vector else ("a vector", "one integer")
         raise ParameterError(f"This mechanism takes {wanted}.", found=found)
     for name, limit in limits.items():

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.mechanisms import tails
-from discreet.mechanisms.exact import Exact, Integers, _open, admit
+from discreet.mechanisms.exact import Exact, Integers, admit, opened
 from discreet.mechanisms.sensitivity import one_way
 from discreet.rational import Exactly, Rational, whole
 
@@ -28,7 +28,7 @@ class Selection:
     Fraction(12, 1)
     """
 
-    epsilon: Exactly = Exactly(above=0, floats="warn")
+    epsilon: Exactly = Exactly(above=0, floats="decimal")
     sensitivity: int = 1
     monotonic: bool = False
 
@@ -62,5 +62,5 @@ def gaps(exact: Exact) -> Integers:
     >>> gaps(Exact([3, 7], sensitivity=1)).tolist()
     [4, 0]
     """
-    scores = _open(exact)
+    scores = opened(exact)
     return np.max(scores) - scores

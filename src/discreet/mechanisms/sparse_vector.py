@@ -5,34 +5,31 @@ fresh discrete Laplace of scale 2cΔ/ε₂ (cΔ/ε₂ if all queries of the run 
 down), and halt at the c-th "above". The whole run, however many queries, chosen adaptively, is
 (ε₁ + ε₂)-differentially private where one person changes every query by at most Δ. The split ε₁ : ε₂ = 1 :
 (2c)^{2/3} (1 : c^{2/3} for monotonic queries) minimises the noise of the comparison (Lyu–Su–Li 2017).
-`NumericSparse` adds a number to each "above", with fresh noise of scale cΔ/ε₃. Theory:
-docs/theory/sparse-vector.md.
-
-**A run has a state**: the noise of its threshold, and the number of positives left. Both are part of the proof, so
-neither may be doubled. A run refuses to be pickled or copied, answers one thread at a time, and refuses to go on
-in a forked process: parent and child would compare with the same secret threshold, and give all positives twice.
-A monotonic run goes one way: its first query sets the direction of all, because a mixture needs the noise of a
-general run. A run belongs to one table: every exact value it is asked about must come from that table.
+`NumericSparse` adds a number to each "above", with fresh noise of scale cΔ/ε₃. `RestartingSparse` draws a new
+threshold after each "above": c runs of `AboveThreshold`, which for δ > 0 compose to less. Queries that are asked
+one at a time are a run (`threshold_run`). Theory: docs/theory/sparse-vector.md.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from threading import Lock
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 
 from discreet import noise
-from discreet.errors import BudgetExceeded, DiscreetError, Fix, ParameterError, SensitivityExceeded
+from discreet.errors import Fix, ParameterError
 from discreet.mechanisms import tails
 from discreet.mechanisms.exact import LIMIT, Exact, added, admit, unboxed, with_mark
-from discreet.mechanisms.sensitivity import Direction, one_way
-from discreet.noise.random_bits import generation
-from discreet.privacy import losses
-from discreet.rational import Exactly, Rational, shown, whole
+from discreet.mechanisms.sensitivity import one_way
+from discreet.mechanisms.threshold_run import NumericRun, RestartingRun, Run
+from discreet.privacy import losses, plan
+from discreet.rational import Exactly, Rational, positive, rational, shown, whole
+
+_ONE_LINE = "Without a delta, one threshold for all positives has less noise: Sparse(1, positives=5)."
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ class Sparse:
     [False, True, False, True]
     """
 
-    epsilon: Exactly = Exactly(above=0, floats="warn")
+    epsilon: Exactly = Exactly(above=0, floats="decimal")
     threshold: int = 0
     positives: int = 1
     sensitivity: int = 1
@@ -94,6 +91,43 @@ class Sparse:
     def query_scale(self) -> Fraction:
         """The scale of the noise on each query."""
         return self._sides * self.positives * self.sensitivity / self.split[1]
+
+    @classmethod
+    def restarting(
+        cls,
+        positives: int,
+        *,
+        epsilon: Rational,
+        delta: Rational,
+        threshold: int = 0,
+        sensitivity: int = 1,
+        monotonic: bool = False,
+    ) -> RestartingSparse:
+        """Return the form for δ > 0: a new threshold after each positive, so that runs compose as ε₀-DP releases.
+
+        The lecture notes take ε₀ = ε/√(8c·ln(1/δ)), once their slip is mended. Here it is the largest, to three
+        digits, for which c runs are (ε, δ)-differentially private by the accountant, and never less than ε/c.
+
+        Args:
+            positives: The number of positive answers, c.
+            epsilon: The ε of all answers together.
+            delta: Their δ, above 0 and below 1.
+            threshold: The threshold of all runs.
+            sensitivity: The most that one person changes a query, 1 by default.
+            monotonic: Whether all queries go the same way when a person joins; not by default.
+
+        >>> restarting = Sparse.restarting(100, epsilon=1, delta="1e-6")
+        >>> restarting.query_scale < Sparse(1, positives=100).query_scale
+        True
+        """
+        budget, slack = positive(epsilon, "epsilon"), rational(delta, "delta")
+        if not 0 < slack < 1:
+            raise ParameterError(
+                "Restarts need a delta above 0 and below 1.", found=delta, fix=[Fix("delta", "1e-9"), _ONE_LINE]
+            )
+        count = tails.count(positives, "positives")
+        each = _largest(budget, slack, count)
+        return RestartingSparse(each, threshold, count, sensitivity, monotonic)
 
     def start(self) -> Run:
         """Begin a run: the noise of its threshold is drawn now, and its ε is spent."""
@@ -195,105 +229,113 @@ class NumericSparse(Sparse):
         return [unboxed(number) if yes else None for yes, number in zip(above, numbers, strict=False)]
 
 
-class Run:
-    """Queries one at a time, each chosen after the answers before it.
+@dataclass(frozen=True)
+class RestartingSparse:
+    """Tell which queries exceed the threshold, with a new noisy threshold after each positive: for δ > 0.
 
-    >>> from discreet.mechanisms import AboveThreshold
-    >>> run = AboveThreshold(epsilon=1, threshold=1000).start()
-    >>> run
-    <run with 1 positive left>
-    >>> run.ask(Exact(50, sensitivity=1))
-    False
+    `Sparse.restarting` computes `each`, the ε of a run of `AboveThreshold`.
+
+    >>> mechanism = Sparse.restarting(50, epsilon=1, delta="1e-6", threshold=1000)
+    >>> mechanism.each > Fraction(1, 50)
+    True
+    >>> mechanism.release(Exact([3, 90_000, 12, 70_000, 5], sensitivity=1)).tolist()
+    [False, True, False, True, False]
     """
 
-    __slots__ = ("__line", "_direction", "_generation", "_left", "_lock", "_mechanism", "_scale")
+    each: Exactly = Exactly(above=0, floats="warn")
+    threshold: int = 0
+    positives: int = 1
+    sensitivity: int = 1
+    monotonic: bool = False
 
-    def __init__(self, mechanism: Sparse):
-        self._left = mechanism.positives
-        self._mechanism, self._lock, self._generation = mechanism, Lock(), generation()
-        self._scale = mechanism.query_scale
-        self._direction: Direction | None = None
-        self.__line = mechanism.threshold + noise.discrete_laplace(mechanism.threshold_scale)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "positives", tails.count(self.positives, "positives"))
+        for name in ("threshold", "sensitivity", "monotonic"):
+            object.__setattr__(self, name, getattr(self.once, name))
+
+    @cached_property
+    def once(self) -> AboveThreshold:
+        """The mechanism of each run, from one positive to the next."""
+        return AboveThreshold(self.each, self.threshold, sensitivity=self.sensitivity, monotonic=self.monotonic)
 
     @property
-    def left(self) -> int:
-        """The number of positive answers that are left."""
-        return self._left
+    def loss(self) -> losses.Repeated:
+        """The loss of all runs, fixed in advance: `positives` times that of one."""
+        return self.once.loss * self.positives
 
-    def ask(self, exact: Exact) -> Any:
-        """Return whether the noisy query exceeds the noisy threshold."""
-        self._mechanism._admit(exact, vector=False)
-        self._refuse_elsewhere()  # before the lock, which a fork may have copied while it was held
-        with self._lock:
-            self._refuse_if_over()
-            self._refuse_other_direction(exact.sensitivity.monotonic)
-            above: Any = added(exact, noise.discrete_laplace(self._scale)) >= self.__line
-            self._left -= bool(above)
-            return above
+    @property
+    def threshold_scale(self) -> Fraction:
+        """The scale of the noise on the threshold of each run."""
+        return self.once.threshold_scale
 
-    def _refuse_elsewhere(self) -> None:
-        if generation() != self._generation:  # process ids come again, generations do not
-            raise DiscreetError(
-                "This run was started by another process.", fix="Start a run in this process: mechanism.start()."
-            )
+    @property
+    def query_scale(self) -> Fraction:
+        """The scale of the noise on each query."""
+        return self.once.query_scale
 
-    def _refuse_if_over(self) -> None:
-        if not self._left:
-            raise BudgetExceeded(
-                f"This run has given all of its {self._mechanism.positives} positive answers.",
-                fix="Start another run, at its own cost: mechanism.start().",
-            )
+    def start(self) -> RestartingRun:
+        """Begin with the first run: the loss of all of them is spent."""
+        return RestartingRun(self)
 
-    def _refuse_other_direction(self, direction: Direction | None) -> None:
-        if not self._mechanism.monotonic:
-            return
-        self._direction = self._direction or direction
-        if direction != self._direction:
-            raise SensitivityExceeded(
-                f'The queries of this monotonic run go "{self._direction}" when a person joins; '
-                f'this one goes "{direction}".',
-                fix=[Fix("monotonic", False), "Or ask this query in a run of its own."],
-            )
+    def release(self, exact: Exact) -> Any:
+        """Answer a whole vector of queries at once, up to the last positive that there may be."""
+        self.once._admit(exact, vector=True)
+        noisy: Any = added(exact, noise.discrete_laplace(self.once.query_scale, exact.size))
+        lines = self.threshold + noise.discrete_laplace(self.threshold_scale, self.positives)
+        above, given = np.zeros(len(noisy), np.bool_), 0
+        for place, value in enumerate(noisy):
+            above[place] = value >= lines[given]
+            given += int(above[place])
+            if given == self.positives:
+                break
+        return with_mark(above[: _halt(above, self.positives)], of=noisy)
 
-    def __repr__(self) -> str:
-        return f"<run with {self.left} positive{'' if self.left == 1 else 's'} left>"
+    def error(self, confidence: Rational = "0.95", *, queries: int) -> int:
+        """Return the smallest α such that `queries` answers are all right within α, by a union bound over runs.
 
-    def __dir__(self) -> list[str]:
-        return ["ask", "left"]  # what inspectors walk through
+        >>> restarting = Sparse.restarting(1000, epsilon=1, delta="1e-6")
+        >>> restarting.error("0.95", queries=5000) < Sparse(1, positives=1000).error("0.95", queries=5000)
+        True
+        """
+        count = tails.count(queries, "queries")
+        return self.once.error(self._each_run(confidence, count), queries=count)
 
-    def __single(self, *_: object) -> NoReturn:
-        raise TypeError(
-            "A run cannot be copied or pickled: it would give its positives twice. Try: mechanism.start()."
-        )
+    def theorem(self, confidence: Rational = "0.95", *, queries: int) -> float:
+        """Return the textbook's bound for one run, by a union bound over runs.
 
-    __copy__ = __deepcopy__ = __getstate__ = __reduce__ = __reduce_ex__ = __single
+        >>> round(Sparse.restarting(10, epsilon=1, delta="1e-6").theorem("0.95", queries=1000), 1)
+        1031.9
+        """
+        count = tails.count(queries, "queries")
+        return self.once.theorem(self._each_run(confidence, count), queries=count)
 
-
-class NumericRun(Run):
-    """Queries one at a time; those above the threshold are answered with a number.
-
-    >>> from discreet.mechanisms import NumericSparse
-    >>> run = NumericSparse(epsilon=1, threshold=1000).start()
-    >>> run.ask(Exact(50, sensitivity=1)) is None
-    True
-    """
-
-    __slots__ = ()
-
-    _mechanism: NumericSparse
-
-    def ask(self, exact: Exact) -> Any:
-        """Return the value with fresh noise if it exceeds the threshold, else None."""
-        above = super().ask(exact)
-        if not above:
-            return None
-        return with_mark(added(exact, noise.discrete_laplace(self._mechanism.number_scale)), of=above)
+    def _each_run(self, confidence: Rational, queries: int) -> Fraction:
+        """Return the confidence of one run, with which all runs together have the confidence that is asked for."""
+        return 1 - tails.alpha(confidence) / min(self.positives, queries)
 
 
 def _halt(above: Any, positives: int) -> int:
     """Return how many answers there are up to and with the last positive."""
     hits = np.flatnonzero(above)
     return int(hits[positives - 1]) + 1 if len(hits) >= positives else len(above)
+
+
+def _largest(epsilon: Fraction, delta: Fraction, count: int) -> Fraction:
+    """Return the largest ε₀ of three digits, or ε/c, such that c runs of it are (ε, δ)-differentially private."""
+
+    def private(each: Fraction) -> bool:
+        return plan.epsilon(losses.SparseVector(each) * count, delta) <= epsilon
+
+    low = high = epsilon / count  # which is always enough
+    while private(high):
+        low, high = high, high * 2
+        if high > 2 * epsilon:
+            break
+    while high - low > low / 2000:
+        middle = (low + high) / 2
+        low, high = (middle, high) if private(middle) else (low, middle)
+    step = Fraction(10) ** (math.floor(math.log10(low)) - 2)
+    return max(epsilon / count, low // step * step)
 
 
 def _short(x: float) -> Fraction:

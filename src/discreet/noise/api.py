@@ -3,6 +3,9 @@
 No law is accepted whose values could leave int64. With scale at most 2^52, P(|x| ≥ 2^62) < exp(−1000) for
 Laplace noise; with variance at most 2^104 (σ at most 2^52) it is below exp(−500,000) for Gaussian noise. A draw
 beyond is an error.
+
+With `fresh` a draw comes from no reserve, and from bits of a key that is used for it alone: who reads the memory
+of the process before or after cannot compute it.
 """
 
 from __future__ import annotations
@@ -38,10 +41,10 @@ _exponential_coins = lru_cache(maxsize=32)(ExponentialCoins)
 
 
 @overload
-def discrete_laplace(scale: Rational, size: None = None) -> int: ...
+def discrete_laplace(scale: Rational, size: None = None, *, fresh: bool = False) -> int: ...
 @overload
-def discrete_laplace(scale: Rational, size: Size) -> Integers: ...
-def discrete_laplace(scale: Rational, size: Size | None = None) -> int | Integers:
+def discrete_laplace(scale: Rational, size: Size, *, fresh: bool = False) -> Integers: ...
+def discrete_laplace(scale: Rational, size: Size | None = None, *, fresh: bool = False) -> int | Integers:
     """Return integers x drawn with probability exactly proportional to exp(−|x|/scale).
 
     >>> discrete_laplace("2.5", size=3).dtype
@@ -49,56 +52,56 @@ def discrete_laplace(scale: Rational, size: Size | None = None) -> int | Integer
     >>> type(discrete_laplace(3))
     <class 'int'>
     """
-    if size is None and (held := _laplace.held(scale)) is not None:
+    if size is None and not fresh and (held := _laplace.held(scale)) is not None:
         return held
-    exact = positive(scale, "scale")
+    exact = positive(scale, "scale", floats="warn")
     if exact > 2**52:
         raise LawTooWide(
             "The scale is too wide for noise in int64.",
             found=shown(scale),
             fix=Fix("scale", Code("2**52"), note="the largest"),
         )
-    return _laplace.draw(exact, _shape(size))
+    return _laplace.draw(exact, _shape(size), fresh=fresh)
 
 
 @overload
-def discrete_gaussian(variance: Rational, size: None = None) -> int: ...
+def discrete_gaussian(variance: Rational, size: None = None, *, fresh: bool = False) -> int: ...
 @overload
-def discrete_gaussian(variance: Rational, size: Size) -> Integers: ...
-def discrete_gaussian(variance: Rational, size: Size | None = None) -> int | Integers:
+def discrete_gaussian(variance: Rational, size: Size, *, fresh: bool = False) -> Integers: ...
+def discrete_gaussian(variance: Rational, size: Size | None = None, *, fresh: bool = False) -> int | Integers:
     """Return integers x drawn with probability exactly proportional to exp(−x²/(2·variance)).
 
     >>> discrete_gaussian(100, size=(2, 3)).shape
     (2, 3)
     """
-    if size is None and (held := _gaussian.held(variance)) is not None:
+    if size is None and not fresh and (held := _gaussian.held(variance)) is not None:
         return held
-    exact = positive(variance, "variance")
+    exact = positive(variance, "variance", floats="warn")
     if exact > 2**104:
         raise LawTooWide(
             "The variance is too wide for noise in int64.",
             found=shown(variance),
             fix=Fix("variance", Code("2**104"), note="the largest"),
         )
-    return _gaussian.draw(exact, _shape(size))
+    return _gaussian.draw(exact, _shape(size), fresh=fresh)
 
 
 @overload
-def bernoulli(p: Rational, size: None = None) -> bool: ...
+def bernoulli(p: Rational, size: None = None, *, fresh: bool = False) -> bool: ...
 @overload
-def bernoulli(p: Rational, size: Size) -> Booleans: ...
-def bernoulli(p: Rational, size: Size | None = None) -> bool | Booleans:
+def bernoulli(p: Rational, size: Size, *, fresh: bool = False) -> Booleans: ...
+def bernoulli(p: Rational, size: Size | None = None, *, fresh: bool = False) -> bool | Booleans:
     """Return True with probability exactly p.
 
     >>> bernoulli("1/3", size=5).dtype, bernoulli(1)
     (dtype('bool'), True)
     """
-    if size is None and (held := _bernoulli.held(p)) is not None:
+    if size is None and not fresh and (held := _bernoulli.held(p)) is not None:
         return held
-    exact = rational(p, "p")
+    exact = rational(p, "p", floats="warn")
     if not 0 <= exact <= 1:
         raise ParameterError("p must be between 0 and 1.", found=shown(p))
-    return _bernoulli.draw(exact, _shape(size))
+    return _bernoulli.draw(exact, _shape(size), fresh=fresh)
 
 
 @overload
@@ -121,7 +124,7 @@ def bernoulli_exp(
     >>> bernoulli_exp(np.array([0, 0, 10**18]), over="2.5")
     array([ True,  True, False])
     """
-    scale = positive(over, "over")
+    scale = positive(over, "over", floats="warn")
     if isinstance(x, np.ndarray):
         if size is not None:
             raise ParameterError(
@@ -130,7 +133,7 @@ def bernoulli_exp(
                 fix=Fix("size", None),
             )
         return _toss(x, scale)
-    exact = rational(x, "x")
+    exact = rational(x, "x", floats="warn")
     if exact < 0:
         raise ParameterError("x must not be below 0.", found=shown(x))
     return _bernoulli_exp.draw(exact / scale, _shape(size))
@@ -168,7 +171,7 @@ def softmax(gaps: NDArray[np.integer[Any]], *, over: Rational = 1) -> int:
     >>> softmax(np.array([10**18, 0, 10**6]), over=3)
     1
     """
-    scale = positive(over, "over")
+    scale = positive(over, "over", floats="warn")
     if np.ndim(gaps) != 1 or not hasattr(gaps, "dtype"):
         raise ParameterError(
             "gaps must be a numpy array of one dimension.",

@@ -4,7 +4,9 @@
 2^16 blocks are drawn, so telling them from fair bits has advantage at most 2^(−97) beyond breaking AES itself
 (PRP/PRF switching). After 1 MiB the key is replaced by a fresh one from `os.urandom` that does not depend on the
 old one: an attacker who reads the memory later learns nothing about noise drawn under earlier keys (backtracking
-resistance).
+resistance). An attacker who reads the memory once knows the key in use, and with it up to 1 MiB of bits before and
+after. `single_use_bits` has a key that no look at the memory finds, before the draw or after it: pan privacy needs
+that.
 
 A stream has one user at a time. A caller that needs words takes an idle stream, or a new one, and puts it back
 afterwards. No caller waits, so a draw may interrupt another one of the same thread (in a signal handler, in
@@ -138,6 +140,15 @@ def system_bits() -> Generator:
     """
     generation()
     return _process.bits
+
+
+def single_use_bits() -> Generator:
+    """Return a generator with a key of its own, which ends with it.
+
+    >>> single_use_bits().words(3, np.uint16).dtype
+    dtype('uint16')
+    """
+    return Generator(_system_key)
 
 
 def generation() -> int:

@@ -18,7 +18,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise.random_bits import Bits, on_fork, system_bits
+from discreet.noise.random_bits import Bits, on_fork, single_use_bits, system_bits
 from discreet.noise.testing import Asked, marked, test_bits, test_script
 
 _BATCH = 1 << 16  # draws made at a time: large enough for numpy, small enough for the cache of a core
@@ -111,9 +111,18 @@ class Family(Generic[Single, Array]):
         reserve = self._reserves.get((parameter.numerator, parameter.denominator))  # type: ignore[attr-defined]
         return reserve.take() if reserve else None
 
-    def draw(self, parameter: Fraction, shape: tuple[int, ...] | None) -> Single | Array:
-        """Return an array of draws, or a single one for `shape` None."""
+    def draw(self, parameter: Fraction, shape: tuple[int, ...] | None, *, fresh: bool = False) -> Single | Array:
+        """Return an array of draws, or a single one for `shape` None.
+
+        Args:
+            parameter: The parameter of the law.
+            shape: The shape of the array.
+            fresh: Whether the draws come from no reserve, and from bits of a key that is used for them alone.
+        """
         test = test_bits()
+        if fresh and not test:
+            drawn = draw(self._sampler(parameter), shape or (), single_use_bits())
+            return cast(Single, drawn.item()) if shape is None else cast(Array, drawn)
         if shape is None and not test:
             return self._reserve(parameter).take()
         if script := test_script():

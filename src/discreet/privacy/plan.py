@@ -1,8 +1,9 @@
 """Account for plans: all parameters are fixed before any release, so the tightest accounting applies.
 
 `epsilon` and `delta` compose the dominating pairs of the losses (Zhu, Dong and Wang 2022): Gaussians collapse to
-one with μ² = Σ μᵢ², and alone have a closed form; everything else goes through privacy loss distributions on a
-lattice, added up by a tilted FFT with every error counted (`pld.tilted_fft`). The result is never below the truth,
+one with μ² = Σ μᵢ², and alone have a closed form; plans with samples are inverted along a contour (`pld.contour`),
+and everything else goes through privacy loss distributions on a lattice, added up by a tilted FFT
+(`pld.tilted_fft`), with every error counted. The result is never below the truth,
 and never above the best of Rényi and basic composition, which are computed beside it (Rényi for up to 64 distinct
 losses; the tilted law is below its own Rényi bound by construction).
 
@@ -31,7 +32,8 @@ from discreet.privacy.basic_bounds import basic_delta, basic_epsilon, curve_delt
 from discreet.privacy.loss_measures import pure_epsilon
 from discreet.privacy.losses import Loss, Losses, counted
 from discreet.privacy.parameters import nonnegative, probability
-from discreet.privacy.pld.dominating_pairs import Direction, Floats
+from discreet.privacy.pld import directions as ways
+from discreet.privacy.pld.dominating_pairs import Floats
 from discreet.privacy.pld.grid_choice import Counts, collapse_gaussians, fitted_profile, is_moderate
 from discreet.privacy.pld.normal import gaussian_delta, gaussian_epsilon, invert
 from discreet.privacy.rounding import downward, float_above, float_below, upward
@@ -165,10 +167,8 @@ def _bounds_of_epsilon(counts: Counts, exact: Fraction, neighbours: Neighbours, 
         return gaussian_epsilon(downward(mu, 32), float_above(exact))[0], min(high, gaussian_epsilon(mu, delta)[1])
     if not is_moderate(counts):
         return 0.0, high
-    profiles = [fitted_profile(counts, direction, delta=delta, fine=lower) for direction in _directions(counts)]
-    uppers = [profile.upper_epsilon(delta) for profile in profiles]
-    lowers = [profile.lower_epsilon(float_above(exact)) for profile in profiles] if lower else [0.0]
-    return max(lowers), min(high, max(uppers))
+    low, best = ways.epsilon_bounds(counts, delta, float_above(exact), lower=lower)
+    return low, min(high, best)
 
 
 def _bounds_of_delta(counts: Counts, exact: Fraction, neighbours: Neighbours, *, lower: bool) -> Bounds:
@@ -176,7 +176,9 @@ def _bounds_of_delta(counts: Counts, exact: Fraction, neighbours: Neighbours, *,
         return (1.0, 1.0) if counts else (0.0, 0.0)
     epsilon = float_below(exact)
     if _replaces_samples(counts, neighbours):
-        remove, add = (_pair_delta(counts, epsilon / 2, direction)[1] for direction in _directions(counts))
+        remove, add = (
+            ways.delta_bounds(counts, epsilon / 2, way, lower=False)[1] for way in ways.directions(counts)
+        )
         return 0.0, _chained(remove, add, epsilon)
     high, pairs = basic_delta(counts, exact), _has_pairs(counts)
     if len(counts) <= _FEW or not pairs:
@@ -188,12 +190,8 @@ def _bounds_of_delta(counts: Counts, exact: Fraction, neighbours: Neighbours, *,
         return gaussian_delta(downward(mu, 32), float_above(exact))[0], min(high, gaussian_delta(mu, epsilon)[1])
     if not is_moderate(counts):
         return 0.0, high
-    bounds = [_pair_delta(counts, epsilon, direction, fine=lower) for direction in _directions(counts)]
+    bounds = [ways.delta_bounds(counts, epsilon, way, lower=lower) for way in ways.directions(counts)]
     return max(low for low, _ in bounds), min(high, max(best for _, best in bounds))
-
-
-def _pair_delta(counts: Counts, epsilon: float, direction: Direction, *, fine: bool = False) -> Bounds:
-    return fitted_profile(counts, direction, epsilon=epsilon, fine=fine).delta(epsilon)
 
 
 def _chained(remove: float, add: float, epsilon: float) -> float:
@@ -206,7 +204,7 @@ def _over_the_table_without(counts: Counts, exact: Fraction) -> float:
     delta = float_below(exact)
     if delta == 0:
         return alone
-    remove, add = (fitted_profile(counts, direction, delta=delta / 8) for direction in _directions(counts))
+    remove, add = (fitted_profile(counts, way, delta=delta / 8) for way in ways.directions(counts))
 
     def at(epsilon: float) -> float:
         return _chained(remove.delta(epsilon / 2)[1], add.delta(epsilon / 2)[1], epsilon)
@@ -228,7 +226,7 @@ def _replaces_samples(counts: Counts, neighbours: Neighbours) -> bool:
             found=shown(neighbours),
             fix=Fix("neighbours", "add/remove"),
         )
-    if neighbours == "add/remove" or not _sampled(counts):
+    if neighbours == "add/remove" or len(ways.directions(counts)) == 1:
         return False
     if not (_has_pairs(counts) and is_moderate(counts)):
         raise NotComposable(
@@ -236,14 +234,6 @@ def _replaces_samples(counts: Counts, neighbours: Neighbours) -> bool:
             fix=[Fix("neighbours", "add/remove"), "Or compose the loss of the mechanism itself."],
         )
     return True
-
-
-def _sampled(counts: Counts) -> bool:
-    return any(isinstance(loss, kinds.PoissonSubsampled) for loss in counts)
-
-
-def _directions(counts: Counts) -> tuple[Direction, ...]:
-    return ("remove", "add") if _sampled(counts) else ("remove",)
 
 
 def _has_pairs(counts: Counts) -> bool:

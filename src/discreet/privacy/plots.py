@@ -142,7 +142,9 @@ def _composition_chart(
     lines = alt.Chart(alt.Data(values=rows)).mark_line(strokeWidth=2.5).encode(x=x, y=y, color=colour)
     names = alt.Chart(alt.Data(values=labels)).mark_text(align="left", dx=8, fontSize=13)
     chart: altair.LayerChart = alt.layer(lines, names.encode(x=x, y=y, color=colour, text="theorem:N"))
-    return charts.house_style(chart.properties(title=title, width=charts.WIDTH, height=charts.HEIGHT))
+    # Names stand right of the lines: a reader's font may be wider than the one that measured them.
+    styled = charts.house_style(chart.properties(title=title, width=charts.WIDTH, height=charts.HEIGHT))
+    return styled.properties(padding={"left": 12, "top": 12, "bottom": 12, "right": 40})
 
 
 def _apart(heights: dict[str, float], ratio: float) -> dict[str, float]:

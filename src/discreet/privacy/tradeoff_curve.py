@@ -80,8 +80,8 @@ def from_profile(
     alarms, one = _alarms(alpha), np.ones(alpha.shape)
     deltas, beta = delta(epsilons), np.zeros(alpha.shape)
     for epsilon, missed in zip(epsilons, deltas, strict=True):
-        with np.errstate(over="ignore", invalid="ignore"):  # e^ε·α may be inf, or inf·0: such a line says nothing
-            steep = -sum_upward(-one, missed * one, np.exp(epsilon) * alarms)
+        with np.errstate(over="ignore", invalid="ignore"):  # e^ε·α may be inf: such a line says nothing
+            steep = -sum_upward(-one, missed * one, np.where(alarms > 0, np.exp(epsilon) * alarms, 0.0))
         flat = -sum_upward(-one, missed * one, alarms) * np.exp(-epsilon)
         beta = np.fmax(beta, np.fmax(steep, flat - 8 * ULP * np.abs(flat)))
     return TradeOff(alarms, beta, min(1.0, float(np.min(_total_variation(epsilons, deltas)))))

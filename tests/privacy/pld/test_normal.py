@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.privacy.pld import normal
+from discreet.privacy.pld.normal import interval_masses
 
 
 def exact_delta(mu: float, epsilon: float) -> mp.mpf:
@@ -75,3 +76,15 @@ def test_interval_masses_keep_their_relative_accuracy_in_both_tails(cells: int) 
         true = mp.ncdf(right) - mp.ncdf(left) if right < 0 else mp.ncdf(-left) - mp.ncdf(-right)
         assert abs(masses[i] / true - 1) < 4e-13
     assert abs(masses.sum() - 1) < 1e-12
+
+
+@pytest.mark.parametrize("width", [1e-9, 1e-6, 1e-3, 0.02])
+@pytest.mark.parametrize("left", [-30.0, -3.3, 0.1, 17.0])
+def test_narrow_intervals_keep_their_width_when_they_are_shifted(left: float, width: float) -> None:
+    # Edges that are shifted and rounded hold another mass: by 1e-6 of it at a width of 1e-9.
+    edges, shift = np.array([left, left + width]), 1.2345678901234567
+    a, b = (mp.mpf(float(edge)) + mp.mpf(shift) for edge in edges)
+    exact = (mp.erf(b / mp.sqrt(2)) - mp.erf(a / mp.sqrt(2))) / 2
+    if a > 0:
+        exact = (mp.erfc(a / mp.sqrt(2)) - mp.erfc(b / mp.sqrt(2))) / 2
+    assert interval_masses(edges, shift).item() == pytest.approx(float(exact), rel=4e-13)

@@ -176,3 +176,19 @@ def test_advanced_bounds_at_their_ends(bound: Callable[..., float]) -> None:
 def test_a_number_of_releases_is_whole(k: float) -> None:
     with pytest.raises(ParameterError, match="k must be a whole number"):
         basic(1, k)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("theorem", [advanced, notes_advanced, drv_advanced])
+def test_a_delta_above_1_is_refused(theorem: Callable[..., float]) -> None:
+    assert theorem("0.1", 10, 1) > 0
+    with pytest.raises(ParameterError, match="delta must not be above 1"):
+        theorem("0.1", 10, "1.5")
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "1/3", "20"])
+def test_one_release_at_its_own_epsilon_needs_no_delta(epsilon: str) -> None:
+    assert optimal_delta(epsilon, 0, 1, epsilon) == 0
+    assert optimal_delta(epsilon, 0, 7, 7 * Fraction(epsilon)) == 0
+    assert optimal_delta(epsilon, "1e-6", 1, epsilon) == pytest.approx(1e-6)
+    below = Fraction(epsilon) * Fraction(99, 100)
+    assert optimal_delta(epsilon, 0, 1, below) > 0

@@ -188,3 +188,9 @@ def test_one_sample_is_not_charged_as_if_it_were_drawn_afresh(reused: Pure) -> N
     """k releases on the same sample lose far more than k amplified ones."""
     with pytest.raises(ParameterError, match=r"PoissonSubsampled\(loss, rate\) \* k"):
         PoissonSubsampled(reused, "0.1")
+
+
+@pytest.mark.parametrize(("sample", "population"), [(2.5, 10), (2, 10.5), (-1, 10), (11, 10), ("two", 10), (0, 0)])
+def test_a_sample_that_cannot_be_drawn_is_refused(sample: int, population: int) -> None:
+    with pytest.raises(ParameterError):
+        without_replacement(Pure(1), sample=sample, population=population)

@@ -77,6 +77,8 @@ def _is_gaussian(loss: Loss) -> bool:
 
 def _sampled(x: float, rate: float) -> float:
     """ln(1 + γ(e^x − 1)), the loss of ((1−γ)Q + γP, Q) where that of (P, Q) is x."""
+    if rate == 1:
+        return x  # e^x − 1 rounds to −1 below −37
     return math.log1p(rate * math.expm1(x)) if x < 700 else x + math.log(rate)
 
 
@@ -93,7 +95,9 @@ def gaussian_mu(loss: Loss) -> float:
             return float_above(mu)
         case kinds.DiscreteGaussian(variance, shift):
             return shift / math.sqrt(variance)
-    raise NotComposable(f"{kinds.describe(loss)} is not Gaussian.")
+    raise NotComposable(
+        f"{kinds.describe(loss)} is not Gaussian.", fix="Give the loss of a Gaussian: privacy.Gaussian(sigma=10)."
+    )
 
 
 def highest_loss(loss: Loss) -> float:
@@ -105,7 +109,8 @@ def highest_loss(loss: Loss) -> float:
     epsilon = loss.epsilon if isinstance(loss, kinds.Approximate) else pure_epsilon(loss)
     if epsilon is None:
         raise NotComposable(
-            f"{kinds.describe(loss)} says too little for a privacy loss distribution; it composes as a curve."
+            f"{kinds.describe(loss)} says too little for a privacy loss distribution; it composes as a curve.",
+            fix="Compose it with privacy.epsilon, which adds up curves too.",
         )
     return float_above(epsilon)
 
@@ -198,7 +203,7 @@ def _cut_gaussian(mu: float, edges: Floats) -> Cells:
         return _cut_response(0.0, 2, edges)
     with np.errstate(over="ignore"):
         z = edges / mu - mu / 2
-    return Cells(interval_masses(z), interval_masses(z + mu))
+    return Cells(interval_masses(z), interval_masses(z, mu))  # of the same cells, to the last digit
 
 
 def _cut_atomic_gaussian(variance: float, shift: int, edges: Floats) -> Cells:
@@ -215,20 +220,25 @@ def _cut_wide_gaussian(variance: float, shift: int, edges: Floats) -> Cells:
     # A cell holds the run of integers n whose loss (2n − shift)·shift/(2·variance) lies in it.
     sigma = math.sqrt(variance)
     last = np.floor(edges * (variance / shift) + shift / 2)
+    with np.errstate(invalid="ignore"):
+        widths = np.diff(last) / sigma  # differences of integers are exact, those of z are not
     z = (last + 0.5) / sigma
-    return Cells(_integer_runs(z - shift / sigma, variance), _integer_runs(z, variance))
+    return Cells(_integer_runs(z, widths, -shift / sigma, variance), _integer_runs(z, widths, 0.0, variance))
 
 
-def _integer_runs(z: Floats, variance: float) -> Floats:
-    x = np.clip(z, -1e3, 1e3)
+def _integer_runs(z: Floats, widths: Floats, by: float, variance: float) -> Floats:
+    x = np.clip(z + by, -1e3, 1e3)
     density = np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
     first, third = -x * density, (3 * x - x**3) * density  # φ′ and φ‴
-    return interval_masses(z) - np.diff(first) / (24 * variance) + 7 * np.diff(third) / (5760 * variance**2)
+    masses = interval_masses(z, by, widths)
+    return masses - np.diff(first) / (24 * variance) + 7 * np.diff(third) / (5760 * variance**2)
 
 
 def _cut_sampled(base: Loss, rate: float, edges: Floats, direction: Direction) -> Cells:
     if rate == 0:
         return _cut_response(0.0, 2, edges)
+    if rate == 1:  # everyone is in the sample; these pairs are their own mirror images
+        return cut(base, edges)
     y = edges if direction == "remove" else -edges[::-1]
     with np.errstate(
         invalid="ignore", divide="ignore", over="ignore"

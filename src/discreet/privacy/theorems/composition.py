@@ -134,12 +134,15 @@ def optimal_delta(epsilon: Rational, delta0: Rational, k: int, at: Rational) -> 
     one, count = float_above(nonnegative(epsilon, "epsilon")), whole(k, "k", least=0)
     if math.isinf(one):
         return 1.0
+    target, failure = nonnegative(at, "at"), _failure(delta0, count)
+    if target >= count * nonnegative(epsilon, "epsilon"):  # no loss is larger: only the failures are left
+        return failure
     losses, masses = _loss_law(one, count)
-    return _hockey_stick(losses, masses, _failure(delta0, count), float_below(nonnegative(at, "at")))
+    return _hockey_stick(losses, masses, failure, float_below(target))
 
 
 def _drift_and_deviation(mean: float, epsilon: float, k: int, delta: Rational) -> float:
-    count, log_odds = whole(k, "k", least=0), log_inverse(nonnegative(delta, "delta"))
+    count, log_odds = whole(k, "k", least=0), log_inverse(probability(delta, "delta"))
     if epsilon == 0 or count == 0:
         return 0.0
     return sum_upward(epsilon * math.sqrt(2 * count * log_odds), count * mean, ulps=16)

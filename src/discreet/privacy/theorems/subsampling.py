@@ -28,7 +28,7 @@ from discreet.privacy.losses import Approximate, Gaussian, Pure, describe
 from discreet.privacy.parameters import nonnegative, probability
 from discreet.privacy.pld import normal
 from discreet.privacy.rounding import downward, float_above, float_below, sum_upward, upward
-from discreet.rational import Rational
+from discreet.rational import Rational, whole
 
 Guarantee = TypeVar("Guarantee", Pure, Approximate)
 
@@ -50,12 +50,13 @@ def without_replacement(loss: Guarantee, *, sample: int, population: int) -> Gua
     >>> float(without_replacement(Pure(1), sample=1, population=100).epsilon)
     0.01703686323617...
     """
-    if not 0 <= sample <= population or population < 1:
+    drawn, people = whole(sample, "sample", least=0), whole(population, "population")
+    if drawn > people:
         raise ParameterError(
             "sample must lie between 0 and the population, which is 1 or more.",
             found=f"sample={sample}, population={population}",
         )
-    return _amplified(loss, Fraction(sample, population))
+    return _amplified(loss, Fraction(drawn, people))
 
 
 def amplified_epsilon(epsilon: Fraction, rate: Fraction) -> Fraction:
