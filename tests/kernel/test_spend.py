@@ -13,6 +13,7 @@ import pytest
 from discreet import noise
 from discreet.errors import BudgetExceeded, ParameterError
 from discreet.kernel import Job, Payer, Ready, SealedTable, spend
+from discreet.learn import LogisticRegression
 from discreet.ledger import Budget
 from discreet.ledger.charge import Charge
 from discreet.privacy import Pure, ZeroConcentrated
@@ -29,15 +30,19 @@ ROWS = {
 COLUMNS: dict[str, Column] = {"age": Integer(0, 110), "city": Category(["Oslo", "Bergen"]), "word": Text()}
 
 
-@pytest.fixture
-def vault(tmp_path: Path) -> Iterator[Vault]:
-    with Vault.seal(
+def sealed(folder: Path) -> Vault:
+    return Vault.seal(
         pyarrow.table(ROWS),
-        to=tmp_path / "people.vault",
+        to=folder / "people.vault",
         person="who",
         columns=COLUMNS,
         budget=Budget(20, "1e-6"),
-    ) as made:
+    )
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Iterator[Vault]:
+    with sealed(tmp_path) as made:
         yield made
 
 
@@ -64,6 +69,7 @@ CALLERS: dict[str, Callable[[Vault, Synthetic], Any]] = {
     "oracle": lambda vault, _: vault.oracle(["city"], epsilon=2, within=200).close(),
     "synthesize": lambda vault, _: vault.synthesize(["city"], epsilon=1),
     "compare": lambda _, table: table.compare(epsilon=1),
+    "fit": lambda vault, _: vault.fit(LogisticRegression(), target="city", features=["age"], epsilon=1),
 }
 
 
@@ -163,8 +169,10 @@ def test_what_is_not_to_be_recorded_is_not(vault: Vault) -> None:
     assert vault.ledger.find("a key") is None
 
 
-@pytest.mark.parametrize("caller", ["ask", "synthesize", "compare"])
-def test_what_was_made_from_test_bits_is_never_recorded(vault: Vault, caller: str) -> None:
+@pytest.mark.parametrize("caller", ["ask", "synthesize", "compare", "fit"])
+def test_what_was_made_from_test_bits_is_never_recorded(tmp_path: Path, caller: str) -> None:
+    with noise.deterministic(7):
+        vault = sealed(tmp_path)
     table = made(vault)
     with noise.deterministic(7):
         CALLERS[caller](vault, table)

@@ -15,6 +15,7 @@ from tests.ledger.processes import TracedPostgresStore, TracedStore
 from tests.servers.postgres import Server
 
 TRIGGERS = ("never_changed", "never_shortened", "only_continued")
+POSTGRES_TRIGGERS = (*TRIGGERS, "only_by_right")
 
 
 class Backend(Protocol):
@@ -81,7 +82,7 @@ class PostgresBackend:
         return TracedPostgresStore(place, at)
 
     def tamper(self, *statements: str) -> None:
-        enabled = [f"ALTER TABLE {{table}} ENABLE ALWAYS TRIGGER {name}" for name in TRIGGERS]
+        enabled = [f"ALTER TABLE {{table}} ENABLE ALWAYS TRIGGER {name}" for name in POSTGRES_TRIGGERS]
         self._run("ALTER TABLE {table} DISABLE TRIGGER ALL", *statements, *enabled)
 
     def drop(self, trigger: str) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -65,7 +66,8 @@ def test_a_strict_ledger_knows_whom_it_serves(place: str) -> None:
         assert ledger.strict
         ledger.allot(analyst="ana", budget=Budget(1))
         ledger.reserve(TENTH, question="?", analyst="ana")
-        for whom in ({}, {"analyst": "bob"}, {"analyst": "ana", "purpose": "fun"}, {"purpose": "fun"}):
+        strangers: list[dict[str, Any]] = [{}, {"analyst": "bob"}, {"analyst": "ana", "purpose": "fun"}]
+        for whom in (*strangers, {"purpose": "fun"}):
             with pytest.raises(BudgetExceeded, match="strict"):
                 ledger.reserve(TENTH, question="?", **whom)
             assert ledger.room(**whom).epsilon == 0

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import privacy
-from discreet.errors import InexactFloat, ParameterError
+from discreet.errors import ParameterError
 from discreet.ledger import Budget, cost
 from discreet.privacy.theorems.calibration import largest
 
@@ -103,9 +103,9 @@ def test_a_budget_without_epsilon_is_told_how_to_be_written() -> None:
         Budget(-1)
 
 
-def test_a_float_is_taken_at_its_value_with_a_warning() -> None:
-    with pytest.warns(InexactFloat, match="Write epsilon='0.3'"):
-        assert Budget(0.3).epsilon == Fraction(0.3)
+def test_a_float_is_the_decimal_that_was_written() -> None:
+    assert Budget(0.3).epsilon == Fraction("0.3")
+    assert Budget(1, 1e-9).delta == Fraction("1e-9")
 
 
 def test_it_reads_as_one_says_it() -> None:

@@ -135,7 +135,7 @@ def test_the_table_shows_who_spent_what_and_what_is_left(place: str, ledger: Led
     ledger.record(ledger.reserve(TENTH, question="?", analyst="ana"), "1")
     ledger.reserve(TENTH, question="?", analyst="bob", purpose="<b>報告</b>")
     title, head, *lines = str(ledger).splitlines()
-    assert title == f"{place}: 2 charges, 1 without a release"
+    assert title == f"{place}: 2 questions, 1 without an answer"
     assert " ".join(head.split()) == "budget used left questions"
     assert lines[0].split("  ")[0] == "the whole vault"
     assert [line.split("  ")[0] for line in lines[1:]] == [

@@ -138,5 +138,5 @@ def test_without_the_weight_of_an_id_jupyterlab_would_win(lab: Any) -> None:
 
 @pytest.mark.xdist_group("browser")
 def test_the_ledger_has_the_look_of_the_house_too(lab: Any) -> None:
-    page = render.notebook("people.ledger", [Balance(Account(), Budget(2))])
+    page = html.framed(render.page("people.ledger", [Balance(Account(), Budget(2))]))
     assert lab(page, 'return style(document.querySelector("tbody td")).textAlign;') == "left"

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +55,7 @@ class Cluster:
             "spark.sql.warehouse.dir": str(folder / "warehouse"),
             "spark.sql.ansi.enabled": "false",  # as many have it: what is ours must not depend on it
         }
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # with the packages of this process
         from pyspark.sql import SparkSession
 
         builder = SparkSession.builder.appName("tests")

@@ -38,13 +38,19 @@ class Payer:
         """Return whether a charge of these losses would be accepted now."""
         return self.ledger.can_afford(losses, analyst=self.analyst, purpose=self.purpose)
 
-    def reserve(self, losses: Losses, key: str) -> Charge:
+    def reserve(self, losses: Losses, key: str, *, resumable: bool = False) -> Charge:
         """Charge the accounts. For `kernel.spend` only."""
-        return self.ledger.reserve(losses, question=key, analyst=self.analyst, purpose=self.purpose)
+        return self.ledger.reserve(
+            losses, question=key, analyst=self.analyst, purpose=self.purpose, resumable=resumable
+        )
 
     def record(self, charge: Charge, answer: str) -> None:
         """Keep the answer that a charge paid for. For `kernel.spend` only."""
         self.ledger.record(charge, answer)
+
+    def fail(self, charge: Charge, reason: str) -> None:
+        """Close a charge that gets no answer. For `kernel.spend` only."""
+        self.ledger.fail(charge, reason)
 
     def strictest_budget(self) -> Budget:
         """Return the budget that decides which noise may be drawn."""

@@ -1,10 +1,12 @@
 """Record every charge against a budget: durable, concurrent, tamper-evident.
 
-    ledger        create, open, allot, amend, reserve, record, find, verify
+    ledger        create, open, allot, amend, reserve, record
+    reading       balances, recorded answers, entries; find and verify
     budget        the (ε, δ) that is promised, and the filter that keeps it
     account       the whole vault, an analyst, or a purpose
     costs         the cost of a question, in the amounts that add up
     balance       budget, spent, and left of an account
+    bodies        the bodies of entries: who is meant, and the balances after
     charge        the receipt of a charge, and the state before one
     admission     whether a question fits every account
     entry         one line of the ledger, chained to the one before

@@ -35,8 +35,8 @@ class Budget:
     0.0541...
     """
 
-    epsilon: Exactly = Exactly(floats="warn", example=2)
-    delta: Exactly = Exactly(default=0, most=1, floats="warn")
+    epsilon: Exactly = Exactly(floats="decimal", example=2)
+    delta: Exactly = Exactly(default=0, most=1, floats="decimal")
 
     def __post_init__(self) -> None:
         if self.delta == 1:

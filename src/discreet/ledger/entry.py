@@ -5,10 +5,10 @@
 The previous hash of entry 1 is 64 zeros. The body is JSON in ASCII, so none of the lines can hold a line break,
 and the text that is hashed is the text that is stored: the chain can be checked with sha256 and the rows alone.
 
-Kinds: `opening` (the budget of the whole), `allotment` and `amendment` (of an account), `charge`, `release`. Every
-entry but a release carries the balances after it, so the newest entry of an account holds its whole state. The
-columns beside the body are for searching; they must agree with the body, and this is checked whenever an entry is
-read.
+Kinds: `opening` (the budget of the whole), `allotment` and `amendment` (of an account), `charge`, `release`, and
+`failure` (a charge that gets no release). Every entry but these last two carries the balances after it, so the
+newest entry of an account holds its whole state. The columns beside the body are for searching; they must agree
+with the body, and this is checked whenever an entry is read.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def sealed(previous: str, number: int, time: str, kind: str, content: dict[str, 
         previous: The hash of the entry before; `ORIGIN` for the first.
         number: The number of the new entry, from 1 on.
         time: Its moment in UTC, as `stamp` writes it.
-        kind: "opening", "allotment", "amendment", "charge" or "release".
+        kind: "opening", "allotment", "amendment", "charge", "release" or "failure".
         content: Its body, before it is written as JSON.
     """
     body = json.dumps(content, sort_keys=True, separators=(",", ":"))

@@ -8,8 +8,8 @@ Claims, for every ledger and however its questions, costs and moments were chose
    budget, but never leaks any.
 3. Nothing is changed or taken back: entries are appended, each chained to the one before by its hash.
 
-There is no refund. The answer to a charge without a release may have been drawn, and seen in a log, a debugger or
-the memory of a process that died afterwards. Such charges are listed by `unfinished`, and stay spent.
+There is no refund: a charge without a release stays spent, and is listed by `unfinished`. It may be resumed where
+`kernel.spend` made it for that: then the same question gets its one answer on the same charge.
 
 The time of an entry is that of the system clock. The order is by number, whatever the clocks show.
 Theory in docs/theory/ledger.md.
@@ -18,21 +18,21 @@ Theory in docs/theory/ledger.md.
 from __future__ import annotations
 
 import os
-import secrets
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, NoReturn, TypeAlias
 
-from discreet.errors import BudgetExceeded, Code, Fix, LedgerTampered, NotComposable, ParameterError
-from discreet.ledger import render, transitions
+from discreet.errors import Code, Fix, LedgerTampered, ParameterError
+from discreet.ledger import transitions
 from discreet.ledger.account import Account
-from discreet.ledger.admission import admit, common_room
-from discreet.ledger.balance import Balance, Room, read, written, written_cost
+from discreet.ledger.admission import admit
+from discreet.ledger.balance import written_cost
+from discreet.ledger.bodies import Clock, after, expect_budget, first_entry, who
 from discreet.ledger.budget import Budget
-from discreet.ledger.charge import Charge, Standing
+from discreet.ledger.charge import Charge
 from discreet.ledger.costs import cost, described
-from discreet.ledger.entry import ORIGIN, RESTORE, Entry, Head, digest, sealed, stamp
+from discreet.ledger.entry import RESTORE, Entry, digest, sealed, stamp
+from discreet.ledger.reading import Reader, balance_in
 from discreet.ledger.store import Rows, Store
 from discreet.ledger.store.postgres import PostgresStore
 from discreet.ledger.store.sqlite import SQLiteStore
@@ -40,11 +40,10 @@ from discreet.postgres import check_path, is_address
 from discreet.privacy.losses import Losses
 from discreet.rational import shown
 
-Clock: TypeAlias = Callable[[], datetime]
 Place: TypeAlias = str | os.PathLike[str] | Store
 
 
-class Ledger:
+class Ledger(Reader):
     """Budgets, charges and releases of one vault. For many processes and threads at once.
 
     >>> import tempfile, os
@@ -65,13 +64,8 @@ class Ledger:
 
     def __init__(self, store: Store, *, clock: Clock | None = None):
         """Use `Ledger.create` or `Ledger.open`."""
-        self._store = store
+        super().__init__(store)
         self._clock = clock or (lambda: datetime.now(UTC))
-        with store.read() as rows:
-            opening, last = rows.get(1), rows.last()  # each is checked against its predecessor
-        if opening is None or last is None or opening.kind != "opening":
-            raise LedgerTampered(f"The ledger {store.name} has lost its first entry.", fix=RESTORE)
-        self._strict, self._first = bool(opening.content["strict"]), opening.head
 
     @classmethod
     def create(
@@ -103,16 +97,6 @@ class Ledger:
         """Open a ledger, by its path or its address. `timeout` is how many seconds to wait for other writers."""
         return cls(_store(place, timeout), clock=clock)
 
-    @property
-    def strict(self) -> bool:
-        """True if only accounts with a budget of their own may spend."""
-        return self._strict
-
-    @property
-    def first(self) -> Head:
-        """Number and hash of the first entry, which no other ledger has: a vault knows its own by it."""
-        return self._first
-
     # -- what the curator does --------------------------------------------------------------------------------
 
     def allot(
@@ -135,7 +119,13 @@ class Ledger:
         self._grant("allotment", account, budget, reason)
 
     def amend(
-        self, budget: Budget, *, analyst: str | None = None, purpose: str | None = None, reason: str = ""
+        self,
+        budget: Budget,
+        *,
+        analyst: str | None = None,
+        purpose: str | None = None,
+        reason: str = "",
+        confirmed: str = "",
     ) -> None:
         """Change the budget of the whole, or of an account. It is recorded, and cannot fall below what was spent.
 
@@ -146,13 +136,26 @@ class Ledger:
             analyst: The analyst whose budget changes.
             purpose: The purpose whose budget changes. Without either, the budget of the whole changes.
             reason: Why, for the readers of the ledger; empty by default.
+            confirmed: How a person confirmed it, for the readers of the ledger; empty by default.
         """
-        self._grant("amendment", Account(analyst, purpose), budget, reason)
+        self._grant("amendment", Account(analyst, purpose), budget, reason, confirmed)
 
-    def _grant(self, kind: str, account: Account, budget: Budget, reason: str) -> None:
-        _expect_budget(budget)
+    def trust(self, role: str, *, budgets: bool = False) -> None:
+        """Let a role of the PostgreSQL server charge and record answers. Only the owner of the ledger can do this.
+
+        Other roles may be granted INSERT on the entries: they may charge, and the server refuses all else. A
+        ledger that an older Discreet made gets the trigger for this, and `guarded` becomes True.
+
+        Args:
+            role: The role of the service that answers.
+            budgets: Whether the role may also set budgets; False by default.
+        """
+        self._store.trust(role, budgets=budgets)
+
+    def _grant(self, kind: str, account: Account, budget: Budget, reason: str, confirmed: str = "") -> None:
+        expect_budget(budget)
         with self._store.write() as rows:
-            whole, before = _balance(rows, Account()), _balance(rows, account)
+            whole, before = balance_in(rows, Account()), balance_in(rows, account)
             if kind == "allotment" and before.budget is not None:
                 raise ParameterError(
                     f"There is already a budget for {account}.",
@@ -164,22 +167,33 @@ class Ledger:
                     f"There is no budget for {account} to amend.",
                     fix=Fix("budget", budget.code, call="ledger.allot"),
                 )
-            after = transitions.with_budget(before, budget)
-            balances = [after] if account.role == "vault" else [whole, after]
-            self._append(rows, kind, {**_who(account), "reason": reason, "after": _after(balances)})
+            changed = transitions.with_budget(before, budget)
+            balances = [changed] if account.role == "vault" else [whole, changed]
+            agreed = {"reason": reason, **({"confirmed": confirmed} if confirmed else {})}
+            self._append(rows, kind, {**who(account), **agreed, "after": after(balances)})
 
     # -- what a question does ---------------------------------------------------------------------------------
 
     def reserve(
-        self, losses: Losses, *, question: str, analyst: str | None = None, purpose: str | None = None
+        self,
+        losses: Losses,
+        *,
+        question: str,
+        analyst: str | None = None,
+        purpose: str | None = None,
+        resumable: bool = False,
     ) -> Charge:
         """Charge a question before noise is drawn for it. A refused charge costs nothing and leaves no trace.
+
+        If the same accounts have paid the same for the same question, and their process died before it recorded
+        the answer, a resumable charge goes on with theirs and costs nothing.
 
         Args:
             losses: The losses of the question: one, or several.
             question: The canonical text of the question, by which its answer is found again.
             analyst: The analyst who asks, if named.
             purpose: The purpose of the question, if named.
+            resumable: Whether nothing of an answer leaves the process before it is recorded; False by default.
         """
         if not (question and isinstance(question, str)):
             raise ParameterError(
@@ -189,18 +203,23 @@ class Ledger:
         whose = {account.role: account.analyst or account.purpose for account in accounts}
         names = {"analyst": whose.get("analyst"), "purpose": whose.get("purpose")}
         with self._store.write() as rows:
-            before = [_balance(rows, account) for account in accounts]
+            before = [balance_in(rows, account) for account in accounts]
+
+            def terms() -> dict[str, Any]:  # written late: Python refuses to write a cost of thousands of digits
+                paid = {"losses": described(losses), "cost": written_cost(charged)}
+                return {"question": question, **names, **paid, **({"resumable": True} if resumable else {})}
+
+            for entry in rows.open_charges(digest(question)) if resumable else ():
+                if terms().items() <= entry.content.items():
+                    return Charge(entry.number, entry.hash, question, charged, **names, balances=tuple(before))
             admit(before, charged, self._strict)
-            after = [balance.charged(charged) for balance in before]
-            content = {
-                "question": question,
-                **names,
-                "losses": described(losses),
-                "cost": written_cost(charged),
-                "after": _after(after),
-            }
-            entry = self._append(rows, "charge", content)
-        return Charge(entry.number, entry.hash, question, charged, **names, balances=tuple(after))
+            balances = [balance.charged(charged) for balance in before]
+            entry = self._append(rows, "charge", {**terms(), "after": after(balances)})
+        return Charge(entry.number, entry.hash, question, charged, **names, balances=tuple(balances))
+
+    def expect_right_to_record(self) -> None:
+        """Refuse a role of the server that could charge, and not record the answer."""
+        self._store.expect_right_to_record()
 
     def record(self, charge: Charge, answer: str) -> None:
         """Keep the answer to a charge, before it is shown. One charge is for one answer."""
@@ -210,6 +229,13 @@ class Ledger:
                 found=type(answer).__name__,
                 fix=Fix("answer", Code("json.dumps(value)")),
             )
+        self._close(charge, "release", {"answer": answer})
+
+    def fail(self, charge: Charge, reason: str) -> None:
+        """Close a charge that gets no answer. It stays spent, and is not resumed."""
+        self._close(charge, "failure", {"reason": reason})
+
+    def _close(self, charge: Charge, kind: str, content: dict[str, Any]) -> None:
         with self._store.write() as rows:
             last = rows.last()
             reserved = last if last is not None and last.number == charge.number else rows.get(charge.number)
@@ -218,88 +244,19 @@ class Ledger:
                     f"Charge {charge.number} was not made by this ledger ({self._store.name}).",
                     fix="Record the answer in the ledger that made the charge.",
                 )
-            if rows.release_of(charge.number) is not None:
+            if (closed := rows.end_of(charge.number)) is not None:
                 raise ParameterError(
-                    f"Charge {charge.number} has its answer already.", fix="Reserve again to ask again."
+                    f"Charge {charge.number} has its answer already."
+                    if closed.kind == "release"
+                    else f"Charge {charge.number} was closed without an answer.",
+                    fix="Reserve again to ask again.",
                 )
-            content = {"charge": charge.number, "question": digest(charge.question), "answer": answer}
-            self._append(rows, "release", content, last)
-
-    def find(self, question: str) -> str | None:
-        """Return the answer that was recorded for this question, the first if there are several. It is free."""
-        with self._store.read() as rows:
-            return _answer(rows, question)
-
-    def standing(self, question: str, *, analyst: str | None = None, purpose: str | None = None) -> Standing:
-        """Return the recorded answer of a question, and the balances of its accounts, all of one moment."""
-        accounts = transitions.touched(analyst, purpose)
-        with self._store.read() as rows:
-            return Standing(_answer(rows, question), tuple(_balance(rows, account) for account in accounts))
-
-    def can_afford(self, losses: Losses, *, analyst: str | None = None, purpose: str | None = None) -> bool:
-        """Return whether `reserve` would accept this now."""
-        needed = cost(losses)
-        try:
-            admit(self._balances(transitions.touched(analyst, purpose)), needed, self._strict)
-        except (BudgetExceeded, NotComposable):  # too much, or of a kind that a budget without δ cannot afford
-            return False
-        return True
-
-    def room(self, *, analyst: str | None = None, purpose: str | None = None) -> Room:
-        """Return what one more charge may cost at most."""
-        balances = self._balances(transitions.touched(analyst, purpose))
-        return common_room(balances, self._strict)
-
-    # -- balances and entries --------------------------------------------------------------------------------
-
-    def balance(self, *, analyst: str | None = None, purpose: str | None = None) -> Balance:
-        """Return what the whole, an analyst or a purpose may spend, has spent and has left."""
-        return self._balances([Account(analyst, purpose)])[0]
-
-    def balances(self) -> list[Balance]:
-        """Return the balance of the whole, and of every analyst and purpose that was ever named."""
-        with self._store.read() as rows:
-            return [_balance(rows, account) for account in rows.accounts()]
-
-    def entries(self, *, after: int = 0) -> Iterator[Entry]:
-        """Yield the entries after this number, including those that are added meanwhile."""
-        while True:
-            with self._store.read() as rows:
-                some = rows.after(after)
-            if not some:
-                return
-            yield from some
-            after = some[-1].number
-
-    def unfinished(self) -> list[Entry]:
-        """Return the charges without a release: at work now, or lost in a crash, and spent in both cases."""
-        with self._store.read() as rows:
-            return rows.unfinished()
-
-    def head(self) -> Head:
-        """Return number and hash of the last entry. Keep them elsewhere: a cut tail cannot be seen from inside."""
-        with self._store.read() as rows:
-            last = rows.last()
-        if last is None:
-            raise LedgerTampered(f"The ledger {self._store.name} has lost its entries.", fix=RESTORE)
-        return last.head
-
-    def verify(self, *, since: Head | tuple[int, str] | None = None) -> Head:
-        """Walk the chain and the sums from the first entry, and return the head. Raise at the first bad entry.
-
-        With a head that was kept, see also that the ledger still contains it.
-        """
-        head = transitions.verified(self.entries(), None if since is None else Head(*since))
-        self._store.check()
-        return head
+            about = {"charge": charge.number, "question": digest(charge.question)}
+            self._append(rows, kind, {**about, **content}, last)
 
     def close(self) -> None:
         """Close idle connections. The ledger may still be used."""
         self._store.close()
-
-    def _balances(self, accounts: list[Account]) -> list[Balance]:
-        with self._store.read() as rows:
-            return [_balance(rows, account) for account in accounts]
 
     def _append(self, rows: Rows, kind: str, content: dict[str, Any], last: Entry | None = None) -> Entry:
         last = last or rows.last()
@@ -313,17 +270,6 @@ class Ledger:
         entry = sealed(last.hash, last.number + 1, stamp(self._clock()), kind, content)
         rows.append(entry)
         return entry
-
-    def _table(self) -> tuple[str, list[Balance]]:
-        balances, unfinished = self.balances(), len(self.unfinished())
-        rest = f", {unfinished} without a release" if unfinished else ""
-        return f"{self._store.name}: {balances[0].charges} charges{rest}", balances
-
-    def __str__(self) -> str:
-        return render.text(*self._table())
-
-    def _repr_html_(self) -> str:
-        return render.notebook(*self._table())
 
     def __repr__(self) -> str:
         return f"Ledger({self._store.name!r})"
@@ -340,48 +286,8 @@ class Ledger:
         raise TypeError("A ledger is not copied or pickled: open it where it is needed, Ledger.open(path).")
 
 
-def first_entry(budget: Budget, *, strict: bool = False, clock: Clock | None = None) -> Entry:
-    """Return the entry that a new ledger begins with. No two are the same."""
-    _expect_budget(budget)
-    moment = (clock or (lambda: datetime.now(UTC)))()
-    content = {
-        "identity": secrets.token_hex(16),  # so that two ledgers never have the same head
-        "strict": bool(strict),
-        **_who(Account()),
-        "after": _after([Balance(Account()).granted(budget)]),
-    }
-    return sealed(ORIGIN, 1, stamp(moment), "opening", content)
-
-
 def _store(place: Place, timeout: float) -> Store:
     if isinstance(place, str) and is_address(place):
         return PostgresStore(place, timeout=timeout)
     check_path(place)
     return SQLiteStore(place, timeout=timeout) if isinstance(place, str | os.PathLike) else place
-
-
-def _balance(rows: Rows, account: Account) -> Balance:
-    entry = rows.latest(account)
-    return Balance(account) if entry is None else read(account, entry.content["after"][account.role])
-
-
-def _answer(rows: Rows, question: str) -> str | None:
-    entry = rows.answer(digest(question))
-    return None if entry is None else str(entry.content["answer"])
-
-
-def _after(balances: list[Balance]) -> dict[str, Any]:
-    return {balance.account.role: written(balance) for balance in balances}
-
-
-def _who(account: Account) -> dict[str, Any]:
-    return {"analyst": account.analyst, "purpose": account.purpose}
-
-
-def _expect_budget(budget: Budget) -> None:
-    if not isinstance(budget, Budget):
-        raise ParameterError(
-            "The budget must be a Budget.",
-            found=shown(budget),
-            fix=Fix("budget", Code('Budget(epsilon=2, delta="1e-9")')),
-        )

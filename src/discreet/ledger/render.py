@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from discreet.ledger.balance import Balance, share_left
 from discreet.render import numbers, terminal
-from discreet.render.html import fragment, framed
+from discreet.render.html import fragment
 
 _COLUMNS = ("", "budget", "used", "left", "questions")
 _PAGE = (
@@ -37,6 +37,15 @@ def text(title: str, balances: Sequence[Balance]) -> str:
     return "\n".join([title, *terminal.table([_COLUMNS, *rows(balances)])])
 
 
+def questions(count: int) -> str:
+    """Return how many questions were paid for.
+
+    >>> questions(1), questions(2)
+    ('1 question', '2 questions')
+    """
+    return f"{count} question" + ("" if count == 1 else "s")
+
+
 def page(title: str, balances: Sequence[Balance]) -> str:
     """Return the table as a fragment of HTML.
 
@@ -44,11 +53,6 @@ def page(title: str, balances: Sequence[Balance]) -> str:
     True
     """
     return fragment(_PAGE, title=title, columns=_COLUMNS, lines=rows(balances))
-
-
-def notebook(title: str, balances: Sequence[Balance]) -> str:
-    """Return what a notebook shows of a ledger: the table in the house style."""
-    return framed(page(title, balances))
 
 
 def _row(balance: Balance, vault: Balance) -> tuple[str, ...]:

@@ -4,7 +4,8 @@
     allotment    gives an analyst or a purpose a budget of its own
     amendment    changes a budget, never to less than was spent
     charge       adds a cost to the whole, to its analyst and to its purpose, each of which can afford it
-    release      belongs to one charge, and no other release does
+    release      belongs to one charge, and no other release or failure does
+    failure      closes one charge that gets no release
 
 To verify a ledger is to walk from entry 1, and to accept only what follows.
 """
@@ -78,9 +79,9 @@ def follow(
         strict: Whether only accounts with a budget may spend.
     """
     content = entry.content
-    if entry.kind == "release":
+    if entry.kind in ("release", "failure"):
         if open_charges.pop(content["charge"], None) != content["question"]:
-            raise ValueError("a release without a charge of its own")
+            raise ValueError(f"a {entry.kind} without a charge of its own")
         return []
     after = _settled(entry.kind, content, lambda account: known.get(account, Balance(account)), strict)
     if {balance.account.role: written(balance) for balance in after} != content["after"]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 # ALWAYS: also in a session with the role of a replica, in which other triggers do not run.
 _TRIGGER = """
-    CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog
+    CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
     AS $trigger$
         BEGIN
             {body}

@@ -3,6 +3,9 @@
 An estimate converts numbers to Python's floats, which do not carry the mark of test bits; the estimate keeps the
 mark for them. An estimate made inside `noise.deterministic` is marked whatever its numbers are, unless `test_bits`
 is given.
+
+An estimate with `bounds` knows what is possible at all, such as the declared bounds of an average. Where its
+interval is as wide, nothing was learnt: the number is unknown, and is None in every face.
 """
 
 from __future__ import annotations
@@ -21,20 +24,23 @@ from discreet.noise.testing import test_bits as bits_in_use
 
 Numbers: TypeAlias = Sequence[float | None] | NDArray[Any]
 AXES = ("number", "date", "datetime")
-BASES = ("noise", "noise and model", "unchecked", "normal approximation")
+BASES = ("noise", "noise and model", "unchecked", "normal approximation", "population")
 CONFIDENCE = Fraction(95, 100)
 _ADDED_UP = ("count", "count_of", "persons", "sum")
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """One aggregate: a number per group with its interval; None where there is no answer.
+    """One aggregate: a number per group with its interval; None where there is no answer, or where it is unknown.
 
     >>> counts = Estimate("count(*)", values=[1042.0], low=[1026], high=[1058])
     >>> counts.margins
     (16.0,)
     >>> counts.value, counts.margin, counts.interval
     (1042.0, 16.0, (1026.0, 1058.0))
+    >>> means = Estimate("avg(x)", values=[41.2, 50], low=[38, 0], high=[44, 100], kind="avg", bounds=(0, 100))
+    >>> means.unknown, means.values
+    ((False, True), (41.2, None))
     """
 
     name: str
@@ -47,6 +53,7 @@ class Estimate:
     test_bits: bool = False
     confidence: Fraction = CONFIDENCE
     basis: str = "noise"
+    bounds: tuple[float, float] | None = None
 
     def __init__(
         self,
@@ -60,6 +67,7 @@ class Estimate:
         test_bits: bool | None = None,
         confidence: Fraction = CONFIDENCE,
         basis: str = "noise",
+        bounds: tuple[float, float] | None = None,
     ):
         """Take lists or arrays.
 
@@ -75,22 +83,35 @@ class Estimate:
             test_bits: Whether the noise came from test bits; read off the numbers by default.
             confidence: The probability with which each interval holds by itself; 0.95 by default. A release sets
                 it to its own.
-            basis: What the intervals cover: "noise" by default, "noise and model", "unchecked", or "normal
-                approximation".
+            basis: What the intervals cover: "noise" by default, "noise and model", "unchecked", "normal
+                approximation", or "population": noise, and the choice of the sample.
+            bounds: The least and the largest number that is possible at all; not known by default.
         """
         given = {"values": values, "low": low, "high": high}
         if test_bits is None:
             test_bits = bits_in_use() is not None or any(map(noise.is_test_noise, given.values()))
         converted = {end: _numbers(numbers) for end, numbers in given.items()}
         texts = {"name": name, "note": note, "kind": kind, "axis": axis, "basis": basis}
-        others = {"test_bits": test_bits, "confidence": Fraction(confidence)}
+        others = {"test_bits": test_bits, "confidence": Fraction(confidence), "bounds": _pair(bounds)}
         for field_, content in {**texts, **converted, **others}.items():
             object.__setattr__(self, field_, content)
         if not len(self.values) == len(self.low) == len(self.high):
             sizes = f"{len(self.values)} values, {len(self.low)} low, {len(self.high)} high"
             raise ParameterError(f"Every value of {self.name} needs an interval.", found=sizes)
+        if any(self.unknown):
+            known = zip(self.values, self.unknown, strict=True)
+            object.__setattr__(self, "values", tuple(None if hidden else value for value, hidden in known))
         _expect(self.axis, "axis", AXES)
         _expect(self.basis, "basis", BASES)
+
+    @property
+    def unknown(self) -> tuple[bool, ...]:
+        """Whether the interval of each number is all that is possible, so that nothing is known about it."""
+        if self.bounds is None or self.bounds[0] == self.bounds[1]:
+            return (False,) * len(self.low)
+        least, most = self.bounds
+        pairs = zip(self.low, self.high, strict=True)
+        return tuple(low is not None and high is not None and low <= least and most <= high for low, high in pairs)
 
     @property
     def margins(self) -> tuple[float | None, ...]:
@@ -131,6 +152,19 @@ class Estimate:
                 fix="Take .values, .low and .high.",
             )
         return numbers[0]
+
+
+def _pair(bounds: tuple[float, float] | None) -> tuple[float, float] | None:
+    if bounds is None:
+        return None
+    least, most = (float(end) for end in bounds)
+    if not least <= most:
+        raise ParameterError(
+            "The bounds of an estimate are its least and its largest number.",
+            found=f"{least} and {most}",
+            fix=Fix("bounds", (0, 100)),
+        )
+    return least, most
 
 
 def _expect(value: str, name: str, allowed: Sequence[str]) -> None:

@@ -1,7 +1,8 @@
 """Convert a release to a table of Arrow, pandas or polars: keys, and x, x_low, x_high for every aggregate x.
 
 Numbers are doubles, whatever their values are; averages and quantiles of dates are timestamps. Keys have the type
-of their values. The label goes along in Arrow's metadata, and in pandas' `attrs`.
+of their values. A number whose interval is all that is possible is unknown: its value is null, and its ends are
+the bounds. The label goes along in Arrow's metadata, and in pandas' `attrs`, with what is unknown.
 """
 
 from __future__ import annotations
@@ -87,6 +88,11 @@ def _about(release: Release) -> dict[str, Any]:
         "names": {release.identifiers[name]: name for name in release.columns},
         "confidence": float(release.confidence),
         "cost": release.receipt.spent,
+        "unknown": {
+            release.identifiers[answer.name]: sum(answer.unknown)
+            for answer in release.aggregates
+            if any(answer.unknown)
+        },
         "at": release.at,
     }
 

@@ -87,6 +87,7 @@ class Label:
         notes: Facts about this question only, such as rounding.
         library: The name and version of this library.
         model: "central" by default, for the rows of a vault; "local" for reports of devices.
+        arithmetic: How numbers are computed, where it is not as in every other release; empty by default.
 
     >>> from fractions import Fraction
     >>> from discreet.ledger import Account, Balance, Budget, Cost
@@ -115,6 +116,7 @@ class Label:
     notes: Sequence[str] = ()
     library: str = field(default_factory=lambda: f"discreet {discreet.__version__}")
     model: Literal["central", "local"] = "central"
+    arithmetic: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", dict(self.columns))
@@ -156,7 +158,7 @@ class Label:
         """The pairs of tables, or of values, that must not be told apart."""
         if self.local:
             return "any two values of one device"
-        whose = "one row" if self.person is None else f"all rows of one {self.person}"
+        whose = "one row" if self.person is None else "all rows of one person"
         return f"two tables, one of which lacks {whose}"
 
     @property
@@ -167,9 +169,9 @@ class Label:
             return f"at most {self.rows_per_person:,} {reports} of each device were counted"
         if self.person is None:
             return "every row counts in full, and is treated as a person of its own"
-        rows = "row" if self.rows_per_person == 1 else "rows"
+        counted = "row per person counts" if self.rows_per_person == 1 else "rows per person count"
         return (
-            f"{self.rows_per_person:,} {rows} per {self.person} count in full; if a person has more, each "
+            f"{self.rows_per_person:,} {counted} in full; if a person has more, each "
             f"of these rows is scaled down, so that together they count as {self.rows_per_person:,}"
         )
 
@@ -234,7 +236,7 @@ class Label:
                 "Charged": "; ".join(self.receipt.losses),
                 "Groups": self.grouping,
                 "Published without noise": "nothing that depends on the rows",
-                "Arithmetic": statements.arithmetic,
+                "Arithmetic": self.arithmetic or statements.arithmetic,
                 "Timing": statements.timing,
                 "Trust": statements.trust,
             },

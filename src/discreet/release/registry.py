@@ -110,7 +110,18 @@ def written(record: dict[str, Any]) -> str:
     }
     """
     text = json.dumps(record, ensure_ascii=True, allow_nan=False, indent=1)
-    return _EXPONENT.sub(lambda m: m[1] or f"{m[2]}.0{m[3]}", text) + "\n"
+    text = _EXPONENT.sub(lambda m: m[1] or f"{m[2]}.0{m[3]}", text)
+    return _PAIR.sub(_astral, text) + "\n"
+
+
+_PAIR = re.compile(r"\\\\|\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})")
+"""An escaped backslash, which stays, or a character that JSON escapes as two: YAML would read two characters."""
+
+
+def _astral(found: re.Match[str]) -> str:
+    if found[1] is None:
+        return found[0]
+    return chr(0x10000 + ((int(found[1], 16) - 0xD800) << 10) + int(found[2], 16) - 0xDC00)
 
 
 def _post_processing(label: Label) -> str:

@@ -61,7 +61,13 @@ def table(release: Release) -> list[Column]:
         else:
             answer = release[name]
             parts = (answer.values[:FIRST], answer.low[:FIRST], answer.high[:FIRST])
-            columns.append(Column(name, numbers.column(*parts, answer.axis), number=True))
+            cells = numbers.column(*parts, answer.axis)
+            if answer.bounds is not None:
+                nothing = numbers.unknown(*answer.bounds, answer.axis)
+                cells = [
+                    nothing if hidden else cell for cell, hidden in zip(cells, answer.unknown[:FIRST], strict=True)
+                ]
+            columns.append(Column(name, cells, number=True))
     return columns
 
 
@@ -97,6 +103,8 @@ def remarks(release: Release, hints: Hints = PYTHON) -> list[str]:
         f"{sure} confidence {intervals} for the noise. The effect of the declared bounds is not included: "
         f"see {hints.label}."
     )
+    if any(hidden for answer in release.aggregates for hidden in answer.unknown):
+        lines.append("Unknown: too few rows for this noise. Spend more on the question, or use larger groups.")
     lines += [f"{answer.name}: {answer.note}" for answer in release.aggregates if answer.note]
     return lines
 

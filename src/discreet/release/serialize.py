@@ -9,8 +9,9 @@
 Reading runs no code, trusts no length or type, and either returns a release equal to the one that was written or
 raises ParameterError. Exact amounts are fractions, "p/q". Other numbers are integers where they are whole, else
 doubles in the shortest form that reads back to the same bits; infinite ends are the texts "inf" and "-inf".
-`column` and `receipt` are for programs, and are not read back: they follow from the rest. Version 1, which had
-neither, is still read.
+`bounds` are the least and the largest number that is possible, and `unknown` says of each number whether its
+interval is as wide, and its value null. Records without them are older, or have none. `column` and `receipt` are
+for programs, and are not read back: they follow from the rest. Version 1, which had neither, is still read.
 """
 
 from __future__ import annotations
@@ -177,7 +178,15 @@ def _written_numbers(answer: Estimate) -> dict[str, Any]:
         "values": [_written_number(number) for number in answer.values],
         "low": [_written_number(number) for number in answer.low],
         "high": [_written_number(number) for number in answer.high],
+        **_written_bounds(answer),
     }
+
+
+def _written_bounds(answer: Estimate) -> dict[str, Any]:
+    """Return the bounds of what is possible, and a flag for each number: whether it is unknown within them."""
+    if answer.bounds is None:
+        return {}
+    return {"bounds": [_written_number(end) for end in answer.bounds], "unknown": list(answer.unknown)}
 
 
 def read_estimate(record: dict[str, Any]) -> Estimate:
@@ -187,7 +196,17 @@ def read_estimate(record: dict[str, Any]) -> Estimate:
     values, low, high = ([_number(number) for number in list_in(record[end])] for end in ("values", "low", "high"))
     confidence = fraction(record["confidence"]) if "confidence" in record else CONFIDENCE
     test_bits = of_type(bool, record["test_bits"])
-    return Estimate(**texts, values=values, low=low, high=high, test_bits=test_bits, confidence=confidence)
+    bounds = _read_bounds(record.get("bounds"))
+    return Estimate(
+        **texts, values=values, low=low, high=high, test_bits=test_bits, confidence=confidence, bounds=bounds
+    )
+
+
+def _read_bounds(record: Any) -> tuple[float, float] | None:
+    if record is None:
+        return None
+    least, most = (float(of_type((int, float), end)) for end in list_in(record))
+    return least, most
 
 
 def _written_number(number: float | None) -> float | str | None:
@@ -231,6 +250,7 @@ def written_label(label: Label) -> dict[str, Any]:
         "notes": list(label.notes),
         "receipt": written_receipt(label.receipt),
         **({"model": label.model} if label.local else {}),
+        **({"arithmetic": label.arithmetic} if label.arithmetic else {}),
     }
 
 
@@ -269,6 +289,7 @@ def read_label(record: dict[str, Any]) -> Label:
         notes=tuple(of_type(str, note) for note in list_in(record["notes"])),
         receipt=read_receipt(of_type(dict, record["cost"] if "cost" in record else record["receipt"])),
         model="local" if record.get("model") == "local" else "central",
+        arithmetic=of_type(str, record.get("arithmetic", "")),
     )
 
 
@@ -300,7 +321,7 @@ def _read_promise(record: Any) -> Promise | None:
     if record is None:
         return None
     epsilon, delta = (fraction(amount) for amount in list_in(record))
-    if epsilon < 0 or not 0 <= delta < 1:
+    if epsilon < 0 or not 0 <= delta <= 1:  # δ = 1 promises nothing, which may be said
         raise ValueError("a guarantee below zero")
     return Promise(epsilon, delta)
 

@@ -82,6 +82,8 @@ def decades(low: float, high: float) -> list[float]:
 class Estimated(NamedTuple):
     """One number per group with the ends of its interval; None where there is no answer.
 
+    A number without a value that has an interval is unknown: anything in the interval is possible.
+
     `from_zero` is for counts and sums, whose bars start at zero. On the axes "date" and "datetime" numbers are
     days and microseconds since 1970-01-01.
     """
@@ -139,14 +141,15 @@ def _panel(
     rows = []
     for i in range(shown):
         value, low, high = estimate.values[i], estimate.low[i], estimate.high[i]
-        if value is None or low is None or high is None or not math.isfinite(high - low):
+        if low is None or high is None or not math.isfinite(high - low):
             continue
         rows.append(
             {
                 "key": _drawn(keys[names[0]][i], over) if names else "",
                 "colour": _named(keys[told[0]][i]) if told else "",
                 "panel": ", ".join(_named(keys[name][i]) for name in apart),
-                "value": value * scale,
+                "value": None if value is None else value * scale,
+                "middle": (low + high) / 2 * scale,
                 "low": low * scale,
                 "high": high * scale,
             }
@@ -165,11 +168,21 @@ def _panel(
     layers = _marks(alt, estimate, over, names[0] if names else "", told, colours, width, beside)
     if beside < width:
         layers.append(_null(alt, beside, height))
-    chart = alt.layer(*layers, data=alt.Data(values=rows)).properties(width=width, height=height)
-    panel: altair.TopLevelMixin = (
-        chart.facet(facet=alt.Facet("panel:N", sort=None, title=None), columns=2) if apart else chart
-    )
-    return panel
+    if any(row["value"] is None for row in rows):
+        layers.append(_unknown(alt, estimate, over, names[0] if names else ""))
+
+    def drawn(title: str, some: list[dict[str, Any]]) -> altair.LayerChart:
+        layered: altair.LayerChart = alt.layer(*layers, data=alt.Data(values=some))
+        named = {"title": alt.TitleParams(title, fontSize=13, anchor="middle", offset=6)} if apart else {}
+        return layered.properties(width=width, height=height, **named)
+
+    if not apart:
+        return drawn("", rows)
+    # Charts of their own, and not facets: below a row that is not full, facets leave an axis without a chart.
+    names_of_panels = dict.fromkeys(str(row["panel"]) for row in rows)
+    panels = [drawn(name, [row for row in rows if row["panel"] == name]) for name in names_of_panels]
+    beside_each_other: altair.ConcatChart = alt.concat(*panels, columns=2).resolve_scale(x="shared", y="shared")
+    return beside_each_other
 
 
 def _marks(
@@ -212,7 +225,8 @@ def _marks(
         return [bars, alt.Chart().mark_rule(strokeWidth=1.6, color="#222222").encode(**ink)]
 
     def pointed(chart: altair.Chart, where: dict[str, Any]) -> list[altair.Chart]:
-        rules = chart.mark_rule(strokeWidth=2.2 if across else 1.4, opacity=0.75, **fixed)
+        faint = alt.condition("datum.value === null", alt.value(0.25), alt.value(0.75))
+        rules = chart.mark_rule(strokeWidth=2.2 if across else 1.4, **fixed).encode(opacity=faint)
         points = chart.mark_point(filled=True, size=48 if across else 36, opacity=1, **fixed)
         return [rules.encode(**ends | where), points.encode(**main | where)]
 
@@ -227,6 +241,22 @@ def _marks(
         alone = alt.Chart().transform_filter("datum.key === null")
         layers += pointed(alone, {"x": alt.X("beside:Q", scale=None, axis=None)})
     return layers
+
+
+def _unknown(alt: ModuleType, estimate: Estimated, over: str, name: str) -> altair.Chart:
+    """Return the word "unknown" in the middle of the intervals that have no value."""
+    number = f"middle:{'Q' if estimate.axis == 'number' else 'T'}"
+    key = {"time": "key:T", "number": "key:Q"}.get(over, "key:N")
+    where = {"x": alt.X(key, title=name), "y": alt.Y(number, title=estimate.name)}
+    if over not in ("time", "number"):
+        axis = None if not name else alt.Undefined
+        where = {
+            "x": alt.X(number, title=estimate.name),
+            "y": alt.Y(key, title=name or None, sort=None, axis=axis),
+        }
+    word = alt.Chart().transform_filter("datum.value === null && datum.key !== null")
+    shown: altair.Chart = word.mark_text(text="unknown", fontSize=11, dy=-8, color=GREY).encode(**where)
+    return shown
 
 
 def _null(alt: ModuleType, beside: int, height: int) -> altair.Chart:

@@ -38,10 +38,11 @@ RULES: Mapping[str, str] = {
     ".test": "font-weight:700;color:#b3261e",
     "code": "white-space:pre-wrap",
     "h4": "margin:.8em 0 .2em",
-    "dl": "display:grid;grid-template-columns:minmax(8em,14em) 1fr;gap:.15em 1em;margin:0;width:auto;"
+    "dl": "display:grid;grid-template-columns:minmax(5em,1fr) minmax(0,4fr);gap:.15em 1em;margin:0;width:auto;"
     "max-width:56em",
     "dt, dd": "display:block;float:none;width:auto;margin:0;padding:0",
     "dt": "opacity:.65;font-weight:normal",
+    "dd": "overflow-wrap:anywhere",
 }
 """The stylesheet of everything that a notebook shows: selectors inside the scope, and their declarations."""
 
@@ -56,7 +57,7 @@ h1 { font-size: 1.7rem; margin-bottom: .2rem; } h2 { font-size: 1.25rem; } secti
 h3 { font-size: 1.05rem; margin: 0 0 .3rem; }
 section, article, footer { border-top: 1px solid var(--line); padding-top: 1.2rem; margin-top: 1.6rem; }
 code { font: .92em ui-monospace, monospace; } small, figcaption, dt { color: var(--soft); }
-.holds { color: var(--good); } .caught { color: var(--bad); font-weight: 700; }
+.holds { color: var(--good); } .caught { color: var(--bad); font-weight: 700; } .undecided { font-weight: 700; }
 .summary { font-size: 1.1rem; font-weight: 600; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; padding: .3rem .9rem .3rem 0; vertical-align: top;
@@ -113,10 +114,11 @@ def trusted(html: str) -> Markup:
 def framed(inner: str) -> str:
     """Return what a notebook shows: HTML that is already escaped, in the house style.
 
-    >>> framed(fragment("<p>{{ x }}</p>", x="hello")).endswith('<div class="discreet"><p>hello</p></div>')
+    >>> framed(fragment("<p>{{ x }}</p>", x="hello")).endswith("<p>hello</p></div>")
     True
     """
-    return f'<style>{stylesheet()}</style><div class="discreet">{inner}</div>'
+    # A table that is wider than a phone scrolls by itself; the page does not.
+    return f'<style>{stylesheet()}</style><div class="discreet" style="overflow-x:auto">{inner}</div>'
 
 
 @cache

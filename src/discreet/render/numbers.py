@@ -34,6 +34,9 @@ class Shown(NamedTuple):
     rest: str
 
 
+UNKNOWN = "unknown:"
+"""What is written for the value of a number of which nothing is known."""
+
 NOTHING = Shown("–", "")
 """What is written where there is no answer."""
 
@@ -58,6 +61,19 @@ def column(
     known = [(v, a, b) for v, a, b in triples if v is not None and a is not None and b is not None]
     even = axis == "number" and all(_even(*triple) for triple in known)
     return [_cell(value, least, most, axis, even) for value, least, most in triples]
+
+
+def unknown(low: float, high: float, axis: str) -> Shown:
+    """Return what is written for a number of which nothing is known but its bounds.
+
+    >>> " ".join(unknown(0, 100, "number"))
+    'unknown: anything from 0 to 100'
+    """
+    if axis == "number":
+        ends = number(low, 6), number(high, 6)
+    else:
+        ends = moment(low, axis, ROUND_FLOOR), moment(high, axis, ROUND_CEILING)
+    return Shown(UNKNOWN, f"anything from {ends[0]} to {ends[1]}")
 
 
 def with_margin(value: float, margin: float) -> Shown:

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from discreet.render.numbers import Shown
+from discreet.render.numbers import NOTHING, UNKNOWN, Shown
 
 _LONGEST = 28  # cells of a key
 _GAP = "  "
@@ -148,7 +148,8 @@ def _keys(column: Column, longest: int) -> list[str]:
 
 def _numbers(column: Column, longest: int) -> list[str]:
     """Return the lines of a column of numbers, the heading first: units below units, and ± below ±."""
-    parts = [(cell.value, *cell.rest.removeprefix("± ").partition(" to ")) for cell in column.cells]
+    known = [cell if cell.value != UNKNOWN else NOTHING for cell in column.cells]
+    parts = [(cell.value, *cell.rest.removeprefix("± ").partition(" to ")) for cell in known]
     values, first, second = (right_aligned([part[i] for part in parts], points=True) for i in (0, 1, 3))
     sign = " ± " if any(cell.rest.startswith("±") for cell in column.cells) else "  "
     cells = [
@@ -158,7 +159,10 @@ def _numbers(column: Column, longest: int) -> list[str]:
             values, first, [p[2] for p in parts], second, column.cells, strict=True
         )
     ]
-    return right_aligned([_cut(column.name, longest), *cells])
+    shown = [
+        " ".join(cell) if cell.value == UNKNOWN else text for cell, text in zip(column.cells, cells, strict=True)
+    ]
+    return right_aligned([_cut(column.name, longest), *shown])
 
 
 def _beside(columns: Sequence[Sequence[str]]) -> list[str]:

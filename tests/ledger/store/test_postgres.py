@@ -165,7 +165,7 @@ def test_accidents_are_stopped_by_the_table_itself(
     told.verify()
 
 
-@pytest.mark.parametrize("guard", ["never_changed", "never_shortened", "only_continued"])
+@pytest.mark.parametrize("guard", ["never_changed", "never_shortened", "only_continued", "only_by_right"])
 def test_disabled_triggers_are_seen(postgres: Server, place: str, ledger: Ledger, guard: str) -> None:
     postgres.run(f"ALTER TABLE {table(place)} DISABLE TRIGGER {guard}")
     with pytest.raises(LedgerTampered, match=rf"trigger that guards .* was removed \(found: {guard}\)"):
@@ -310,7 +310,11 @@ def test_a_role_without_rights_is_told_which_it_needs_and_with_them_it_may_ask(
         with pytest.raises(LedgerUnavailable, match=needed):
             reader.reserve(TENTH, question="?")
         postgres.run(f"GRANT INSERT, UPDATE ON {table(place)} TO ana")
-        reader.record(reader.reserve(TENTH, question="?"), "1")
+        charge = reader.reserve(TENTH, question="?")
+        with pytest.raises(LedgerUnavailable, match=r"takes EXECUTE on .*entries_may_release.*GRANT EXECUTE ON"):
+            reader.record(charge, "1")
+        postgres.run(f"GRANT EXECUTE ON FUNCTION {schema}.entries_may_release() TO ana")
+        reader.record(charge, "1")
         assert ledger.find("?") == "1"
         with pytest.raises(LedgerUnavailable, match="To make a ledger, a user needs CREATE on the database"):
             Ledger.create(f"{theirs}%20another", Budget(1))

@@ -6,6 +6,7 @@ The ledger reads everything through `Rows`, which rejects an entry whose hash do
     sqlite               a file
     sqlite_connections   connections that no fork can share
     postgres             a schema of a server
+    postgres_rights      which role of the server may append which entry
 """
 
 from __future__ import annotations
@@ -53,16 +54,21 @@ class Rows:
     def latest(self, account: Account) -> Entry | None:
         """Return the newest entry that carries the balance of this account."""
         if account.role == "vault":
-            return self._one("WHERE e.kind <> 'release' ORDER BY e.number DESC LIMIT 1")
+            return self._one("WHERE e.kind NOT IN ('release', 'failure') ORDER BY e.number DESC LIMIT 1")
         return self._one(f"WHERE e.{account.role} = ? ORDER BY e.number DESC LIMIT 1", account.name)
 
     def answer(self, question: str) -> Entry | None:
         """Return the first release that answers the question of this digest."""
         return self._one("WHERE e.kind = 'release' AND e.question = ? ORDER BY e.number LIMIT 1", question)
 
-    def release_of(self, charge: int) -> Entry | None:
-        """Return the release of this charge."""
+    def end_of(self, charge: int) -> Entry | None:
+        """Return the release of this charge, or its failure."""
         return self._one("WHERE e.charge = ?", charge)
+
+    def open_charges(self, question: str) -> list[Entry]:
+        """Return the charges for the question of this digest that have neither a release nor a failure."""
+        missing = "NOT EXISTS (SELECT 1 FROM entries r WHERE r.charge = e.number)"
+        return self._all(f"WHERE e.question = ? AND e.kind = 'charge' AND {missing} ORDER BY e.number", question)
 
     def after(self, number: int) -> list[Entry]:
         """Return some of the entries after this number, in order; none when there are no more."""
@@ -70,7 +76,7 @@ class Rows:
 
     def unfinished(self) -> list[Entry]:
         """Return the charges without a release."""
-        missing = "NOT EXISTS (SELECT 1 FROM entries r WHERE r.charge = e.number)"
+        missing = "NOT EXISTS (SELECT 1 FROM entries r WHERE r.charge = e.number AND r.kind = 'release')"
         return self._all(f"WHERE e.kind = 'charge' AND {missing} ORDER BY e.number")
 
     def accounts(self) -> list[Account]:
@@ -124,6 +130,18 @@ class Store(Protocol):
 
     def check(self) -> None:
         """Let the database examine itself."""
+        ...
+
+    def guarded(self) -> bool:
+        """Return whether the database itself checks which role appends which entry."""
+        ...
+
+    def expect_right_to_record(self) -> None:
+        """Refuse a role that could not record an answer."""
+        ...
+
+    def trust(self, role: str, *, budgets: bool = False) -> None:
+        """Let a role of the database record answers, and with `budgets` set budgets."""
         ...
 
     def close(self) -> None:

@@ -11,9 +11,10 @@
 * No search_path, collation or row-level policy of the server or of a role decides what is read: the path is set to
   our schema, texts are compared byte by byte (COLLATE "C"), and a policy that would hide rows is an error.
 
-Rights: the role that makes the ledger owns it, and at first no other role may even read it. A role that asks needs
-USAGE on the schema, and SELECT, INSERT and UPDATE on the table: UPDATE for LOCK TABLE alone, since the triggers
-refuse every update.
+Rights: the role that makes the ledger owns it, and at first no other role may even read it. A role that charges
+needs USAGE on the schema, and SELECT, INSERT and UPDATE on the table: UPDATE for LOCK TABLE alone, since the
+triggers refuse every update. To record answers or to set budgets takes more: `postgres_rights`, granted by
+`trust`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import DatabaseUnavailable, LedgerMissing, LedgerTampered, LedgerUnavailable
 from discreet.ledger.entry import RESTORE, Entry
 from discreet.ledger.store import MISSING_LEDGER, SCHEMA, Rows, newer_layout, removed_trigger
+from discreet.ledger.store import postgres_rights as rights
 from discreet.postgres import (
     Address,
     close,
@@ -84,6 +86,7 @@ _TRIGGERS = {
                 RETURN NEW;
             END;""",
     ),
+    rights.TRIGGER: (rights.EVENT, rights.BODY),
 }
 # Unqualified, where the path is set to our schema: a statement without parameters is answered in one round.
 _FACTS = """
@@ -128,9 +131,9 @@ class PostgresStore:
             if execute(connection, "SELECT pg_catalog.to_regnamespace(?) IS NULL", [self._schema])[0][0]:
                 run(connection, f"CREATE SCHEMA {self._schema}")
             run(connection, _TABLE.format(table=self._table, mark=f"{_MARK}{SCHEMA}"))
-            for name, (event, body) in _TRIGGERS.items():
-                function = f"{self._schema}.entries_{name}"
-                run(connection, guard(self._table, function=function, name=name, event=event, body=body))
+            for name in _TRIGGERS:
+                self._guard(connection, name)
+            self._make_rights(connection)
             # What others have by ALTER DEFAULT PRIVILEGES is for tables that are not private.
             others = ["PUBLIC", *(name for (name,) in execute(connection, _OTHERS, [self._table]))]
             run(connection, f"REVOKE ALL ON {self._table} FROM {', '.join(others)}; {self._settings}")
@@ -153,7 +156,8 @@ class PostgresStore:
         with self._ledger("SET TRANSACTION READ ONLY") as connection:
             triggers = {row[0] for row in execute(connection, _AWAKE)}
             unsafe = [row[0] for row in execute(connection, _UNSAFE)]
-        if missing := sorted(_TRIGGERS.keys() - triggers):
+            older = set() if self._rightful(connection) else {rights.TRIGGER}
+        if missing := sorted(_TRIGGERS.keys() - triggers - older):
             raise removed_trigger(self.name, missing[0])
         if unsafe:
             raise LedgerUnavailable(
@@ -161,6 +165,35 @@ class PostgresStore:
                 "cut can lose charges after they were answered.",
                 fix=f"Run ALTER SYSTEM SET {unsafe[0]} = on, and SELECT pg_reload_conf().",
             )
+
+    def guarded(self) -> bool:
+        """Return whether the server checks which role appends which entry. In older ledgers it does not."""
+        with self._ledger("SET TRANSACTION READ ONLY") as connection:
+            return self._rightful(connection)
+
+    def expect_right_to_record(self) -> None:
+        """Refuse a role that could not record an answer, before it is charged for one."""
+        with self._ledger("SET TRANSACTION READ ONLY") as connection:
+            allowed = execute(connection, rights.ALLOWED, [f"{self._schema}.{rights.MAY_RELEASE}()"])[0][0]
+        if allowed is False:
+            raise self._forbidden("it may charge, but not record an answer, so nothing was charged")
+
+    def trust(self, role: str, *, budgets: bool = False) -> None:
+        """Let a role charge and record answers, and with `budgets` set budgets. Only the owner can do this.
+
+        A ledger that an older Discreet made gets the trigger that checks these rights.
+        """
+        name, functions = identifier(role), [rights.MAY_RELEASE, *([rights.MAY_AMEND] if budgets else [])]
+        with self._ledger(f"LOCK TABLE {self._table} IN EXCLUSIVE MODE") as connection:
+            if not execute(connection, rights.OWNED, [self._table])[0][0]:
+                raise self._forbidden("only its owner can trust a role")
+            if not self._rightful(connection):
+                self._guard(connection, rights.TRIGGER)
+                self._make_rights(connection)
+            run(connection, f"GRANT USAGE ON SCHEMA {self._schema} TO {name}")
+            run(connection, f"GRANT SELECT, INSERT, UPDATE ON {self._table} TO {name}")
+            for each in functions:
+                run(connection, f"GRANT EXECUTE ON FUNCTION {self._schema}.{each}() TO {name}")
 
     def close(self) -> None:
         """Close idle connections. The ledger opens new ones when it is used again."""
@@ -173,6 +206,20 @@ class PostgresStore:
             f"SET LOCAL search_path = pg_catalog, {self._schema}, pg_temp; SET LOCAL row_security = off; "
             f"SET LOCAL lock_timeout = {wait}"
         )
+
+    def _guard(self, connection: Connection, name: str) -> None:
+        event, body = _TRIGGERS[name]
+        function = f"{self._schema}.entries_{name}"
+        run(connection, guard(self._table, function=function, name=name, event=event, body=body))
+
+    def _make_rights(self, connection: Connection) -> None:
+        run(connection, rights.FUNCTIONS.format(schema=self._schema))
+        for function in (f"{self._schema}.{rights.MAY_RELEASE}()", f"{self._schema}.{rights.MAY_AMEND}()"):
+            others = ["PUBLIC", *(name for (name,) in execute(connection, rights.GRANTEES, [function]))]
+            run(connection, f"REVOKE ALL ON FUNCTION {function} FROM {', '.join(others)}")
+
+    def _rightful(self, connection: Connection) -> bool:
+        return bool(execute(connection, rights.GUARDED, [f"{self._schema}.entries_{rights.TRIGGER}()"])[0][0])
 
     def _rows(self, connection: Connection) -> Rows:
         return Rows(lambda text, parameters: execute(connection, text, parameters))
@@ -270,7 +317,7 @@ class PostgresStore:
             f"The ledger {self.name} is closed to this user ({reason}).",
             fix=[
                 f"Its owner can run: GRANT USAGE ON SCHEMA {self._schema} TO …; GRANT SELECT, INSERT, UPDATE ON "
-                f"{self._table} TO …;",
+                f"{self._table} TO …; GRANT EXECUTE ON FUNCTION {self._schema}.{rights.MAY_RELEASE}() TO …;",
                 "To make a ledger, a user needs CREATE on the database.",
             ],
         )

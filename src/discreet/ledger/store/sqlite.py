@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from discreet.errors import LedgerMissing, LedgerTampered, LedgerUnavailable
+from discreet.errors import LedgerMissing, LedgerTampered, LedgerUnavailable, ParameterError
 from discreet.ledger.entry import RESTORE, Entry
 from discreet.ledger.store import MISSING_LEDGER, SCHEMA, Rows, newer_layout, removed_trigger
 from discreet.ledger.store.sqlite_connections import Connection, Connections
@@ -101,6 +101,19 @@ class SQLiteStore:
             raise LedgerTampered(f"The file {self.name} is damaged.", found=found[0], fix=RESTORE)
         if missing := sorted(_TRIGGERS.keys() - triggers):
             raise removed_trigger(self.name, missing[0])
+
+    def guarded(self) -> bool:
+        """Return True: the permissions of the file decide."""
+        return True
+
+    def expect_right_to_record(self) -> None:
+        """Do nothing: a process that can charge a file can write every entry."""
+
+    def trust(self, role: str, *, budgets: bool = False) -> None:
+        """Refuse: a file has no roles."""
+        raise ParameterError(
+            f"The ledger {self.name} is a file, which has no roles.", found=role, fix="Change its permissions."
+        )
 
     def close(self) -> None:
         """Close idle connections. The ledger opens new ones when it is used again."""
