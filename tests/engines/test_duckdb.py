@@ -184,6 +184,9 @@ from discreet.engines.duckdb import DuckDB
 engine = DuckDB(sys.argv[1])
 def total(table):
     rows = dataclasses.replace(engine.rows, name="sealed." + table)
+    if sys.argv[2] == "single rows":
+        examples = engine.examples(rows.selection({"a": "c0"}, several=False))
+        return examples.total(lambda batch: [batch.weights.sum(keepdims=True)])[0][0]
     return engine.run(rows.sums(where=None, keys=[Column("c0")], sums=[Column("w")])).sums[0, 0]
 def others():
     return time.process_time() - time.thread_time()
@@ -201,14 +204,15 @@ except KeyboardInterrupt:
 """
 
 
-def test_an_interrupt_stops_a_question_and_the_next_one_is_answered(tmp_path: Path) -> None:
+@pytest.mark.parametrize("of", ["sums", "single rows"])
+def test_an_interrupt_stops_a_question_and_the_next_one_is_answered(of: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.duckdb"
     with duckdb.connect(str(path)) as connection:
         for name, size in (("few", 10), ("endless", 10**15)):
             connection.execute(
                 f"CREATE VIEW {name} AS SELECT 4096::SMALLINT AS w, (range % 1)::TINYINT AS c0 FROM range({size})"
             )
-    command = [sys.executable, "-c", INTERRUPTED, str(path)]
+    command = [sys.executable, "-c", INTERRUPTED, str(path), of]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

@@ -284,6 +284,16 @@ CONDITIONS = [
     *("case when insured then age else income end > 50", "if(insured, 1, 0) = 1", "abs(age - 55) < 3"),
     *("age % 7 = 3", "least(age, income) > 10", "floor(age / 10) = 5", "round(income / 1000) > 3"),
     *("note = 'a'", "note <> 'a'", "note = 'a '", "note = ''", "note = 'it''s'", "note = '\\'", "note = 'é'"),
+    *(
+        "age is distinct from 54",
+        "age is not distinct from null",
+        "city is distinct from town",
+        "note is distinct from 'a'",
+    ),
+    *("nullif(age, 54) > 3", "nullif(note, '') is null", "nullif(wide, income) is null", "sign(age - 55) = 0"),
+    *("trunc(income / 700) = 3", "trunc((age - 55) / 7) < -2", "date_diff('day', day, at) between -30 and 30"),
+    *("date_diff('month', day, at) = 1", "datediff(week, day, at) > 2", "date_diff('hour', at, day) > 24"),
+    *("lower(city) = 'oslo'", "upper(city) = upper(town)", "length(city) > 3", "substr(city, 2, 1) = 's'"),
     *("note in ('a', 'A', '👍', 'ß')", "note not in ('a', '')", "note is null", "note is not null"),
 ]
 PATTERNS = [
@@ -334,6 +344,20 @@ AGGREGATES = [
     *("avg(income)", "avg(wide)", "stddev(age)", "variance(income)", "stddev(wide)", "var_pop(age * 3 - 7)"),
     *("sum(case when insured then age when city = 'Oslo' then -income end)", "sum(abs(age - 55))"),
     *("avg(case when note like 'a%' then 1 else 0 end)", "sum(age) filter (where insured)"),
+    *(
+        "sum(nullif(age, 0))",
+        "sum(sign(age - 55))",
+        "avg(trunc(wide / 1000000))",
+        "avg(date_diff('week', day, at))",
+    ),
+    *(
+        "corr(age, income)",
+        "covar_pop(wide, age)",
+        "covar_samp(insured, age)",
+        "corr(age, income) filter (where insured)",
+    ),
+    *("avg(date_diff('microsecond', day, at))", "sum(date_diff('quarter', day, at))", "avg(length(city))"),
+    *("quantile(age, [0.25, 0.5, 0.75])", "min(age), median(age), max(age)"),
     *("median(age)", "quantile(income, 0.9)", "quantile(far, 0.25)", "min(day)", "max(at)", "median(wide * 3)"),
     *("count(*), sum(age), avg(age), stddev(age), median(age), count(distinct who), count(income)",),
 ]
@@ -353,6 +377,8 @@ KEYS = [
         "floor(wide / 100000000000)",
         "insured and age > 3",
     ),
+    *("lower(city)", "left(town, 1)", "upper(substr(city, 1, 2))", "nullif(city, 'Oslo')", "sign(age - 50)"),
+    *("trunc(income / 100000)", "date_diff('year', day, at)", "age is not distinct from 3"),
     *("floor((far + 2305843009213693952) / 1000000000000000000)", "age % 7", "least(age, 5)"),
 ]
 QUESTIONS = [
@@ -360,10 +386,15 @@ QUESTIONS = [
     *(f"select {aggregate} from people" for aggregate in AGGREGATES),
     *(f"select {aggregate} from people where age > 50 group by city" for aggregate in AGGREGATES),
     *(f"select {key}, count(*), avg(income), count(distinct who) from people group by all" for key in KEYS),
+    "select city, histogram(age, 7) from people group by city",
+    "with a as (select *, age * 2 as d from people where age > 3), b as (select d - income as e, city from a) "
+    "select city, sum(e), count(*) from b where e < 0 group by city",
+    "select x, median(y) from (select upper(city) as x, nullif(age, 0) as y from people where insured) group by x",
 ]
 OF_TEXTS = [
     "select note, count(*), sum(age), count(distinct who) from people group by note",
     "select note, city, avg(income) from people where note <> 'a' group by note, city",
+    "select nullif(note, 'a'), count(*), avg(age) from people group by 1",
     "select note, insured, median(age) from people group by note, insured",
 ]
 PURE, WITH_DELTA = Budget(100), Budget(100, "1e-6")

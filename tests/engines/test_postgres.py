@@ -131,10 +131,16 @@ def test_rows_that_somebody_could_have_changed_are_not_asked(how: str, address: 
     engine = Postgres(address, limits=LIMITS, fingerprint="it's marked")
     assert total(engine) == 8292
     statement = engine.rows.sums(**WEIGHT)  # type: ignore[arg-type]
+    examples = engine.examples(engine.rows.selection({}))
     table, function = f"{identifier(address.schema)}.rows", identifier(address.schema, "rows_never_changed")
     with connected(address) as connection:
         run(connection, AWAY[how].format(table=table, function=function))
-    for asking in (engine.fingerprint, lambda: engine.rows, lambda: engine.run(statement)):
+    for asking in (
+        engine.fingerprint,
+        lambda: engine.rows,
+        lambda: engine.run(statement),
+        lambda: examples.total(lambda batch: [batch.weights.sum(keepdims=True)]),
+    ):
         with pytest.raises(
             ParameterError, match=r"not guarded against changes.*vault\.reseal.*ENABLE ALWAYS TRIGGER"
         ):
@@ -144,9 +150,14 @@ def test_rows_that_somebody_could_have_changed_are_not_asked(how: str, address: 
 def test_rows_that_took_the_place_of_others_are_not_asked(address: Address) -> None:
     engine = Postgres(address, limits=LIMITS, fingerprint="it's marked")
     statement = engine.rows.sums(**WEIGHT)  # type: ignore[arg-type]
+    examples = engine.examples(engine.rows.selection({}))
     with connected(address) as connection:
         run(connection, f"COMMENT ON TABLE {identifier(address.schema, 'rows')} IS 'of another sealing'")
-    for asking in (lambda: engine.rows, lambda: engine.run(statement)):
+    for asking in (
+        lambda: engine.rows,
+        lambda: engine.run(statement),
+        lambda: examples.total(lambda batch: [batch.weights.sum(keepdims=True)]),
+    ):
         with pytest.raises(ParameterError, match=r"were sealed again after the question was planned.*Ask again"):
             asking()
 

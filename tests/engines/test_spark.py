@@ -12,14 +12,16 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.engines.engine import Engine
+from discreet.engines.examples import Examples
 from discreet.engines.nodes import Boolean, Case, Column, Compare, Expression, FloorDiv, Int, Mul, Sub, Text
 from discreet.engines.spark import FILES, MARK, SETTINGS, Spark, files, ours, told
 from discreet.engines.statement import Rows, Statement
@@ -259,6 +261,11 @@ def test_several_threads_ask_at_once(engine: Engine) -> None:
 # What can go wrong
 
 
+def weights(rows: Examples) -> int:
+    [found] = rows.total(lambda batch: [np.array([np.asarray(batch.weights, np.int64).sum()])])
+    return int(found[0])
+
+
 def test_rows_that_came_since_sealing_are_never_counted(spark: SparkSession) -> None:
     with table(spark, "SELECT CAST(4096 AS SMALLINT) AS w, id AS person FROM range(10)") as name:
         marks = f"'{MARK}' = 'as it was', '{FILES}' = '{files(spark.table(name))}'"
@@ -276,6 +283,22 @@ def test_rows_that_came_since_sealing_are_never_counted(spark: SparkSession) -> 
             _ = engine.rows
         with pytest.raises(ParameterError, match="changed since it was sealed"):
             engine.run(count)
+
+
+def test_a_learner_never_sees_rows_that_came_since_sealing(spark: SparkSession) -> None:
+    """Also if the executors keep the rows, which are then read again."""
+    with table(spark, "SELECT CAST(4096 AS SMALLINT) AS w, id AS person FROM range(10)") as name:
+        spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('{FILES}' = '{files(spark.table(name))}')")
+        engine = Spark(name, spark)
+        selection = engine.rows.selection({})
+        examples = engine.examples(selection)
+        kept = examples.derived(lambda batch: batch, 2)
+        assert weights(examples) == weights(kept) == 10 * 4096
+        spark.sql(f"INSERT INTO {name} VALUES (4096, 1)")
+        spark.sql(f"REFRESH TABLE {name}")
+        for rows in (examples, kept, engine.examples(selection)):
+            with pytest.raises(ParameterError, match="changed since it was sealed"):
+                weights(rows)
 
 
 def test_a_cached_table_is_not_asked_for_nobody_knows_its_files(spark: SparkSession) -> None:
@@ -374,8 +397,11 @@ def test_a_forked_process_is_refused_before_a_charge(engine: Engine) -> None:
     assert engine.rows.dialect == "spark"
 
 
-def test_an_interrupt_cancels_the_question_in_the_cluster(engine: Engine, spark: SparkSession) -> None:
-    endless = Statement("range(100000) AS a CROSS JOIN range(10000000) AS b", (), ("SUM(a.id * b.id % 7)",))
+@pytest.mark.parametrize("of", ["a statement", "rows"])
+def test_an_interrupt_cancels_the_question_in_the_cluster(of: str, engine: Engine, spark: SparkSession) -> None:
+    crossed = "range(100000) AS a CROSS JOIN range(10000000) AS b"
+    endless = Statement(crossed, (), ("SUM(a.id * b.id % 7)",))
+    ones = replace(engine.rows.selection({}), query=f"SELECT CAST(1 AS SMALLINT) AS w FROM {crossed}")
     tracker, told_off = spark.sparkContext.statusTracker(), threading.Event()
 
     def interrupt() -> None:
@@ -390,7 +416,7 @@ def test_an_interrupt_cancels_the_question_in_the_cluster(engine: Engine, spark:
     thread.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            engine.run(endless)
+            engine.run(endless) if of == "a statement" else weights(engine.examples(ones))
     finally:
         told_off.set()
         thread.join()

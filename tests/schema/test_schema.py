@@ -121,7 +121,7 @@ def test_a_column_that_means_nothing_is_refused_in_words(wrong: Any, says: str) 
 
 
 def test_outside_and_missing_are_named() -> None:
-    with pytest.raises(TypeError, match=r"'missing' is one value too many \(name it: outside=…, missing=…\)"):
+    with pytest.raises(TypeError, match=r"'missing' is one value too many \(name it: outside=…, missing=…, dec"):
         Integer(0, 1, "missing")  # type: ignore[call-arg]
 
 
@@ -192,10 +192,10 @@ def test_json_that_is_no_column_is_refused_in_words() -> None:
     with pytest.raises(ParameterError, match="one of integer, real, category"):
         from_json({"type": "number"})
     with pytest.raises(
-        ParameterError, match=r"type integer are declared with lo, hi, outside, missing \(found: 'step' is not"
+        ParameterError, match=r"declared with lo, hi, outside, missing, decimal, thousands \(found: 'step' is not"
     ):
         from_json({"type": "integer", "lo": 0, "hi": 1, "step": 1})
-    with pytest.raises(ParameterError, match=r"with lo, hi, outside, missing \(found: lo is missing\)\.$"):
+    with pytest.raises(ParameterError, match=r"missing, decimal, thousands \(found: lo is missing\)\.$"):
         from_json({"type": "integer", "hi": 1})
 
 

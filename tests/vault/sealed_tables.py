@@ -59,12 +59,12 @@ def column(vault: Path, metadata: TableMetadata, name: str) -> list[Any]:
     return sorted((row[metadata.sealed_name(name)] for row in sealed(vault)), key=lambda c: (c is None, c))
 
 
-def _csv(table: pa.Table, path: Path) -> Path:
+def _csv(table: pa.Table, path: Path) -> Source:
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(table.column_names)
         writer.writerows(["" if value is None else value for value in row.values()] for row in table.to_pylist())
-    return path
+    return Source(path, multiline=True)
 
 
 def _parquet(table: pa.Table, path: Path) -> Path:

@@ -129,7 +129,7 @@ def test_a_further_table_is_not_compared_row_by_row(postgres: Server, postgres_a
     with connected(where, relations.SETTINGS) as connection:
         workshop = database.Database(connection, where, "rows")
         sources = (Source(postgres.address(), table=name) for name in (ages, heights))
-        query = joins.coded(workshop, described, next(sources), list(sources))
+        query, _ = joins.coded(workshop, described, next(sources), list(sources))
         plan = "\n".join(line for (line,) in execute(connection, f"EXPLAIN {query}"))
         # Rows without a person are one person; the fifth has no age of their own, and the seventh no height.
         text = f"SELECT count(*), count(c1), count(key) FROM ({query}) AS coded"
@@ -455,7 +455,8 @@ def test_a_vault_is_not_asked_with_a_new_ledger_in_place_of_a_lost_one(
         vault.ask("select count(*) from visits", epsilon=1)
         entries = identifier(Address.of(postgres_address).schema, "entries")
         asked(postgres_address, f"DROP TABLE {entries} CASCADE")
-        functions = ("never_changed", "never_shortened", "only_continued")
+        functions = ["never_changed", "never_shortened", "only_continued", "only_by_right"]
+        functions += ["may_release", "may_amend"]
         for name in functions:
             schema = Address.of(postgres_address).schema
             asked(postgres_address, f"DROP FUNCTION {identifier(schema, f'entries_{name}')}")
@@ -564,6 +565,7 @@ def test_who_may_read_one_version_may_read_the_next(
             f"GRANT SELECT ON {identifier(where.schema, 'description')} TO {service}",
             f"GRANT SELECT ON {identifier(where.schema, 'rows')} TO {service}",
             f"GRANT SELECT, INSERT, UPDATE ON {identifier(where.schema, 'entries')} TO {service}",
+            f"GRANT EXECUTE ON FUNCTION {identifier(where.schema, 'entries_may_release')}() TO {service}",
         )
         vault.reseal(visits)
     address = postgres.address(where.schema, user=service.strip('"').replace(" ", "%20"))

@@ -120,8 +120,8 @@ def test_a_width_is_bought_at_the_least_price(vault: Vault) -> None:
     spent = vault.ledger.balance().spent.epsilon
     assert spent is not None
     less = vault.preview("select count(*) from people", epsilon=spent * Fraction(9, 10)).expected[0]
-    assert less.half_width is not None
-    assert less.half_width > 20
+    assert less.margin is not None
+    assert less.margin > 20
 
 
 def test_a_relative_width_is_found_step_by_step_and_is_free_again(tmp_path: Path) -> None:
@@ -293,14 +293,15 @@ vault.ask("select count(*) from people", epsilon=1)
 
 
 @pytest.mark.parametrize("moment", ["before the engine", "before the record"])
-def test_whoever_is_killed_between_charge_and_record_has_paid(vault: Vault, moment: str) -> None:
+def test_whoever_is_killed_between_charge_and_record_has_paid_and_pays_once(vault: Vault, moment: str) -> None:
     done = subprocess.run([sys.executable, "-c", KILLED, vault.place, moment], check=False, timeout=60)
     assert done.returncode == -signal.SIGKILL
     assert vault.ledger.balance().spent.epsilon == 1
     assert len(vault.ledger.unfinished()) == 1
     vault.ledger.verify()
-    assert not vault.ask("select count(*) from people", epsilon=1).free  # nobody has seen an answer
-    assert vault.ledger.balance().spent.epsilon == 2
+    assert not vault.ask("select count(*) from people", epsilon=1).free  # no answer was seen
+    assert vault.ledger.balance().spent.epsilon == 1
+    assert vault.ledger.unfinished() == []
 
 
 ASKING = """
@@ -453,19 +454,15 @@ def test_what_no_declared_value_meets_is_refused_before_it_costs(vault: Vault) -
         assert vault.preview(f"select count(*) from people where {condition}", epsilon=1).affordable
 
 
-def test_a_float_is_warned_of_once_and_where_it_was_written(tmp_path: Path) -> None:
+def test_a_float_is_the_decimal_that_was_written_and_no_warning(tmp_path: Path) -> None:
     vault = sealed(tmp_path, Budget(10, "1e-6"))
     text = "select word, count(*) from people group by word"
-    for asking in (vault.ask, vault.preview):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            asking(text, epsilon=0.3, keys_delta=1e-9)
-        assert [str(one.message).partition("=")[0] for one in caught] == ["epsilon", "keys_delta"]
-        assert {one.filename for one in caught} == {__file__}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        vault.over_bound(epsilon=0.3)
-    assert [one.filename for one in caught] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        first = vault.ask(text, epsilon=0.3, keys_delta=1e-9)
+        assert vault.preview(text, epsilon=0.3, keys_delta=1e-9).recorded
+        assert vault.ask(text, epsilon="0.3", keys_delta="1e-9").free
+    assert "ε = 0.3" in str(first.label)
 
 
 def test_an_engine_without_enough_memory_says_nothing_of_rows_and_keeps_the_charge(tmp_path: Path) -> None:
@@ -508,3 +505,10 @@ def test_spreads_of_wide_columns_are_answered_or_refused_before_they_cost(tmp_pa
             assert vault.ledger.balance().charges == before
         else:
             assert vault.ask(question, epsilon="0.1").groups == 1
+
+
+def test_a_notebook_shows_the_table_and_its_ledger_in_one_frame(vault: Vault) -> None:
+    page = vault._repr_html_()
+    assert page.count("<style>") == 1
+    assert page.count("<table>") == 2
+    assert "&lt;" not in page  # the ledger is part of the page, not text in it

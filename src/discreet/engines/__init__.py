@@ -3,6 +3,7 @@
     nodes          the nodes of expressions
     engine         the contract of an engine, and its result
     statement      sums over sealed rows, written before anything is charged
+    examples       single rows for learners, who get back exact sums only
     sql_writer     expressions as SQL
     dialects       the differences between engines
     try_cast       casts that give NULL instead of failing
@@ -10,6 +11,7 @@
     duckdb         the embedded engine, and the default
     postgres       rows that stay in a PostgreSQL database
     spark          rows that stay in a Spark catalogue
+    spark_examples rows that learners add up on the executors of Spark
     interruptible  work that an interrupt can stop
 
 An engine sees expressions that we built over integer columns, never an analyst's text. It draws nothing at random.

@@ -27,13 +27,15 @@ class Dialect:
     row_number: str  # a BIGINT that no two rows of a query share
     fence: str  # follows a subquery so that it is computed once and not merged into the outer query
     functions: Mapping[str, str]
-    """Our functions. {0} and {1} are the first two arguments, {rest} are all but the first, with commas, and
+    """Our functions. {0}, {1} and {2} are arguments, {rest} are all but the first, with commas, and
     {numbered} is a string of JSON in which those have numbers from 0. "TRY text DATE" goes before "TRY"."""
     narrow_totals: tuple[tuple[int, str], ...] = ()
     """Limits with the template of a sum whose values stay below the limit, the smallest first."""
 
 
 _TYPES = {"INTEGER": "INTEGER", "BIGINT": "BIGINT", "DATE": "DATE", "BOOLEAN": "BOOLEAN", "SMALLINT": "SMALLINT"}
+
+_TEXTS = {"REPLACED": "REPLACE({0}, {rest})", "JOINED": "CONCAT({0}, {rest})"}
 
 DIALECTS = {
     "duckdb": Dialect(
@@ -62,6 +64,9 @@ DIALECTS = {
             "DICTIONARY": "ENUM_CODE(TRY_CAST({0} AS ENUM ({rest})))",
             "DAYS_SINCE": "({0} - {1})",
             "MICROSECONDS": "EPOCH_US({0})",
+            **_TEXTS,
+            "MATCHES": "REGEXP_MATCHES({0}, {1})",
+            "GROUP": "REGEXP_EXTRACT({0}, {1}, {2})",
         },
     ),
     "postgres": Dialect(
@@ -90,6 +95,9 @@ DIALECTS = {
             "DICTIONARY": "CAST(CAST({numbered} AS JSONB) ->> {0} AS INTEGER)",  # an indexed lookup, not a scan
             "DAYS_SINCE": "({0} - {1})",
             "MICROSECONDS": "CAST(EXTRACT(EPOCH FROM {0}) * 1000000 AS BIGINT)",
+            **_TEXTS,
+            "MATCHES": "({0} ~ {1})",
+            "GROUP": "((REGEXP_MATCH({0}, {1}))[{2}])",
         },
         narrow_totals=((2**23, "SUM({})"),),  # the sum of 2^40 such rows fits a BIGINT
     ),
@@ -125,6 +133,9 @@ DIALECTS = {
             "DICTIONARY": "(NULLIF(ARRAY_POSITION(ARRAY({rest}), {0}), 0) - 1)",
             "DAYS_SINCE": "DATEDIFF({0}, {1})",
             "MICROSECONDS": "UNIX_MICROS(CAST({0} AS TIMESTAMP_LTZ))",
+            **_TEXTS,
+            "MATCHES": "({0} RLIKE {1})",
+            "GROUP": "REGEXP_EXTRACT({0}, {1}, {2})",
         },
         narrow_totals=(  # the sum of 2^40 such rows fits a BIGINT, whole or in two halves: five times as fast
             (2**23, "SUM(CAST({0} AS BIGINT))"),

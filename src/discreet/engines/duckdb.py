@@ -28,8 +28,9 @@ from numpy.typing import NDArray
 
 from discreet.engines import sql_writer
 from discreet.engines.engine import Groups, joined, wide
+from discreet.engines.examples import MemoryExamples, StoredExamples, gathered
 from discreet.engines.interruptible import waited_for
-from discreet.engines.statement import Rows, Statement
+from discreet.engines.statement import Rows, Selection, Statement
 from discreet.errors import Code, DatabaseUnavailable, Fix, ParameterError
 
 if TYPE_CHECKING:
@@ -90,6 +91,19 @@ class DuckDB:
         size = len(columns[0]) if columns else 0
         return joined([column.tolist() for column in read], added, size)
 
+    def examples(self, selection: Selection) -> StoredExamples:
+        """Return the rows of a selection, read into the memory of this process when they are needed."""
+        return StoredExamples(selection, self._gathered, self.run)
+
+    def _gathered(self, selection: Selection) -> MemoryExamples:
+        from pyarrow import ArrowException
+
+        def read(cursor: DuckDBPyConnection) -> MemoryExamples:
+            # A relation streams; the result of execute would be a second copy of all rows.
+            return gathered(cursor.sql(selection.query).to_arrow_reader(_ROW_GROUP), selection)
+
+        return self._tried(read, ArrowException, OSError)
+
     def fingerprint(self) -> str:
         """Return the fingerprint that the rows were given when they were sealed."""
         found = self._asked(
@@ -113,10 +127,13 @@ class DuckDB:
         return list(self._asked(query, lambda found: found.fetchnumpy()).values())
 
     def _asked(self, query: str, fetch: Callable[[DuckDBPyConnection], Found]) -> Found:
+        return self._tried(lambda cursor: fetch(cursor.execute(query)))
+
+    def _tried(self, work: Callable[[DuckDBPyConnection], Found], *failures: type[Exception]) -> Found:
         import duckdb
 
-        with suppress(duckdb.Error, MemoryError):
-            return self._answered(query, fetch)
+        with suppress(duckdb.Error, MemoryError, *failures):
+            return self._answered(work)
         raise DatabaseUnavailable(  # here, outside the except block, so that no context quotes rows
             f"DuckDB could not answer a question about {self._path}: memory or disk space ran out, or the file is "
             "damaged.",
@@ -127,16 +144,16 @@ class DuckDB:
             ],
         )
 
-    def _answered(self, query: str, fetch: Callable[[DuckDBPyConnection], Found]) -> Found:
+    def _answered(self, work: Callable[[DuckDBPyConnection], Found]) -> Found:
         cursor = self._cursor()
         if threading.current_thread() is not threading.main_thread():  # only the main thread receives interrupts
-            return fetch(cursor.execute(query))
+            return work(cursor)
         if self._worker is None:
             from concurrent.futures import ThreadPoolExecutor
 
             # Kept, because the first query of a new thread takes twice as long.
             self._worker = ThreadPoolExecutor(1)
-        return waited_for(lambda: fetch(cursor.execute(query)), stop=cursor.interrupt, begin=self._worker.submit)
+        return waited_for(lambda: work(cursor), stop=cursor.interrupt, begin=self._worker.submit)
 
     def _cursor(self) -> DuckDBPyConnection:
         if self._process != os.getpid():

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from discreet.engines.statement import Rows, Statement
+    from discreet.engines.examples import Examples
+    from discreet.engines.statement import Rows, Selection, Statement
 
 GroupKey: TypeAlias = tuple[int | str | None, ...]
 """The codes of one group, one for each key expression; None for a missing code."""
@@ -57,6 +58,10 @@ class Engine(Protocol):
 
     def run(self, statement: Statement) -> Groups:
         """Return the exact totals of a statement about `rows`."""
+        ...
+
+    def examples(self, selection: Selection) -> Examples:
+        """Return the rows of a selection, for a learner that adds up what it computes from them."""
         ...
 
     def fingerprint(self) -> str:

@@ -28,8 +28,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from discreet.engines.engine import Groups, joined
+from discreet.engines.examples import MemoryExamples, StoredExamples, gathered
 from discreet.engines.interruptible import waited_for
-from discreet.engines.statement import Rows, Statement
+from discreet.engines.statement import Rows, Selection, Statement
 from discreet.errors import Code, DatabaseUnavailable, Fix, ParameterError
 from discreet.postgres import Address, close, connected, guard, identifier, sqlstate
 
@@ -117,6 +118,20 @@ class Postgres:
         read, added = table.columns[:keys], table.columns[keys:]
         return joined([*map(_codes, read)], [*map(_integers, added)], table.num_rows)
 
+    def examples(self, selection: Selection) -> StoredExamples:
+        """Return the rows of a selection, read into the memory of this process when they are needed."""
+        return StoredExamples(selection, self._gathered, self.run)
+
+    def _gathered(self, selection: Selection) -> MemoryExamples:
+        def read(connection: Connection) -> MemoryExamples:
+            if self._fingerprint is not None:
+                self._check(connection)
+            with connection.cursor() as cursor:  # a COPY, in batches: many rows arrive faster than by SELECT
+                cursor.execute(selection.query)
+                return gathered(cursor.fetch_record_batch(), selection)
+
+        return self._reading(read)
+
     def fingerprint(self) -> str:
         """Return the fingerprint of the sealed rows, if they are protected against changes."""
         return self._reading(self._found)
@@ -152,12 +167,13 @@ class Postgres:
     def _reading(self, work: Callable[[Connection], Found]) -> Found:
         """Return the result of some work in a transaction that locks the table."""
         from adbc_driver_manager import Error
+        from pyarrow import ArrowException
 
         hold = f"LOCK TABLE {self._rows.name} IN ACCESS SHARE MODE"  # before the snapshot is taken
         try:
             with connected(self._address, _READING + hold) as connection:
                 return stoppable(connection, lambda: work(connection))
-        except Error as error:
+        except (Error, ArrowException, OSError) as error:  # a stream fails as an OSError
             failure = _failure(error, f"{self._address}, table {self._table}")
         raise failure  # here, outside the except block, so that no context quotes a row
 

@@ -31,8 +31,10 @@ from uuid import uuid4
 import numpy as np
 
 from discreet.engines.engine import Groups, joined
+from discreet.engines.examples import StoredExamples
 from discreet.engines.interruptible import waited_for
-from discreet.engines.statement import Rows, Statement
+from discreet.engines.spark_examples import SparkExamples
+from discreet.engines.statement import Rows, Selection, Statement
 from discreet.errors import Code, DatabaseUnavailable, DiscreetError, Fix, ParameterError
 
 if TYPE_CHECKING:
@@ -99,11 +101,23 @@ class Spark:
         self._check_process()
         table = told(
             lambda: stoppable(self._session, lambda: self._answered(statement.select())),
-            f"could not answer a question about {self._table}",
+            self._words,
         )
         keys = len(statement.keys)
         read, added = table.columns[:keys], table.columns[keys:]
         return joined([*map(_codes, read)], [*map(_integers, added)], table.num_rows)
+
+    def examples(self, selection: Selection) -> StoredExamples:
+        """Return the rows of a selection. They stay in Spark, and executors add up what a learner computes."""
+        return StoredExamples(selection, self._distributed, self.run)
+
+    def _distributed(self, selection: Selection) -> SparkExamples:
+        self._check_process()
+        frame = told(lambda: quietly(lambda: self._session.sql(selection.query)), self._words)
+        # The rows must come from exactly these files, as those of a statement. Once they are kept by the executors
+        # a plan does not list them any more.
+        self._check_files(files(frame) or self._sealed.get(FILES, ""))
+        return SparkExamples(frame, selection, self._added_up)
 
     def fingerprint(self) -> str:
         """Return the fingerprint of the rows, after a refresh: changes by other sessions are noticed."""
@@ -116,6 +130,22 @@ class Spark:
 
     def _look(self) -> None:
         self._check_files(files(read(self._session, self._table)) or NONE)
+
+    @property
+    def _words(self) -> str:
+        return f"could not answer a question about {self._table}"
+
+    def _added_up(self, work: Callable[[], pyarrow.Table]) -> pyarrow.Table:
+        """Return what some work with these rows returns, if the table is the same before and after."""
+
+        def checked() -> pyarrow.Table:
+            self._look()
+            answer = work()
+            self._look()
+            return answer
+
+        self._check_process()
+        return told(lambda: stoppable(self._session, checked), self._words)
 
     def _answered(self, text: str) -> pyarrow.Table:
         self._look()
@@ -260,6 +290,11 @@ def _reason(error: Exception) -> tuple[str, str]:
         return ": it is not there", "Restore it from a backup, or seal again."
     if condition.startswith(("SCHEMA_NOT_FOUND", "NAMESPACE_NOT_FOUND", "CATALOG_NOT_FOUND")):
         return ": there is no such schema or catalogue", "Create it first, with CREATE SCHEMA."
+    if condition.startswith("PYTHON_EXCEPTION"):
+        return ": the Python of the executors failed", (
+            "See Spark's log; what it says may quote a row. The executors' Python (PYSPARK_PYTHON) needs "
+            "discreet, numpy and pyarrow."
+        )
     return f" ({condition})", "Its message may quote a row and is not repeated here; see Spark's log."
 
 

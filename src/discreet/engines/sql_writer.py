@@ -293,7 +293,7 @@ class _Writer:
         if name not in words:
             raise ParameterError(f"The dialect {self.dialect.name} does not have the function {name}.")
         numbered = json.dumps({text: i for i, text in enumerate(texts[1:])}, ensure_ascii=False)
-        return words[name].format(*written[:2], rest=", ".join(written[1:]), numbered=self.literal(numbered))
+        return words[name].format(*written, rest=", ".join(written[1:]), numbered=self.literal(numbered))
 
 
 _LITERALS = (Int, nodes.Float, Text, nodes.Null)

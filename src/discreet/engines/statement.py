@@ -10,7 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from discreet.engines import sql_writer
+from discreet.engines.dialects import DIALECTS
+from discreet.engines.examples import WHOLE
 from discreet.engines.nodes import Expression
+
+_IN_MEMORY = {"TINYINT": "int8", "SMALLINT": "int16", "INTEGER": "int32", "BIGINT": "int64"}
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,56 @@ class Statement:
         named = ", ".join(f"{text} AS r{i}" for i, text in enumerate(texts))
         grouped = f" GROUP BY {', '.join(str(i + 1) for i in range(len(self.keys)))}" if self.keys else ""
         return f"SELECT {named} FROM {self.source}{grouped}"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Columns of single rows, with the weights of a learner, as a query.
+
+    Args:
+        query: The query. Its columns are those of `names`, and then the weight.
+        names: The names by which a learner knows the columns.
+        types: The types of their codes in memory, by the names that numpy gives them.
+        columns: The sealed columns, in the same order.
+        rows: The sealed rows.
+        several: Whether a person may weigh more than one row.
+        where: The condition on rows; None for all rows.
+    """
+
+    query: str
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+    columns: tuple[str, ...]
+    rows: Rows
+    several: bool
+    where: Expression | None = None
+
+    def sums(
+        self,
+        quantities: Mapping[str, Expression],
+        *,
+        where: Expression | None,
+        keys: Sequence[Expression],
+        sums: Sequence[Expression],
+    ) -> Statement:
+        """Write sums over these rows with the weights of a learner, which are the column `w`.
+
+        Args:
+            quantities: What is computed from each row, over the sealed columns, by names for the other arguments.
+            where: The condition on rows; None for all rows. It does not change how a person's rows share a weight.
+            keys: The expressions to group by.
+            sums: The expressions to add up.
+        """
+        rows, limits = self.rows, dict[str, int]()
+        listed = []
+        for name, tree in quantities.items():
+            written = sql_writer.sql(tree, rows.dialect, limits=rows.limits)
+            listed.append(f"{written} AS {sql_writer.identifier(name, rows.dialect)}")
+            limits[name] = max(map(abs, sql_writer.value_bounds(tree, rows.limits)))
+        listed.append(f"{rows.share(several=self.several)} AS w")
+        source = f"(SELECT {', '.join(listed)} FROM {rows.name}{rows._where(self.where)}) AS examples"
+        # Quantities may be negative. The limits bound their absolute values, and so those of their products.
+        return Rows(source, rows.dialect, {**limits, "w": WHOLE}).sums(where=where, keys=keys, sums=sums)
 
 
 @dataclass(frozen=True)
@@ -80,6 +134,45 @@ class Rows:
         """Write the count of persons by their number of rows; those with `most` or more are counted together."""
         each = f"(SELECT LEAST({int(most)}, COUNT(*)) AS n FROM {self.name} GROUP BY person) AS persons"
         return Statement(each, ("n",), ("COUNT(*)",))
+
+    def selection(
+        self, columns: Mapping[str, str], *, where: Expression | None = None, several: bool = True
+    ) -> Selection:
+        """Write the codes of single rows, where a missing one is −1, and the weights of a learner.
+
+        The weights of one person's rows add up to at most a whole row: the sealed weight is divided by the sum of
+        the person's sealed weights, rounded down. It looks at the rows of that person only.
+
+        Args:
+            columns: The sealed columns, by the names that the learner knows them by.
+            where: The condition on rows; None for all rows.
+            several: Whether a person may weigh more than one row. If not, the sealed weight is the learner's.
+        """
+        dialect = DIALECTS[self.dialect]
+        kinds = [self._narrow(column) for column in columns.values()]
+        codes = [
+            f"CAST(COALESCE({column}, -1) AS {dialect.types[kind]}) AS r{i}"
+            for i, (column, kind) in enumerate(zip(columns.values(), kinds, strict=True))
+        ]
+        listed = ", ".join([*codes, f"{self.share(several=several)} AS w"])
+        query = f"SELECT {listed} FROM {self.name}{self._where(where)}"
+        types = tuple(_IN_MEMORY[kind] for kind in kinds)
+        return Selection(query, tuple(columns), types, tuple(columns.values()), self, several, where)
+
+    def share(self, *, several: bool) -> str:
+        """Write the weight of a learner: that of a row as a share of the person's, or the sealed weight itself."""
+        dialect = DIALECTS[self.dialect]
+        whole, narrow = dialect.types["BIGINT"], dialect.types["SMALLINT"]
+        total = f"GREATEST(CAST(SUM(w) OVER (PARTITION BY person) AS {whole}), 1)"
+        share = dialect.division.format(f"(CAST(w AS {whole}) * {WHOLE})", total) if several else "w"
+        return f"CAST({share} AS {narrow})"
+
+    def _narrow(self, column: str) -> str:
+        """Return our name of the narrowest type for the codes of a column, and −1."""
+        most = self.limits.get(column, 2**62)
+        if most < 2**15:
+            return "TINYINT" if most < 2**7 else "SMALLINT"
+        return "INTEGER" if most < 2**31 else "BIGINT"
 
     def _written(self, keys: Sequence[Expression]) -> tuple[str, ...]:
         return tuple(sql_writer.sql(key, self.dialect, limits=self.limits) for key in keys)

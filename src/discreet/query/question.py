@@ -71,9 +71,11 @@ class Key:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One number per group: count, count_of, persons, sum, avg, variance, stddev or quantile.
+    """One number per group: count, count_of, persons, sum, avg, variance, stddev, covariance, correlation or
+    quantile.
 
-    `note` tells the analyst where the answer differs from what was written.
+    A covariance and a correlation have an `other` term. Both terms are NULL on the same rows. `note` tells the
+    analyst where the answer differs from what was written.
     """
 
     kind: str
@@ -81,6 +83,12 @@ class Aggregate:
     probability: Fraction | None
     name: str
     note: str = ""
+    other: Term | None = None
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The terms that it reads: none, one or two."""
+        return tuple(term for term in (self.term, self.other) if term is not None)
 
 
 @dataclass(frozen=True)

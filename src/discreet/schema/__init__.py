@@ -17,6 +17,8 @@ Modules:
     temporal: Date, Datetime
     categorical: Category, Boolean, Text
     casts: from the values of a source to codes
+    learned: numeric columns whose bounds are learned from the rows
+    notation: numbers and dates that are written in another way
     validation: the parameters of a declaration
     describe: columns in words
     identifiers: quoted names, and identifiers for columns without a name
@@ -33,11 +35,24 @@ from typing import Any, TypeAlias
 from discreet.errors import Fix, ParameterError
 from discreet.schema.casts import Family
 from discreet.schema.categorical import Boolean, Category, Text
+from discreet.schema.learned import Learned
 from discreet.schema.numeric import Integer, Real
 from discreet.schema.temporal import Date, Datetime
 from discreet.schema.validation import misfit
 
-__all__ = ["Boolean", "Category", "Column", "Date", "Datetime", "Family", "Integer", "Real", "Text", "from_json"]
+__all__ = [
+    "Boolean",
+    "Category",
+    "Column",
+    "Date",
+    "Datetime",
+    "Family",
+    "Integer",
+    "Learned",
+    "Real",
+    "Text",
+    "from_json",
+]
 
 Column: TypeAlias = Integer | Real | Category | Boolean | Date | Datetime | Text
 """Any column of a sealed table."""
@@ -70,6 +85,6 @@ def from_json(record: Mapping[str, Any]) -> Column:
             return _KINDS[kind](**rest)
     except TypeError as of_values:
         wrong = str(of_values)
-    names = ", ".join(inspect.signature(_KINDS[kind]).parameters)
+    names = ", ".join(name for name in inspect.signature(_KINDS[kind]).parameters if name != "bounds_cost")
     parameters = f"with {names}" if names else "without parameters"
     raise ParameterError(f"Columns of type {kind} are declared {parameters}.", found=wrong)

@@ -17,9 +17,10 @@ def domain(column: Column) -> str:
     """
     match column:
         case Integer():
-            return f"whole numbers from {column.lo} to {column.hi}"
+            return f"whole numbers from {column.lo} to {column.hi}{_learned(column)}"
         case Real():
-            return f"numbers from {_number(column.lo)} to {_number(column.hi)} in steps of {_number(column.step)}"
+            ends = f"from {_number(column.lo)} to {_number(column.hi)}"
+            return f"numbers {ends} in steps of {_number(column.step)}{_learned(column)}"
         case Category():
             listed = ", ".join(map(str, column.labels[:_LISTED]))
             more = f" and {len(column.labels) - _LISTED} more" if len(column.labels) > _LISTED else ""
@@ -65,6 +66,11 @@ def fate(column: Column) -> str:
         else f"missing values become {filled}"
     )
     return "; ".join(parts)
+
+
+def _learned(column: Integer | Real) -> str:
+    """Say that bounds were learned, and what they cost."""
+    return "" if column.bounds_cost is None else f" (bounds learned from the rows, for {column.bounds_cost})"
 
 
 def _number(value: object) -> str:

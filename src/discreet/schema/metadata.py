@@ -28,6 +28,9 @@ UNIT = 4096
 MOST_ROWS = 2**24
 """The largest rows_per_person: one person's weights then add up to at most 2³⁶, and such noise is exact."""
 
+MOST_COLUMNS = 1000
+"""The largest number of columns. The time to plan a query grows with its square: 5,000 would take minutes."""
+
 FILE = "description.json"
 ROWS = "rows"
 """The name of the sealed table inside its file."""
@@ -248,6 +251,12 @@ def _check_name(name: str) -> None:
 def _check_columns(columns: Mapping[str, Column]) -> None:
     if not columns:
         raise ParameterError("A sealed table needs at least one column.", fix=_COLUMNS)
+    if len(columns) > MOST_COLUMNS:
+        raise ParameterError(
+            f"A sealed table has at most {MOST_COLUMNS:,} columns.",
+            found=f"{len(columns):,}",
+            fix="Leave out the columns that no analyst will ask about, or seal several vaults.",
+        )
     seen: dict[str, str] = {}
     for name, column in columns.items():
         if not name or "\0" in name:

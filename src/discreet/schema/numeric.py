@@ -21,18 +21,20 @@ from numpy.typing import NDArray
 
 from discreet.engines import nodes, sql_writer
 from discreet.errors import Fix, ParameterError
-from discreet.schema import casts, validation
+from discreet.schema import casts, notation, validation
 from discreet.schema.casts import Family, Step
+from discreet.schema.learned import Learned
 
 if TYPE_CHECKING:
     from discreet.engines.nodes import Expression
 
 _LEVELS = 2**40
 _STEPS_FROM_ZERO = 2**49
+_OPTIONAL = ("decimal", "thousands", "bounds_cost")  # written only where they are given, as before there were any
 
 
 @validation.like("dp.Integer(0, 110)")
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Integer:
     """Whole numbers from lo to hi.
 
@@ -41,6 +43,9 @@ class Integer:
         hi: The largest value.
         outside: "clamp", by default, moves values outside to the nearer bound; "missing" makes them missing.
         missing: The value that stands for a missing one; NULL by default.
+        decimal: The decimal mark in texts, such as ","; by default a point, or a comma if thousands is a point.
+        thousands: The mark between groups of three digits in texts, such as "."; none by default.
+        bounds_cost: What the bounds cost, if they were learned from the rows; set by sealing alone.
 
     >>> age = Integer(0, 110)
     >>> age.levels, age.code(65), age.values([0, 110])
@@ -51,8 +56,14 @@ class Integer:
     hi: int
     outside: str = field(default="clamp", kw_only=True)
     missing: int | None = field(default=None, kw_only=True)
+    decimal: str | None = field(default=None, kw_only=True)
+    thousands: str | None = field(default=None, kw_only=True)
+    bounds_cost: str | None = field(default=None, kw_only=True)
+
+    __repr__ = validation.shown
 
     def __post_init__(self) -> None:
+        notation.check_marks(self.decimal, self.thousands)
         for name in ("lo", "hi"):
             bound = casts.exactly(getattr(self, name), name)
             if bound.denominator != 1:
@@ -114,13 +125,36 @@ class Integer:
 
     def steps(self, family: Family) -> tuple[Step, ...]:
         """Return the steps from a value of a source to its code."""
+        return (*self.reading(family), self._place)
+
+    def parsing(self, family: Family) -> tuple[Step, ...]:
+        """Return the steps from a value of a source to a double, which is not rounded yet."""
+        before, family = _plain(family, self.decimal, self.thousands)
+        return (*before, partial(casts.as_double, family=family))
+
+    @classmethod
+    def learned(cls, **declared: Any) -> Learned:
+        """Return an integer column whose bounds are learned from the rows when they are sealed.
+
+        Args:
+            declared: What is known: `lo`, `hi`; what it may cost: `spend`, "5%" by default, or `epsilon`; `tail`,
+                `outside`, `decimal` and `thousands`, as of `discreet.schema.learned.Learned`.
+
+        >>> Integer.learned(lo=0, spend="2%").price
+        '2 % of the budget'
+        """
+        return Learned(cls, **declared)
+
+    def reading(self, family: Family) -> tuple[Step, ...]:
+        """Return the steps from a value of a source to the integer nearest to it; NULL if it is not a number."""
+        before, family = _plain(family, self.decimal, self.thousands)
         if family == "integer":
-            return (self._place,)
+            return before
         if family == "float":
-            return (casts.rounded, self._place)
+            return (*before, casts.rounded)
         if max(abs(self.lo), abs(self.hi)) < casts.EXACT:
-            return (partial(casts.as_double, family=family), casts.rounded, self._place)
-        return (partial(casts.rounded_exactly, family=family), self._place)
+            return (*before, partial(casts.as_double, family=family), casts.rounded)
+        return (*before, partial(casts.rounded_exactly, family=family))
 
     def encode(self, source: Expression, family: Family = "other") -> Expression:
         """Return the code of a source's value, as an expression."""
@@ -128,7 +162,16 @@ class Integer:
 
     def as_json(self) -> dict[str, Any]:
         """Return what `from_json` reads."""
-        return {"type": "integer", "lo": self.lo, "hi": self.hi, "outside": self.outside, "missing": self.missing}
+        declared = {"lo": self.lo, "hi": self.hi, "outside": self.outside, "missing": self.missing}
+        return {"type": "integer", **declared, **validation.given(self, *_OPTIONAL)}
+
+    def place(self, value: Expression) -> Expression:
+        """Return the code of a number that has been read."""
+        return self._place(value)
+
+    def limits(self) -> tuple[Expression, Expression]:
+        """Return the bounds, to compare a number with that has been read."""
+        return casts.literal(self.lo), casts.literal(self.hi)
 
     def _place(self, value: Expression) -> Expression:
         bounded = casts.clamped(value, casts.literal(self.lo), casts.literal(self.hi), self.outside)
@@ -137,7 +180,7 @@ class Integer:
 
 
 @validation.like("dp.Real(0, 500_000, step=100)")
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Real:
     """Numbers from lo to hi, rounded to the grid lo, lo + step, lo + 2·step …
 
@@ -149,6 +192,9 @@ class Real:
         step: The width of the grid, in the unit of the values.
         outside: "clamp", by default, moves values outside to the nearer bound; "missing" makes them missing.
         missing: The value that stands for a missing one; NULL by default.
+        decimal: The decimal mark in texts, such as ","; by default a point, or a comma if thousands is a point.
+        thousands: The mark between groups of three digits in texts, such as "."; none by default.
+        bounds_cost: What the bounds cost, if they were learned from the rows; set by sealing alone.
 
     >>> income = Real(0, 500_000, step=100)
     >>> income.levels, income.code(250), income.values([0, 3])
@@ -162,10 +208,29 @@ class Real:
     step: Fraction
     outside: str = "clamp"
     missing: Fraction | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    bounds_cost: str | None = None
 
-    def __init__(self, lo: Any, hi: Any, step: Any, *, outside: str = "clamp", missing: Any = None):
+    __repr__ = validation.shown
+
+    def __init__(
+        self,
+        lo: Any,
+        hi: Any,
+        step: Any,
+        *,
+        outside: str = "clamp",
+        missing: Any = None,
+        decimal: str | None = None,
+        thousands: str | None = None,
+        bounds_cost: str | None = None,
+    ):
         for name, value in (("lo", lo), ("hi", hi), ("step", step)):
             object.__setattr__(self, name, casts.exactly(value, name))
+        notation.check_marks(decimal, thousands)
+        for name, mark in (("decimal", decimal), ("thousands", thousands), ("bounds_cost", bounds_cost)):
+            object.__setattr__(self, name, mark)
         object.__setattr__(self, "outside", outside)
         _check_order(lo, hi)
         if self.step <= 0:
@@ -232,7 +297,25 @@ class Real:
 
     def steps(self, family: Family) -> tuple[Step, ...]:
         """Return the steps from a value of a source to its code."""
-        return (partial(casts.as_double, family=family), self._place)
+        return (*self.parsing(family), self._place)
+
+    @classmethod
+    def learned(cls, **declared: Any) -> Learned:
+        """Return a real column whose bounds are learned from the rows when they are sealed.
+
+        Args:
+            declared: What is known: `lo`, `hi`, `step`; what it may cost: `spend`, "5%" by default, or `epsilon`;
+                `tail`, `outside`, `decimal` and `thousands`, as of `discreet.schema.learned.Learned`.
+
+        >>> Real.learned(lo=0, step="0.01", epsilon="0.1").price
+        'ε = 0.1'
+        """
+        return Learned(cls, **declared)
+
+    def parsing(self, family: Family) -> tuple[Step, ...]:
+        """Return the steps from a value of a source to a double; NULL or NaN if it is not a number."""
+        before, family = _plain(family, self.decimal, self.thousands)
+        return (*before, partial(casts.as_double, family=family))
 
     def encode(self, source: Expression, family: Family = "other") -> Expression:
         """Return the code of a source's value, as an expression."""
@@ -242,7 +325,16 @@ class Real:
         """Return what `from_json` reads."""
         written = {name: str(getattr(self, name)) for name in ("lo", "hi", "step")}
         missing = None if self.missing is None else str(self.missing)
-        return {"type": "real", **written, "outside": self.outside, "missing": missing}
+        declared = {**written, "outside": self.outside, "missing": missing}
+        return {"type": "real", **declared, **validation.given(self, *_OPTIONAL)}
+
+    def place(self, value: Expression) -> Expression:
+        """Return the code of a number that has been read."""
+        return self._place(value)
+
+    def limits(self) -> tuple[Expression, Expression]:
+        """Return the bounds, to compare a number with that has been read."""
+        return casts.literal(float(self.lo)), casts.literal(float(self.hi))
 
     def _coarser(self, levels: int) -> list[Fix | str]:
         """Return the fix for a step that does not fit: about this many levels, and right as a float."""
@@ -271,6 +363,14 @@ class Real:
 _FINE = (
     "Take a wider step: the noise is coarser than a fine grid. For large whole numbers declare an integer column."
 )
+
+
+def _plain(family: Family, decimal: str | None, thousands: str | None) -> tuple[tuple[Step, ...], Family]:
+    """Return the steps that rewrite texts in a declared notation, and the family of what they give."""
+    if (decimal is None and thousands is None) or not notation.is_text(family):
+        return (), family
+    written = partial(notation.number, decimal=decimal, thousands=thousands)
+    return (partial(notation.as_text, family=family), written), "text"
 
 
 def _check_order(lo: Any, hi: Any) -> None:

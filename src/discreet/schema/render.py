@@ -32,7 +32,7 @@ def text(metadata: TableMetadata, width: int = 80) -> str:
     >>> columns = {"age": Integer(0, 110), "member": Boolean()}
     >>> print(text(TableMetadata("people", columns, person="user_id", rows_per_person=8)))
     Table people, version 1
-    It protects every user_id, with all of their rows. 8 rows of each count in full.
+    It protects every person (user_id), with all of their rows. 8 rows of each count in full.
     <BLANKLINE>
     column  holds
     age     whole numbers from 0 to 110
@@ -63,7 +63,7 @@ def _protected(metadata: TableMetadata) -> str:
         return "It protects every row, as a person of its own."
     most = metadata.rows_per_person
     counted = "1 row of each counts" if most == 1 else f"{most:,} rows of each count"
-    return f"It protects every {metadata.person}, with all of their rows. {counted} in full."
+    return f"It protects every person ({metadata.person}), with all of their rows. {counted} in full."
 
 
 def _domains(metadata: TableMetadata) -> list[str]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.engines import nodes, sql_writer
 from discreet.errors import Fix, ParameterError
-from discreet.schema import casts, validation
+from discreet.schema import casts, notation, validation
 from discreet.schema.casts import Family, Step
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _UNITS = {"us": 1, "ms": 10**3, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6
 
 
 @validation.like('dp.Date("2024-01-01", "2024-12-31")')
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Date:
     """Days from lo to hi, both included.
 
@@ -42,6 +42,7 @@ class Date:
         hi: The last day.
         outside: "clamp", by default, moves days outside to the nearer bound; "missing" makes them missing.
         missing: The day that stands for a missing one; NULL by default.
+        format: How days are written in texts, such as "%d.%m.%Y"; ISO 8601 by default.
 
     >>> day = Date("2024-01-01", "2024-12-31")
     >>> day.levels, day.code("2024-02-01"), day.values([31])
@@ -52,12 +53,23 @@ class Date:
     hi: date
     outside: str = "clamp"
     missing: date | None = None
+    format: str | None = None
+
+    __repr__ = validation.shown
 
     def __init__(
-        self, lo: date | str, hi: date | str, *, outside: str = "clamp", missing: date | str | None = None
+        self,
+        lo: date | str,
+        hi: date | str,
+        *,
+        outside: str = "clamp",
+        missing: date | str | None = None,
+        format: str | None = None,  # noqa: A002 - strptime calls it so
     ):
         for name, value in (("lo", lo), ("hi", hi)):
             object.__setattr__(self, name, _day(value, name))
+        notation.check_format(format)
+        object.__setattr__(self, "format", format)
         object.__setattr__(self, "outside", outside)
         object.__setattr__(self, "missing", None if missing is None else _day(missing, "missing"))
         _check_order(self.lo, self.hi)
@@ -97,7 +109,16 @@ class Date:
 
     def steps(self, family: Family) -> tuple[Step, ...]:
         """Return the steps from a value of a source to its code."""
-        return (partial(casts.as_date, family=family), self._place)
+        return (*self.parsing(family), self._place)
+
+    def parsing(self, family: Family) -> tuple[Step, ...]:
+        """Return the steps from a value of a source to a day; NULL if it is not one."""
+        before, family = _iso(family, self.format)
+        return (*before, partial(casts.as_date, family=family))
+
+    def limits(self) -> tuple[Expression, Expression]:
+        """Return the bounds, to compare a day with that has been read."""
+        return sql_writer.typed("DATE", self.lo.isoformat()), sql_writer.typed("DATE", self.hi.isoformat())
 
     def encode(self, source: Expression, family: Family = "other") -> Expression:
         """Return the code of a source's value, as an expression."""
@@ -107,7 +128,9 @@ class Date:
         """Return what `from_json` reads."""
         missing = None if self.missing is None else self.missing.isoformat()
         bounds = {"lo": self.lo.isoformat(), "hi": self.hi.isoformat()}
-        return {"type": "date", **bounds, "outside": self.outside, "missing": missing}
+        return {"type": "date", **bounds, "outside": self.outside, "missing": missing} | (
+            validation.given(self, "format")
+        )
 
     @property
     def filling(self) -> int | None:
@@ -117,13 +140,13 @@ class Date:
         return casts.missing_code(self.code(self.missing), self.missing, self.levels)
 
     def _place(self, value: Expression) -> Expression:
-        lo, hi = sql_writer.typed("DATE", self.lo.isoformat()), sql_writer.typed("DATE", self.hi.isoformat())
+        lo, hi = self.limits()
         days = sql_writer.function("DAYS_SINCE", casts.clamped(value, lo, hi, self.outside), lo)
         return casts.filled(days, self.filling)
 
 
 @validation.like('dp.Datetime("2024-01-01", "2024-12-31", "1h")')
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Datetime:
     """Times from lo to hi, rounded down to steps.
 
@@ -133,6 +156,7 @@ class Datetime:
         step: The width of a step: "15min", "1h", "1d", or a timedelta.
         outside: "clamp", by default, moves times outside to the nearer bound; "missing" makes them missing.
         missing: The time that stands for a missing one; NULL by default.
+        format: How times are written in texts, such as "%d.%m.%Y %H:%M"; ISO 8601 by default.
 
     >>> hour = Datetime("2024-01-01", "2024-01-02", step="1h")
     >>> hour.levels, hour.code("2024-01-01 06:30"), hour.values([6])
@@ -144,6 +168,9 @@ class Datetime:
     step: timedelta
     outside: str = "clamp"
     missing: datetime | None = None
+    format: str | None = None
+
+    __repr__ = validation.shown
 
     def __init__(
         self,
@@ -153,10 +180,13 @@ class Datetime:
         *,
         outside: str = "clamp",
         missing: datetime | str | None = None,
+        format: str | None = None,  # noqa: A002 - strptime calls it so
     ):
         object.__setattr__(self, "lo", casts.moment(lo, "lo"))
         object.__setattr__(self, "hi", casts.moment(hi, "hi"))
         object.__setattr__(self, "step", _span(step))
+        notation.check_format(format)
+        object.__setattr__(self, "format", format)
         object.__setattr__(self, "outside", outside)
         object.__setattr__(self, "missing", None if missing is None else casts.moment(missing, "missing"))
         _check_order(self.lo, self.hi)
@@ -203,7 +233,17 @@ class Datetime:
 
     def steps(self, family: Family) -> tuple[Step, ...]:
         """Return the steps from a value of a source to its code."""
-        return (partial(casts.as_timestamp, family=family), self._place)
+        return (*self.parsing(family), self._place)
+
+    def parsing(self, family: Family) -> tuple[Step, ...]:
+        """Return the steps from a value of a source to a time; NULL if it is not one."""
+        before, family = _iso(family, self.format)
+        return (*before, partial(casts.as_timestamp, family=family))
+
+    def limits(self) -> tuple[Expression, Expression]:
+        """Return the bounds, to compare a time with that has been read."""
+        ends = (self.lo.isoformat(" "), self.hi.isoformat(" "))
+        return sql_writer.typed("TIMESTAMP", ends[0]), sql_writer.typed("TIMESTAMP", ends[1])
 
     def encode(self, source: Expression, family: Family = "other") -> Expression:
         """Return the code of a source's value, as an expression."""
@@ -214,7 +254,9 @@ class Datetime:
         missing = None if self.missing is None else self.missing.isoformat()
         step = f"{casts.microseconds(self.step)}us"
         bounds = {"lo": self.lo.isoformat(), "hi": self.hi.isoformat(), "step": step}
-        return {"type": "datetime", **bounds, "outside": self.outside, "missing": missing}
+        return {"type": "datetime", **bounds, "outside": self.outside, "missing": missing} | (
+            validation.given(self, "format")
+        )
 
     @property
     def filling(self) -> int | None:
@@ -226,14 +268,18 @@ class Datetime:
         return casts.missing_code(int(position) if inside and position else position, self.missing, self.levels)
 
     def _place(self, value: Expression) -> Expression:
-        lo, hi = (
-            sql_writer.typed("TIMESTAMP", self.lo.isoformat(" ")),
-            sql_writer.typed("TIMESTAMP", self.hi.isoformat(" ")),
-        )
+        lo, hi = self.limits()
         instant = sql_writer.function("MICROSECONDS", casts.clamped(value, lo, hi, self.outside))
         since = nodes.Sub(instant, casts.literal(int(self.offset)))
         steps = nodes.FloorDiv(since, casts.literal(int(self.scale)))
         return casts.filled(steps, self.filling)
+
+
+def _iso(family: Family, written: str | None) -> tuple[tuple[Step, ...], Family]:
+    """Return the steps that rewrite texts in a declared format, and the family of what they give."""
+    if written is None or not (notation.is_text(family) or family == "integer"):
+        return (), family
+    return (partial(notation.as_text, family=family), partial(notation.moment, written=written)), "text"
 
 
 def _day(value: Any, name: str) -> date:

@@ -16,13 +16,18 @@ from typing import TYPE_CHECKING, Any
 from discreet.engines import nodes, sql_writer
 from discreet.engines.dialects import DIALECTS
 from discreet.errors import Fix, ParameterError
-from discreet.schema import Column, casts
+from discreet.schema import Column, Learned, casts
 from discreet.schema.casts import Family, Step
 from discreet.schema.metadata import TableMetadata
+from discreet.sealing import readability
+from discreet.sealing.readability import Declared
 from discreet.sealing.sources import Reading, Source
 
 if TYPE_CHECKING:
     from discreet.sealing.backends import Backend
+
+WATCHED = ["states", "number", "unread"]
+"""How the cells of a row were read, the number of the row in its source, and its unreadable texts."""
 
 Way = tuple[str, tuple[Step, ...]]
 """A column of a source, and the steps from its values to what is stored."""
@@ -37,6 +42,7 @@ class Part:
     key: str | None = None  # the column that a lookup is joined by
     ways: dict[str, Way] = field(default_factory=dict)
     stored: str = ""  # its name after FROM, once it is stored
+    watched: dict[str, tuple[str, str, Declared]] = field(default_factory=dict)  # name: code, column, declaration
 
     def take(self, name: str, column: str, steps: tuple[Step, ...]) -> None:
         """Take a column under a name."""
@@ -49,8 +55,13 @@ def coded(
     source: Any,
     tables: Sequence[Any] = (),
     lookups: Mapping[str, Any] | None = None,
-) -> str:
+    *,
+    learned: Mapping[str, Learned] | None = None,
+    watch: bool = False,
+) -> tuple[str, list[Part]]:
     """Return the query that reads every row once, as codes: `key`, if there is a person column, and c0, c1 …
+
+    The tables of persons are returned as well, with the columns that are watched in each.
 
     Args:
         backend: The backend that runs the query.
@@ -58,6 +69,8 @@ def coded(
         source: The rows.
         tables: Further tables of the same persons; none by default.
         lookups: Public tables by the column that they are joined by; none by default.
+        learned: Columns whose bounds are not known yet: their numbers are read instead of codes.
+        watch: Whether each row also says how its cells were read (`discreet.sealing.readability`).
     """
     wanted = {*metadata.columns, *(lookups or {}), *([metadata.person] if metadata.person else [])}
     sources = [Source.of(source), *map(Source.of, tables)]
@@ -68,12 +81,16 @@ def coded(
     ]
     _take_persons(people, metadata.person)
     _take_lookups(people, public)
+    declared: Mapping[str, Declared] = {**metadata.columns, **(learned or {})}
     owners = {
         name: _take(f"c{i}", name, column, [*people, *public], metadata)
-        for i, (name, column) in enumerate(metadata.columns.items())
+        for i, (name, column) in enumerate(declared.items())
     }
+    for i, (name, column) in enumerate(declared.items()) if watch else ():
+        if owners[name].key is None:
+            owners[name].watched[name] = (f"c{i}", name, column)
     _settle(backend, public)
-    return _joined(backend, people, public, metadata, owners)
+    return _joined(backend, people, public, metadata, owners), people
 
 
 def describe(tables: Sequence[Any], lookups: Mapping[str, Any] | None, person: str | None) -> tuple[str, ...]:
@@ -142,7 +159,7 @@ def _as_text(family: Family) -> Step:
     return lambda value: casts.as_text(value, family)
 
 
-def _take(code: str, name: str, column: Column, parts: list[Part], metadata: TableMetadata) -> Part:
+def _take(code: str, name: str, column: Declared, parts: list[Part], metadata: TableMetadata) -> Part:
     having = [part for part in parts if name in part.reading.types and name not in (part.key, metadata.person)]
     if not having:
         first = parts[0]
@@ -154,17 +171,23 @@ def _take(code: str, name: str, column: Column, parts: list[Part], metadata: Tab
         )
     (part,) = having
     family = part.reading.family(name)
-    if column.kind in ("date", "datetime") and family in ("integer", "float", "decimal", "boolean"):
+    formatted = family == "integer" and getattr(column, "format", None) is not None  # 20251226, as %Y%m%d
+    if (
+        column.kind in ("date", "datetime")
+        and family in ("integer", "float", "decimal", "boolean")
+        and not formatted
+    ):
         raise ParameterError(
             f"Column {name!r} is declared as {type(column).__name__}, but its source declares numbers.",
             found=part.reading.types[name],
             fix="Turn its numbers into dates before sealing, or declare the column as an integer.",
         )
-    part.take(code, name, (*column.steps(family), _stored(column)))
+    kept = column.steps(family)
+    part.take(code, name, kept if isinstance(column, Learned) else (*kept, stored(column)))
     return part
 
 
-def _stored(column: Column) -> Step:
+def stored(column: Column) -> Step:
     """Return the step that stores codes in the narrowest type that holds them, so that later scans read less."""
     if column.levels is None:
         return lambda value: value
@@ -192,15 +215,38 @@ def _settle(backend: Backend, public: list[Part]) -> None:
 def _stepwise(part: Part, dialect: str) -> str:
     """Nest one query for each step of the columns, so that no step is computed twice."""
     names = {name: part.reading.written(column, dialect) for name, (column, _) in part.ways.items()}
+    if part.watched:
+        number = part.reading.number or "NULL"
+        names |= {
+            "states": _states(part, dialect),
+            "number": f"CAST({number} AS {DIALECTS[dialect].types['BIGINT']})",
+        }
     query = f"SELECT {', '.join(f'{text} AS {name}' for name, text in names.items())} FROM {part.reading.rows}"
     for depth in range(max(len(steps) for _, steps in part.ways.values())):
-        texts = []
+        texts = _carried(part, dialect, depth)
         for name, (_, steps) in part.ways.items():
             tree = nodes.Column(name)
             text = sql_writer.sql(steps[depth](tree), dialect, limits=None) if depth < len(steps) else name
             texts.append(f"{text} AS {name}")
         query = f"SELECT {', '.join(texts)} FROM ({query}{DIALECTS[dialect].fence}) AS step{depth}"
     return query
+
+
+def _states(part: Part, dialect: str) -> str:
+    """Return SQL for the states of the cells of a row, from the values of the source."""
+    own = part.reading.names
+    watched = part.watched.values()
+    families = [(own.get(name, name), column, part.reading.family(name)) for _, name, column in watched]
+    return readability.states(families, dialect)
+
+
+def _carried(part: Part, dialect: str, depth: int) -> list[str]:
+    """Return what is carried through the steps of a watched table: its states, and the texts they are about."""
+    if not part.watched:
+        return []
+    cells = {i: (code, part.reading.family(name)) for i, (code, name, _) in enumerate(part.watched.values())}
+    unread = f"{readability.unread(cells, dialect)} AS unread" if depth == 0 else "unread"
+    return ["states", "number", unread]
 
 
 def _joined(
@@ -228,6 +274,8 @@ def _joined(
         filling = column.filling
         joined = owners[name] is not first and filling is not None
         texts.append(f"COALESCE({text}, {filling}) AS c{i}" if joined else f"{text} AS c{i}")
+    for k, part in enumerate(people):
+        texts += [f"p{k}.{name} AS {name}{k}" for name in WATCHED] if part.watched else []
     return f"SELECT {', '.join(texts)} FROM {' '.join(rows)}"
 
 
@@ -240,6 +288,7 @@ def _least(part: Part, dialect: str) -> str:
             fix="Declare one of its columns, or leave the table out.",
         )
     order = ", ".join(f"{name} NULLS LAST" for name in known)
+    known += WATCHED if part.watched else []
     placed = (
         f"SELECT {', '.join(['key', *known])}, row_number() OVER (PARTITION BY key ORDER BY {order}) AS place "
         f"FROM ({_stepwise(part, dialect)}) AS coded"

@@ -1,15 +1,6 @@
-"""Seal rows about people into rows of integers in which the total weight of one person is bounded.
+"""Seal a source into a directory: read it once, build the vault beside its target, and rename it as a whole.
 
-Claim. Let K be rows_per_person. In the sealed table every source row has exactly one row, whose codes depend on
-that row alone (`discreet.schema`), and whose weight depends on the number n of its person's rows alone: UNIT
-if n ≤ K, ⌊UNIT·K/n⌋ if n > K. So one person's weights sum to at most K·UNIT, before any filter, and adding or
-removing a person changes no other person's rows. Rows without a person are one person together; without a person
-column every row is a person.
-
-If there is a text column, `spot` is true on min(n, K) rows of each person: on those that come first in the order
-of a fixed hash of (person, codes), then of the codes. Equal rows tie and are interchangeable, so the marked rows
-are, as a multiset, a function of that person's own rows. The hash includes the person, so that different persons
-keep different keys. Only persons with more than K rows are sorted.
+The bound on what one person adds is a claim of `discreet.sealing.weights`.
 
 How it runs. One pass reads the source into codes. Persons are counted in what that pass stored, so a file that
 changes meanwhile cannot give a person more weight than their rows allow. All of it is SQL, run where the rows are
@@ -23,21 +14,25 @@ Files on disk. A vault is built in a temporary directory beside its target and r
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from discreet.engines.dialects import DIALECTS, Dialect
 from discreet.errors import Code, Fix, ParameterError
-from discreet.schema import Column
+from discreet.kernel import Payer
 from discreet.schema import metadata as metadata_file
-from discreet.schema.metadata import UNIT, TableMetadata
-from discreet.sealing import joins
-from discreet.sealing.backends import Backend, Embedded
+from discreet.schema.metadata import TableMetadata
+from discreet.sealing import counting, joins
+from discreet.sealing.backends import Embedded
 from discreet.sealing.backends.duckdb import Progress, alone, database, make_private, workplace
+from discreet.sealing.learning import Declared, Learner, provisional, to_learn
+from discreet.sealing.report import SealingReport
 from discreet.sealing.sources import Source
+from discreet.sealing.weights import READING, Judge, fill, weighed_persons
 
 _OTHER = Fix("to", "people-2.vault", note="another directory")
 
@@ -48,7 +43,7 @@ def seal(
     to: str | Path,
     name: str | None = None,
     person: str | None,
-    columns: Mapping[str, Column],
+    columns: Declared,
     rows_per_person: int = 1,
     tables: Sequence[Any] = (),
     lookups: Mapping[str, Any] | None = None,
@@ -57,6 +52,8 @@ def seal(
     progress: Progress | None = None,
     ledger: str = "",
     furnish: Callable[[Path], None] | None = None,
+    judge: Judge | None = None,
+    payer: Callable[[Path], Payer] | None = None,
 ) -> TableMetadata:
     """Seal a table into a new directory, and return its public metadata.
 
@@ -73,7 +70,9 @@ def seal(
         threads: The threads that DuckDB may use; all cores by default.
         progress: Called with a stage and the part of it that is done.
         ledger: The hash of the first entry of the ledger; empty if there is none.
-        furnish: Called with the directory before it is renamed, to put the ledger there.
+        furnish: Called with the directory before the rows are read, to put the ledger there.
+        judge: Called with the private report before the rows are written, and may refuse them.
+        payer: Returns the ledger in the directory, which is charged for bounds that are learned.
 
     >>> import tempfile, pyarrow
     >>> from discreet.schema import Integer
@@ -86,7 +85,7 @@ def seal(
     target = Path(to).absolute()
     metadata = TableMetadata(
         name=name if name is not None else target.stem,
-        columns=columns,
+        columns=provisional(columns),
         person=person,
         rows_per_person=rows_per_person,
         sealed_at=now(),
@@ -96,23 +95,64 @@ def seal(
     )
     check_free(target)
     with workplace(target.parent, target.name) as folder:
+        if furnish is not None:
+            furnish(folder)
+        learner = learner_of(columns, None if payer is None else partial(payer, folder))
         with database(folder / metadata.rows_file, memory=memory, threads=threads) as connection:
-            fill(Embedded(connection), metadata, source, tables, lookups, progress)
-        settle(folder, target, metadata, furnish)
+            metadata = fill(Embedded(connection), metadata, source, tables, lookups, progress, judge, learner)
+        settle(folder, target, metadata)
     return metadata
+
+
+def check(
+    source: Any,
+    *,
+    person: str | None,
+    columns: Declared,
+    rows_per_person: int = 1,
+    tables: Sequence[Any] = (),
+    lookups: Mapping[str, Any] | None = None,
+    memory: str | None = None,
+    progress: Progress | None = None,
+) -> SealingReport:
+    """Read a source as sealing would, and return the private report. Nothing is kept, and nothing is charged.
+
+    Args:
+        source: The rows: a file, a frame, or a `Source`.
+        person: The column that identifies a person; None if every row is a person.
+        columns: The columns to keep, with their types and bounds.
+        rows_per_person: How many rows of one person count in full; 1 by default.
+        tables: Further tables of the same persons; none by default.
+        lookups: Public tables by the column that they are joined by; none by default.
+        memory: The memory that DuckDB may use, such as "2GB"; its own limit by default.
+        progress: Called with a stage and the part of it that is done.
+    """
+    metadata = TableMetadata("checked", provisional(columns), person=person, rows_per_person=rows_per_person)
+    learned = to_learn(columns)
+    with (
+        workplace(Path(tempfile.gettempdir()), "check") as folder,
+        database(folder / metadata.rows_file, memory=memory, threads=None) as connection,
+    ):
+        backend = Embedded(connection)
+        query, people = joins.coded(backend, metadata, source, tables, lookups, learned=learned, watch=True)
+        rows = backend.store("coded", query, READING, progress)
+        persons = "" if person is None else weighed_persons(backend, metadata, rows, progress)
+        return counting.report(backend, metadata, people, rows, persons)
 
 
 def reseal(
     source: Any,
     *,
     to: str | Path,
-    columns: Mapping[str, Column] | None = None,
+    columns: Declared | None = None,
     rows_per_person: int | None = None,
     tables: Sequence[Any] = (),
     lookups: Mapping[str, Any] | None = None,
     memory: str | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    judge: Judge | None = None,
+    payer: Callable[[], Payer] | None = None,
 ) -> TableMetadata:
     """Give an existing vault a new version of its rows, under the same ledger.
 
@@ -130,6 +170,8 @@ def reseal(
         memory: The memory that DuckDB may use, such as "2GB"; its own limit by default.
         threads: The threads that DuckDB may use; all cores by default.
         progress: Called with a stage and the part of it that is done.
+        judge: Called with the private report before the rows are written, and may refuse them.
+        payer: Returns the ledger, which is charged for bounds that are learned.
     """
     vault = Path(to).absolute()
     old = metadata_file.read(vault)
@@ -138,7 +180,16 @@ def reseal(
         metadata = renewed(old, source, columns, rows_per_person, tables, lookups)
         with workplace(vault, "rows") as folder:
             with database(folder / metadata.rows_file, memory=memory, threads=threads) as connection:
-                fill(Embedded(connection), metadata, source, tables, lookups, progress)
+                metadata = fill(
+                    Embedded(connection),
+                    metadata,
+                    source,
+                    tables,
+                    lookups,
+                    progress,
+                    judge,
+                    learner_of(columns, payer),
+                )
             make_private(folder)
             os.replace(folder / metadata.rows_file, vault / metadata.rows_file)
             metadata_file.persist(vault)
@@ -146,17 +197,28 @@ def reseal(
     return metadata
 
 
-def settle(folder: Path, target: Path, metadata: TableMetadata, furnish: Callable[[Path], None] | None) -> None:
-    """Add metadata and ledger to a directory that has its rows, and rename it to the target.
+def learner_of(columns: Declared | None, payer: Callable[[], Payer] | None) -> Learner | None:
+    """Return what learns the bounds of columns; None if all bounds are declared."""
+    learned = to_learn(columns)
+    if not learned:
+        return None
+    if payer is None:
+        raise ParameterError(
+            "Bounds can be learned only for a vault with a ledger, which is charged for them.",
+            found=", ".join(map(repr, learned)),
+            fix="Declare the bounds, or seal with Vault.seal.",
+        )
+    return Learner(learned, payer)
+
+
+def settle(folder: Path, target: Path, metadata: TableMetadata) -> None:
+    """Add metadata to a directory that has rows and ledger, and rename it to the target.
 
     Args:
         folder: The directory with the rows.
         target: The directory of the vault.
         metadata: The metadata of the vault.
-        furnish: Called with the folder, to put the ledger there; None for no ledger.
     """
-    if furnish is not None:
-        furnish(folder)
     make_private(folder)
     metadata_file.write(metadata, folder)
     check_free(target)
@@ -167,7 +229,7 @@ def settle(folder: Path, target: Path, metadata: TableMetadata, furnish: Callabl
 def renewed(
     old: TableMetadata,
     source: Any,
-    columns: Mapping[str, Column] | None,
+    columns: Declared | None,
     rows_per_person: int | None,
     tables: Sequence[Any],
     lookups: Mapping[str, Any] | None,
@@ -184,7 +246,7 @@ def renewed(
     """
     return replace(
         old,
-        columns=columns if columns is not None else old.columns,
+        columns=provisional(columns) if columns is not None else old.columns,
         rows_per_person=rows_per_person if rows_per_person is not None else old.rows_per_person,
         version=old.version + 1,
         sealed_at=now(),
@@ -193,80 +255,10 @@ def renewed(
     )
 
 
-def fill(
-    backend: Backend,
-    metadata: TableMetadata,
-    source: Any,
-    tables: Sequence[Any],
-    lookups: Mapping[str, Any] | None,
-    progress: Progress | None,
-) -> None:
-    """Read the sources once, and write the sealed rows.
-
-    Args:
-        backend: The engine that runs the statements.
-        metadata: The metadata of the rows.
-        source: The rows.
-        tables: Further tables of the same persons.
-        lookups: Public tables by the column that they are joined by.
-        progress: Called with a stage and the part of it that is done; None for no reports.
-    """
-    dialect = DIALECTS[backend.dialect]
-    codes = [f"c{i}" for i in range(len(metadata.columns))]
-    coded = joins.coded(backend, metadata, source, tables, lookups)
-    if metadata.person is None:
-        spot = ["true AS spot"] if metadata.has_text else []
-        weight = f"CAST({UNIT} AS SMALLINT) AS w"
-        chosen = ", ".join([f"{dialect.row_number} AS person", weight, *codes, *spot])
-        query = f"SELECT {chosen} FROM ({coded}) AS coded"
-        backend.write(query, metadata.fingerprint, "reading rows", progress)
-        return
-    rows = backend.store("coded", coded, "reading rows", progress)
-    allowed = metadata.rows_per_person
-    weight = f"CASE WHEN n <= {allowed} THEN {UNIT} ELSE {dialect.division.format(UNIT * allowed, 'n')} END"
-    counted = f"SELECT key, count(*) AS n FROM {rows} GROUP BY key"
-    numbered = (
-        f"SELECT key, {dialect.row_number} AS person, CAST({weight} AS SMALLINT) AS w FROM ({counted}) AS counted"
-    )
-    persons = backend.store("persons", numbered, "weighing persons", progress)
-    weighed = _weighed(rows, persons, codes)
-    query = _spotted(weighed, codes, allowed, dialect) if metadata.has_text else _plain(weighed, codes)
-    backend.write(query, metadata.fingerprint, "weighing rows", progress)
-
-
-def _weighed(rows: str, persons: str, codes: Sequence[str]) -> str:
-    """Return the rows joined with their persons.
-
-    A join by equality is three times as fast as one in which NULL equals NULL, so the rows without a person are
-    added by a second query.
-    """
-    chosen = ", ".join(["p.person", "p.w", "r.key", *(f"r.{code}" for code in codes)])
-    return (
-        f"(SELECT {chosen} FROM {rows} AS r JOIN {persons} AS p ON r.key = p.key UNION ALL "
-        f"SELECT {chosen} FROM {rows} AS r CROSS JOIN (SELECT person, w FROM {persons} WHERE key IS NULL) AS p "
-        "WHERE r.key IS NULL) AS weighed"
-    )
-
-
-def _plain(weighed: str, codes: Sequence[str]) -> str:
-    return f"SELECT {', '.join(['person', 'w', *codes])} FROM {weighed}"
-
-
-def _spotted(weighed: str, codes: Sequence[str], allowed: int, dialect: Dialect) -> str:
-    chosen = ", ".join(["person", "w", *codes])
-    hashed = ", ".join(f"CAST({name} AS {dialect.types['TEXT']})" for name in ("key", *codes))
-    order = ", ".join([f"md5(concat_ws('|', {hashed}))", *(f"{code} NULLS LAST" for code in codes)])
-    first = f"row_number() OVER (PARTITION BY person ORDER BY {order}) <= {allowed}"
-    return (
-        f"SELECT {chosen}, true AS spot FROM {weighed} WHERE w = {UNIT} UNION ALL "
-        f"SELECT {chosen}, {first} AS spot FROM {weighed} WHERE w < {UNIT}"
-    )
-
-
 def check_free(target: Path) -> None:
     """Refuse a directory that exists, or that cannot be made."""
     try:
-        there, taken = target.parent.is_dir(), target.exists()
+        there, taken = target.parent.is_dir(), target.exists() or target.is_symlink()
     except PermissionError:
         raise ParameterError(
             f"You do not have the right to enter the directory {target.parent}.",
@@ -277,6 +269,12 @@ def check_free(target: Path) -> None:
             "The directory for the vault does not exist.",
             found=target.parent,
             fix=[_OTHER, "Or make the directory first."],
+        )
+    if taken and not target.exists():
+        raise ParameterError(
+            f"{target.name} is a link to a directory that does not exist.",
+            found=os.readlink(target),
+            fix=["Remove the link, or give the path of a directory that can be made.", _OTHER],
         )
     if taken:
         raise ParameterError(

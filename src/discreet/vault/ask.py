@@ -22,8 +22,8 @@ from discreet.ledger.costs import described
 from discreet.query import cache_key
 from discreet.query.answer.estimates import columns
 from discreet.query.answer.label import label
-from discreet.query.answer.postprocess import presented
-from discreet.query.plan import relative_accuracy as widths
+from discreet.query.answer.postprocess import postprocess
+from discreet.query.plan import relative_accuracy
 from discreet.query.plan.plan import Plan, plan
 from discreet.query.preview import Preview
 from discreet.query.question import Question
@@ -33,7 +33,7 @@ from discreet.release.release import Release
 from discreet.vault.refusal import with_margins
 
 if TYPE_CHECKING:
-    from discreet.query.plan.calibration import Widths
+    from discreet.query.plan.calibration import Margins
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Terms:
 
     epsilon: Fraction | None
     spend: str | None
-    within: Widths | None
+    within: Margins | None
     confidence: Rational
     keys_delta: Fraction | None
 
@@ -69,7 +69,7 @@ class Terms:
 def terms(
     epsilon: Rational | None,
     spend: str | None,
-    within: Widths | None,
+    within: Margins | None,
     confidence: Rational,
     keys_delta: Rational | None,
 ) -> Terms:
@@ -101,7 +101,7 @@ def ask(table: SealedTable, question: Any, wanted: Terms) -> Release:
     try:
         if wanted.relative is not None:
             return _step_by_step(table, query, wanted.relative, wanted)
-        return presented(query, _released(table, _keys(table, query, wanted), _planner(table, query, wanted)))
+        return postprocess(query, _released(table, _keys(table, query, wanted), _planner(table, query, wanted)))
     except BudgetExceeded as error:
         raise _refused(table, query, wanted, error) from None
 
@@ -121,7 +121,7 @@ def preview(table: SealedTable, question: Any, wanted: Terms) -> Preview:
     return Preview(
         question=query.text,
         expected=made.expected,
-        plan=made.words,
+        plan=made.explanation,
         receipt=Receipt(cost(made.losses), tuple(described(made.losses)), balances),
         affordable=table.payer.can_afford(made.losses),
         recorded=recorded,
@@ -132,7 +132,7 @@ def _refused(table: SealedTable, query: Question, wanted: Terms, error: BudgetEx
     """Return the refusal with what could be had for what is left. It is planned from public facts, and free."""
     balances = table.payer.balances()
 
-    def planned(spend: str | None = None, within: Widths | None = None) -> Plan:
+    def planned(spend: str | None = None, within: Margins | None = None) -> Plan:
         other = replace(wanted, epsilon=None, spend=spend, within=within)
         return _planner(table, query, other)(balances)
 
@@ -178,7 +178,7 @@ def _step_by_step(table: SealedTable, query: Question, within: str, wanted: Term
             budget = strictest_budget(balances)
             most = wanted.amount(balances, budget.pure)
             further.append(
-                widths.doubling(
+                relative_accuracy.doubling(
                     query, table.metadata, within=within, confidence=wanted.confidence, budget=budget, most=most
                 )
             )
@@ -198,10 +198,12 @@ def _step_by_step(table: SealedTable, query: Question, within: str, wanted: Term
             break
         except StopIteration:  # there is no plan for a further step
             break
-        if widths.reached(widths.judged(steps[-1]), within):
-            return widths.billed(presented(query, steps[-1]), steps)
-    last = widths.short(presented(query, steps[-1]), widths.judged(steps[-1]), within, why)
-    return widths.billed(last, steps)
+        if relative_accuracy.reached(relative_accuracy.estimates_of(steps[-1]), within):
+            return relative_accuracy.with_receipt(postprocess(query, steps[-1]), steps)
+    last = relative_accuracy.short(
+        postprocess(query, steps[-1]), relative_accuracy.estimates_of(steps[-1]), within, why
+    )
+    return relative_accuracy.with_receipt(last, steps)
 
 
 def _released(table: SealedTable, keys: list[str], planned: Callable[[tuple[Balance, ...]], Plan]) -> Release:
@@ -221,10 +223,10 @@ def _released(table: SealedTable, keys: list[str], planned: Callable[[tuple[Bala
                 aggregates=tuple(answers),
                 label=label(made, table.metadata, receipt),
                 confidence=made.confidence,
-                plan=made.words,
+                plan=made.explanation,
             )
 
-        return Job(made.losses, run, _written)
+        return Job(made.losses, run, _written, silent=True)
 
     return spend(table, keys, read=_recorded, prepare=prepared)
 

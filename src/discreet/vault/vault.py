@@ -3,19 +3,17 @@
     seal ─▶ ask: parse ─▶ plan ─▶ charge ─▶ execute ─▶ record ─▶ release
 
 Whatever is asked of a vault takes one path (`discreet.kernel.spend`): a record is looked up first, a refusal costs
-nothing, the charge is on the disk before the engine is asked, and the answer is recorded before the analyst sees
-it. A crash in between wastes budget and leaks none, and an answer that was seen is never drawn again.
+nothing, the charge is on the disk before the engine is asked, and the answer is recorded before it is seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.kernel import Payer, SealedTable
 from discreet.ledger import Budget, Ledger
-from discreet.oracle.open import oracle as open_oracle
 from discreet.query.preview import Preview
 from discreet.rational import Rational, positive, rational
 from discreet.release.release import Release
@@ -23,22 +21,22 @@ from discreet.render.html import framed
 from discreet.schema import render
 from discreet.schema.identifiers import quote
 from discreet.schema.metadata import TableMetadata
-from discreet.synth.synthesize import synthesize
+from discreet.sealing import seal as sealing
+from discreet.sealing.report import SealingReport, Seen
 from discreet.vault import ask as asking
 from discreet.vault import storage as place
+from discreet.vault.products import Products
 from discreet.vault.storage import engine_with_fingerprint, storage_at
 from discreet.vault.storage.ledger_binding import own_metadata
 
 if TYPE_CHECKING:
     from discreet.engines.engine import Engine
-    from discreet.oracle.oracle import Oracle
-    from discreet.query.plan.calibration import Widths
-    from discreet.schema import Column
+    from discreet.query.plan.calibration import Margins
     from discreet.sealing.backends.duckdb import Progress
-    from discreet.synth.synthetic import Synthetic
+    from discreet.sealing.learning import Declared
 
 
-class Vault:
+class Vault(Products):
     """A sealed table with its ledger.
 
     >>> import tempfile, pyarrow
@@ -80,6 +78,7 @@ class Vault:
         self._ledger = self._place.ledger()
         self._analyst, self._purpose = analyst, purpose
         self._engines: dict[str, Engine] = {}
+        self._sealing_report: SealingReport | None = None
 
     @classmethod
     def seal(
@@ -88,7 +87,7 @@ class Vault:
         *,
         to: str | Path,
         budget: Budget,
-        columns: Mapping[str, Column],
+        columns: Declared,
         person: str | None,
         rows_per_person: int = 1,
         name: str | None = None,
@@ -98,6 +97,7 @@ class Vault:
         rows: str | None = None,
         memory: str | None = None,
         progress: Progress | None = None,
+        anyway: bool = False,
     ) -> Vault:
         """Seal a table into a new vault with a budget.
 
@@ -105,7 +105,8 @@ class Vault:
             source: A file, a table or frame in memory, or a `Source`.
             to: A new directory; or an address, "postgresql://host/database#people", for rows that stay there.
             budget: What everything that is ever asked may spend.
-            columns: The type and the bounds of each column that is kept.
+            columns: The type and the bounds of each column that is kept. Bounds that no one knows are learned, for
+                a part of the budget: `dp.Real.learned(lo=0, step="0.01")`.
             person: The column that names the person of a row; None if every row is a person of its own.
             rows_per_person: How many rows of a person count in full; 1 by default.
             name: The name of the table in SQL; by default that of the source.
@@ -115,7 +116,9 @@ class Vault:
             rows: A new table of the Spark catalogue, for rows that stay in Spark.
             memory: The memory that sealing may use, such as "2GB".
             progress: Called with what is being done and the share that is done.
+            anyway: Whether to seal even if more than half of a column is unreadable; False by default.
         """
+        seen = Seen(anyway)
         place.seal(
             source,
             to=to,
@@ -130,19 +133,78 @@ class Vault:
             tables=tables,
             lookups=lookups,
             progress=progress,
+            judge=seen,
         )
-        return cls(to)
+        made = cls(to)
+        made._sealing_report = seen.report
+        return made
 
-    def reseal(self, source: Any, **changes: Any) -> None:
+    @staticmethod
+    def check(
+        source: Any,
+        *,
+        columns: Declared,
+        person: str | None,
+        rows_per_person: int = 1,
+        tables: Sequence[Any] = (),
+        lookups: Mapping[str, Any] | None = None,
+        memory: str | None = None,
+        progress: Progress | None = None,
+    ) -> SealingReport:
+        """Read a source as `seal` would, and report what it would make of it. Nothing is kept.
+
+        The report is private: it counts rows and quotes some of them. It is for the curator's screen alone.
+
+        Args:
+            source: A file, a table or frame in memory, or a `Source`.
+            columns: The type and the bounds of each column that is kept.
+            person: The column that names the person of a row; None if every row is a person of its own.
+            rows_per_person: How many rows of a person count in full; 1 by default.
+            tables: Further sources that are joined by the person.
+            lookups: Public tables that are joined by a column, by the name of that column.
+            memory: The memory that it may use, such as "2GB".
+            progress: Called with what is being done and the share that is done.
+
+        >>> import pyarrow
+        >>> import discreet as dp
+        >>> rows = pyarrow.table({"paid": ["71,86", "5,00"]})
+        >>> Vault.check(rows, person=None, columns={"paid": dp.Real(0, 100, "0.01")}).columns["paid"].unreadable
+        2
+        """
+        return sealing.check(
+            source,
+            columns=columns,
+            person=person,
+            rows_per_person=rows_per_person,
+            tables=tables,
+            lookups=lookups,
+            memory=memory,
+            progress=progress,
+        )
+
+    @property
+    def sealing_report(self) -> SealingReport | None:
+        """The private report of the sealing or resealing that this object made; None if it only opened the vault.
+
+        It counts rows and quotes some of them, for the curator's screen alone. It is stored nowhere.
+        """
+        return self._sealing_report
+
+    def reseal(self, source: Any, *, anyway: bool = False, **changes: Any) -> None:
         """Give the vault a new version of its rows, under the same ledger.
 
         The rows of the old version stay, for questions that are running and oracles that are open. Later questions
         do not read them, so the curator may delete them then: the file `rows.duckdb` (then `rows-2.duckdb` …), or
         their table.
-        """
-        self._place.reseal(source, **changes)
 
-    # -- asking -----------------------------------------------------------------------------------------------
+        Args:
+            source: The new rows.
+            anyway: Whether to seal even if more than half of a column is unreadable; False by default.
+            changes: `columns` and `rows_per_person`, if they change; `tables`, `lookups`, `progress` as of `seal`.
+        """
+        seen = Seen(anyway)
+        self._place.reseal(source, judge=seen, **changes)
+        self._sealing_report = seen.report
 
     def ask(
         self,
@@ -150,7 +212,7 @@ class Vault:
         *,
         epsilon: Rational | None = None,
         spend: str | None = None,
-        within: Widths | None = None,
+        within: Margins | None = None,
         confidence: Rational = "0.95",
         keys_delta: Rational | None = None,
     ) -> Release:
@@ -181,7 +243,7 @@ class Vault:
         *,
         epsilon: Rational | None = None,
         spend: str | None = None,
-        within: Widths | None = None,
+        within: Margins | None = None,
         confidence: Rational = "0.95",
         keys_delta: Rational | None = None,
     ) -> Preview:
@@ -189,7 +251,6 @@ class Vault:
 
         The parameters are those of `ask`.
         """
-        # Here, so that a float is warned of at the line of the caller.
         epsilon = None if epsilon is None else positive(epsilon, "epsilon")
         keys_delta = None if keys_delta is None else rational(keys_delta, "keys_delta")
         return asking.preview(self.table(), question, asking.terms(epsilon, spend, within, confidence, keys_delta))
@@ -199,7 +260,7 @@ class Vault:
         *,
         epsilon: Rational | None = None,
         spend: str | None = None,
-        within: Widths | None = None,
+        within: Margins | None = None,
         confidence: Rational = "0.95",
     ) -> Release:
         """Estimate how many persons have more rows than count in full. It is charged like any other question.
@@ -211,100 +272,6 @@ class Vault:
         counted = "*" if described.person is None else f"distinct {quote(described.person)}"
         text = f"select count({counted}) as over_bound from {quote(described.name)} where over_bound()"
         return self.ask(text, epsilon=epsilon, spend=spend, within=within, confidence=confidence)
-
-    # -- many questions, and rows -----------------------------------------------------------------------------
-
-    def oracle(
-        self,
-        columns: Sequence[str],
-        *,
-        epsilon: Rational | None = None,
-        spend: str | None = None,
-        within: Rational = "0.01",
-        confidence: Rational = "0.95",
-        queries: int = 10_000,
-        bins: Mapping[str, int | Sequence[Any]] | None = None,
-        start: str | None = None,
-        prior: Any = None,
-        name: str = "",
-        path: str | Path | None = None,
-    ) -> Oracle:
-        """Make an oracle over some columns: thousands of adaptive questions on one charge, most of them free.
-
-        The same call again opens the same oracle, and costs nothing.
-
-        Args:
-            columns: The columns that it answers questions about.
-            epsilon: The guarantee of the oracle alone: it is (epsilon, δ)-DP at the vault's δ.
-            spend: A share of the whole budget instead, such as "20%".
-            within: The largest margin of error: a share of the rows ("0.01"), or from 1 on a number of rows.
-            confidence: The probability that each interval holds; 0.95 by default.
-            queries: About how many questions can be asked before good answers raise false alarms.
-            bins: How many bins a column has, or where they begin.
-            start: What is measured first: "pairs", "singles" or "nothing".
-            prior: A public table, or an earlier oracle over the same columns.
-            name: Tells apart two oracles with the same parameters.
-            path: The file of its state; beside the rows by default.
-        """
-        return open_oracle(
-            self.table(),
-            columns,
-            epsilon=epsilon,
-            spend=spend,
-            within=within,
-            confidence=confidence,
-            queries=queries,
-            bins=bins,
-            start=start,
-            prior=prior,
-            name=name,
-            path=path,
-        )
-
-    def synthesize(
-        self,
-        columns: Sequence[str] | None = None,
-        *,
-        epsilon: Rational | None = None,
-        spend: str | None = None,
-        rows: int | None = None,
-        workload: Any = None,
-        prior: Any = None,
-        bins: Mapping[str, int | Sequence[Any]] | None = None,
-        impossible: Sequence[str] = (),
-        persons: bool = False,
-        seed: int = 0,
-        progress: Callable[[str, float], None] | None = None,
-    ) -> Synthetic:
-        """Make a synthetic table on one charge. The same call again is free.
-
-        Args:
-            columns: The columns of the synthetic table; by default all that are not strings.
-            epsilon: The guarantee of the table alone: it is (epsilon, δ)-DP at the vault's δ.
-            spend: A share of the whole budget instead, such as "20%".
-            rows: How many rows come out; by default about as many as the vault has. It costs nothing.
-            workload: The sets of columns whose marginals matter; by default all sets of three.
-            prior: A public table with the same columns.
-            bins: How many bins a column has, or where they begin.
-            impossible: Conditions on two columns that no row can meet, such as "age < 15 and married".
-            persons: Whether rows have ids, as many rows to an id as persons have.
-            seed: Which rows are drawn. It costs nothing.
-            progress: Called with what is being done and the share that is done.
-        """
-        return synthesize(
-            self.table(),
-            columns,
-            epsilon=epsilon,
-            spend=spend,
-            rows=rows,
-            workload=workload,
-            prior=prior,
-            bins=bins,
-            impossible=impossible,
-            persons=persons,
-            seed=seed,
-            progress=progress,
-        )
 
     # -- public facts ------------------------------------------------------------------------------
 
@@ -348,7 +315,7 @@ class Vault:
         return f"{self.metadata}\n\n{self._ledger}"
 
     def _repr_html_(self) -> str:
-        return framed(render.page(self.metadata) + self._ledger._repr_html_())
+        return framed(render.page(self.metadata) + self._ledger.as_html())
 
     def table(self) -> SealedTable:
         """Return the newest rows as oracles, synthetic tables and models take them, with who pays."""

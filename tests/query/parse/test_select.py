@@ -570,6 +570,10 @@ SAME = [
     ("select quantile(age, 0.5) from people", "select quantile(age, .50) from people"),
     ("select sum(age * 1000 + 0) from people", "select sum(age * 1e3 + 0.0) from people"),
     (
+        "select avg(date_diff('day', day, at)) from people",
+        "select avg(datediff(days, day, at)) from people",
+    ),
+    (
         "select count(*) from people where age in (1, 0.00001)",
         "select count(*) from people where age in (1., 1e-5)",
     ),
@@ -629,6 +633,16 @@ EVERYTHING = [
     "select count(*) from people where insured is true or insured is not false and not (insured is null)",
     "select count(*) from people where note ilike '%x%' or note in ('b', 'a') or note not like '_'",
     "select sum(cast(insured as int)), sum(age::double) from people where cast(at as date) = '2024-01-05'",
+    "select sum(nullif(age, 0)), sum(sign(age - 50)), sum(trunc(income / 700, -1)), sum(trunc(age / "
+    "7)) from people",
+    "select avg(date_diff('hours', day, at)), avg(datediff(month, at, day)) from people "
+    "where datediff('week', '2000-01-01', day) > 3",
+    "select lower(city), upper(substr(city, 1, 1)), left(city, 2), length(city), count(*) from "
+    "people group by all",
+    "select nullif(city, 'Oslo'), nullif(note, ''), count(*) from people group by 1, 2",
+    "select count(*) from people where age is distinct from 3 and not (city is not distinct from null)",
+    "with t as (select *, age * 2 as d from people where age is null or age > 3) select sum(d.d) from t d",
+    "select x, count(*) from (select upper(city) as x, age from people) as s where s.age > 3 group by x",
     'select "Größe", "select", count(*) from people where "Größe" not between 3 and 247 group by 1, 2',
 ]
 
@@ -667,6 +681,28 @@ simple = st.one_of(
     st.builds("{} {} {}".format, constants, operators, numbers),
     st.builds("{} {} {}".format, numbers, operators, numbers),
     st.builds("{} between {} and {}".format, numbers, constants, constants),
+    st.builds("{} is {}distinct from {}".format, numbers, st.sampled_from(["", "not "]), constants),
+    st.builds("{} is {}distinct from {}".format, numbers, st.sampled_from(["", "not "]), numbers),
+    st.builds("nullif({}, {}) {} {}".format, numbers, constants, operators, constants),
+    st.builds("nullif({}, {}) is null".format, numbers, numbers),
+    st.sampled_from(
+        [
+            "city is distinct from town",
+            "city is not distinct from town",
+            "note is distinct from 'Oslo'",
+            "flag is not distinct from null",
+            "null is distinct from day",
+            "null is not distinct from null",
+            "day is distinct from '2024-01-01'",
+            "flag is distinct from (a > 0)",
+            "nullif(flag, true)",
+            "nullif(city, 'Oslo') = town",
+            "nullif(note, 'Oslo') is null",
+            "nullif(2, b) > 1",
+            "nullif(day, '2024-01-01') is null",
+            "date_diff('hour', day, seen) > 24",
+        ]
+    ),
     st.builds("{} in ({}, {}, {})".format, numbers, constants, constants, constants),
     st.builds("city {} {}".format, operators, cities),
     st.builds("city in ({}, {})".format, cities, cities),

@@ -11,12 +11,13 @@ import pytest
 
 from discreet.audit.attacks import exact as enumeration
 from discreet.audit.inputs.subject import Subject
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, SensitivityExceeded
 from discreet.ledger import Budget
+from discreet.mechanisms.exact import ExactByKey
 from discreet.privacy import Approximate
 from discreet.query import ir
 from discreet.query.answer.execute import execute, prepare
-from discreet.query.plan.partition_selection import Selection, marked, select, selection
+from discreet.query.plan.partition_selection import Partition, Selection, marked, selection, sensitivity
 from discreet.query.plan.plan import plan
 from discreet.schema.metadata import UNIT
 from tests.vault.sealed_rows import Described, aggregate, engine_with, key, question, term, text_key
@@ -56,8 +57,8 @@ PAIRS: list[tuple[Table, Table]] = [  # one person more: at most two partitions,
 
 
 def kept(chosen: Selection, table: Table) -> Any:
-    partitions = [(value,) for value in table]
-    return tuple(select(chosen, partitions, list(table.values()), most=10))
+    presence = ExactByKey({(value,): count for value, count in table.items()}, chosen.mechanism.sensitivity)
+    return tuple(chosen.release(presence, most=10))
 
 
 @pytest.mark.parametrize("rho", ["1/2", "2"])
@@ -109,15 +110,21 @@ def test_a_filter_does_not_let_a_person_touch_more_partitions() -> None:
 
 def test_the_strongest_partitions_are_kept_in_their_own_order() -> None:
     chosen = selection("2", "1e-6", rows_per_person=1)
-    partitions = [(name,) for name in "zyxwvu"]
-    presence = [UNIT * 1000 * (i + 1) for i in range(6)]
-    assert select(chosen, partitions, presence, most=3) == [("u",), ("v",), ("w",)]
-    assert select(chosen, [("b", None), (None, "a"), ("b", "a")], presence[:3], most=3) == [
-        ("b", "a"),
-        ("b", None),
-        (None, "a"),
-    ]
-    assert select(chosen, [], [], most=3) == []
+
+    def strongest(partitions: list[Partition]) -> list[Partition]:
+        presence = {partition: UNIT * 1000 * (i + 1) for i, partition in enumerate(partitions)}
+        return chosen.release(ExactByKey(presence, sensitivity(1)), most=3)
+
+    assert strongest([(name,) for name in "zyxwvu"]) == [("u",), ("v",), ("w",)]
+    assert strongest([("b", None), (None, "a"), ("b", "a")]) == [("b", "a"), ("b", None), (None, "a")]
+    assert strongest([]) == []
+
+
+@pytest.mark.parametrize("presence", [{}, {("Oslo",): 1}])
+def test_more_partitions_per_person_than_were_paid_for_are_refused_whatever_occurs(presence: Any) -> None:
+    chosen = selection("2", "1e-6", rows_per_person=1)
+    with pytest.raises(SensitivityExceeded, match="the mechanism was built for 1"):
+        chosen.release(ExactByKey(presence, sensitivity(2)), most=3)
 
 
 ROWS = [
@@ -135,7 +142,7 @@ def test_frequent_values_are_kept_and_their_numbers_measured_anew() -> None:
     for group, low, high in zip(answer.keys, answer["count"].low, answer["count"].high, strict=True):
         expected = sum(1 for row in ROWS if (row["c1"], row["c2"]) == group)
         assert low - 30 <= expected <= high + 30  # ten margins more than the interval
-    assert "Partition selection keeps the values of c2" in made.words
+    assert "Partition selection keeps the values of c2" in made.explanation
 
 
 def test_a_filter_holds_for_the_selection_too() -> None:

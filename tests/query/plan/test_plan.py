@@ -137,27 +137,30 @@ def test_expected_margins_are_those_of_the_noise() -> None:
 
 
 def test_a_plan_explains_what_it_does() -> None:
-    words = planned(*KINDS.values(), rows_per_person=2).words
+    words = planned(*KINDS.values(), rows_per_person=2).explanation
     assert "discrete Laplace noise of scale" in words
     assert "permute-and-flip" in words
     assert "count: ± " in words
     assert "in a group of 1,000 rows" in words
-    assert "Gaussian" in planned(KINDS["count"], budget=WITH_DELTA).words
+    assert "Gaussian" in planned(KINDS["count"], budget=WITH_DELTA).explanation
     giant = planned(aggregate("sum", term(high=2**40)))
-    assert "each value rounded to the nearest 65,536 first" in giant.words
+    assert "each value rounded to the nearest 65,536 first" in giant.explanation
 
 
 def test_numbers_of_a_plan_are_written_as_people_read_them() -> None:
     pay = term(high=10**7)
-    words = planned(aggregate("sum", pay), aggregate("avg", pay), aggregate("quantile", pay, "1/2")).words
+    words = planned(aggregate("sum", pay), aggregate("avg", pay), aggregate("quantile", pay, "1/2")).explanation
     assert re.search(r"about ± \d{1,3}(,\d{3})+ in a group", words)
     assert re.search(r"noise of scale \d{1,3}(,\d{3})+\.", words)
     assert not re.search(r"\de[+-]\d", words)
 
 
 def test_quantiles_are_chosen_by_what_the_ledger_adds_up() -> None:
-    assert {type(loss) for loss in planned(KINDS["median"]).losses} == {PermuteAndFlip}
-    assert {type(loss) for loss in planned(KINDS["median"], budget=WITH_DELTA).losses} == {Exponential}
+    assert {type(loss) for loss in planned(KINDS["median"]).losses} == {PermuteAndFlip, DiscreteLaplace}
+    assert {type(loss) for loss in planned(KINDS["median"], budget=WITH_DELTA).losses} == {
+        Exponential,
+        ZeroConcentrated,
+    }
 
 
 def test_the_smallest_budget_that_meets_a_margin_is_found() -> None:

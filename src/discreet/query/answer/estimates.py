@@ -9,6 +9,9 @@ arithmetic gives the interval of the number:
 * avg: A/N. It lies within the declared bounds. If N may be 0, the interval is everything that A leaves possible,
   and the value is its middle.
 * variance: E[f²] − (E[f])², within 0 and the square of half the range. stddev: its root, which is increasing.
+* covariance: E[f·g] − E[f]·E[g], within ± a quarter of the product of both ranges. correlation: it, divided by
+both
+  standard deviations of the same rows, within ±1. All noises of one number stay within their margins together.
 * rounding: coarsening changed each value by at most e, hence an average by e and a standard deviation by e: the
   norm of x − E[x] differs from that of its rounding by at most the norm of the difference. Sums are sums of
   rounded values, and the plan states the rounding.
@@ -30,9 +33,10 @@ from numpy.typing import NDArray
 from discreet import noise
 from discreet.mechanisms.exact import Integers, with_mark
 from discreet.query.answer.interval_arithmetic import Floats, Interval
+from discreet.query.plan import estimators
 from discreet.query.plan.error_bounds import Noise, joint_margins, margin, margin_of_sum
-from discreet.query.plan.estimators import Linear, Mean, Spread
-from discreet.query.plan.linear_queries import LinearQuery
+from discreet.query.plan.estimators import Joint, Linear, Mean, Spread
+from discreet.query.plan.linear_queries import LinearQuery, Square
 from discreet.query.plan.quantiles import Ranking
 from discreet.query.question import Aggregate, Question
 from discreet.release import estimate as released
@@ -124,23 +128,78 @@ def spread(formula: Spread, noisy: Noisy, noises: Noises, alpha: Fraction) -> Es
     if inner.deviation is None or formula.square is None:
         nothing = zero.astype(np.float64)
         return Estimate(formula.aggregate, nothing, nothing, nothing)
-    away, square = inner.deviation, formula.square
-    count, *known = _known(formula.queries, noisy, noises, alpha)
-    first = known[0].over(count, Interval.around(zero, away.bound))
-    second = Interval.around(zero, 0)
-    guess = -(_over(noisy[away], noisy[inner.count]) ** 2) + float(square.middle)
-    if square.query is not None:
-        second = known[1].over(count, Interval.around(zero, square.query.bound)) * square.query.unit
-        guess = guess + _over(noisy[square.query], noisy[inner.count]) * float(square.query.unit)
-    largest = Interval.between(Fraction(0), (inner.most - inner.least) ** 2 / 4, guess)
-    variance = (second.plus(square.middle).widened(square.slack) - first.squared()) * away.unit**2
-    ends = _rounded(variance, away.slack).within(largest).or_else(largest)
-    value = np.where(count.low > 0, ends.clip(guess * float(away.unit**2)), ends.middle)
+    known = dict(zip(formula.queries, _known(formula.queries, noisy, noises, alpha), strict=True))
+    ends, guess = _variance(inner, formula.square, known, noisy)
+    value = np.where(known[inner.count].low > 0, ends.clip(guess), ends.middle)
     if root:
         widest = Interval.between(Fraction(0), (inner.most - inner.least) / 2, guess)
         ends = ends.root().within(widest)
         value = ends.clip(np.sqrt(np.maximum(value, 0.0)))
     return Estimate(formula.aggregate, value, ends.low, ends.high)
+
+
+def joint(formula: Joint, noisy: Noisy, noises: Noises, alpha: Fraction) -> Estimate:
+    """Return a covariance or a correlation with everything that its noises leave possible.
+
+    Rounding. Let X and Y be the values, and X′, Y′ their coarsened ones, off by e_x and e_y at most. By Cauchy and
+    Schwarz |cov(X, Y) − cov(X′, Y′)| ≤ sd(X − X′)·sd(Y) + sd(X′)·sd(Y − Y′) ≤ e_x·h_y + (h_x + e_x)·e_y, where h
+    is half the range. The product is rounded as well, by its own slack.
+
+    Args:
+        formula: The formula of the number.
+        noisy: The released integers of each linear query.
+        noises: The mechanism that released them.
+        alpha: 1 − confidence of the interval.
+    """
+    x, y, product = formula.x, formula.y, formula.product
+    zero = np.zeros_like(noisy[x.count])
+    if x.deviation is None or y.deviation is None or product is None:
+        nothing = zero.astype(np.float64)
+        return Estimate(formula.aggregate, nothing, nothing, nothing)
+    known = dict(zip(formula.queries, _known(formula.queries, noisy, noises, alpha), strict=True))
+    count = known[x.count]
+
+    def mean(query: LinearQuery) -> tuple[Interval, Floats]:
+        """The mean of a factor in its own values: the interval, and a guess."""
+        ratio = known[query].over(count, Interval.around(zero, query.bound)) * query.unit
+        return ratio, _over(noisy[query], noisy[x.count]) * float(query.unit)
+
+    (first, guess_x), (second, guess_y), (both, guess) = (mean(q) for q in (x.deviation, y.deviation, product))
+    half_x, half_y = ((part.most - part.least) / 2 for part in (x, y))
+    slack = x.deviation.slack * half_y + (half_x + x.deviation.slack) * y.deviation.slack + product.slack
+    largest = Interval.between(-half_x * half_y, half_x * half_y, guess)
+    ends = (both - first.times(second)).widened(slack).within(largest).or_else(largest)
+    guess = guess - guess_x * guess_y
+    if formula.aggregate.kind == "correlation":
+        spreads = [
+            _variance(part, square, known, noisy) for part, square in zip((x, y), formula.squares, strict=True)
+        ]
+        (wide_x, about_x), (wide_y, about_y) = spreads
+        possible = Interval.between(Fraction(-1), Fraction(1), guess)
+        ends = ends.over(wide_x.root().times(wide_y.root()), possible)
+        scale = np.sqrt(np.maximum(about_x * about_y, 0.0))
+        guess = np.divide(guess, scale, out=np.zeros_like(guess), where=scale > 0)
+    value = np.where(count.low > 0, ends.clip(guess), ends.middle)
+    return Estimate(formula.aggregate, value, ends.low, ends.high)
+
+
+def _variance(
+    inner: Mean, square: Square, known: Mapping[LinearQuery, Interval], noisy: Noisy
+) -> tuple[Interval, Floats]:
+    """Return the variance of a term: everything that is possible, and a guess."""
+    away, count = inner.deviation, known[inner.count]
+    if away is None:
+        raise TypeError("a term that does not vary has no variance to estimate")
+    zero = np.zeros_like(noisy[inner.count])
+    first = known[away].over(count, Interval.around(zero, away.bound))
+    second = Interval.around(zero, 0)
+    guess = -(_over(noisy[away], noisy[inner.count]) ** 2) + float(square.middle)
+    if square.query is not None:
+        second = known[square.query].over(count, Interval.around(zero, square.query.bound)) * square.query.unit
+        guess = guess + _over(noisy[square.query], noisy[inner.count]) * float(square.query.unit)
+    largest = Interval.between(Fraction(0), (inner.most - inner.least) ** 2 / 4, guess)
+    variance = (second.plus(square.middle).widened(square.slack) - first.squared()) * away.unit**2
+    return _rounded(variance, away.slack).within(largest).or_else(largest), guess * float(away.unit**2)
 
 
 def ranked(aggregate: Aggregate, ranking: Ranking, chosen: Sequence[Integers]) -> Estimate:
@@ -197,6 +256,7 @@ def columns(
             note=estimate.aggregate.note,
             kind=estimate.aggregate.kind,
             axis=axis_of(estimate.aggregate),
+            bounds=estimators.possible(estimate.aggregate),
             test_bits=noise.is_test_noise(estimate.value) or None,
         )
         for estimate in estimates.columns

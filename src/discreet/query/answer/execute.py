@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from discreet.mechanisms import Exact
-from discreet.mechanisms.exact import LIMIT, Integers
+from discreet.mechanisms.exact import LIMIT, ExactByKey, Integers
 from discreet.query import ir
 from discreet.query.answer import estimates
 from discreet.query.answer.estimates import Estimate, Estimates
 from discreet.query.plan import partition_selection, quantiles
-from discreet.query.plan.estimators import Linear, Mean, Rank, Spread
+from discreet.query.plan.estimators import Joint, Linear, Mean, Rank, Spread
 from discreet.query.plan.group_index import dense
 from discreet.query.plan.linear_queries import LinearQuery
 from discreet.query.plan.partition_selection import Partition, marked
@@ -60,7 +60,7 @@ def prepare(plan: Plan, rows: Rows) -> Prepared:
         sums=rows.sums(where=where, keys=keys, sums=linear) if linear else None,
         persons=rows.persons(where=where, keys=keys, cap=UNIT) if counted else None,
         rankings=tuple(
-            rows.sums(where=where, keys=[*keys, ranking.tree()], sums=[ir.sealed("w")])
+            rows.sums(where=where, keys=[*keys, ranking.cell()], sums=[ir.sealed("w")])
             for ranking in plan.rankings
         ),
     )
@@ -72,7 +72,10 @@ def execute(prepared: Prepared, engine: Engine) -> Estimates:
     partitions = _select(prepared, engine)
     groups = plan.cells.declared * (1 if partitions is None else len(partitions))
     noisy = _measure(prepared, engine, partitions, groups)
-    ranks = zip(plan.rankings, prepared.rankings, strict=True)
+    chosen = [
+        _choose(plan, ranking, engine, statement, partitions, groups)
+        for ranking, statement in zip(plan.rankings, prepared.rankings, strict=True)
+    ]
     columns: list[Estimate] = []
     for formula in plan.formulas:
         match formula:
@@ -82,10 +85,12 @@ def execute(prepared: Prepared, engine: Engine) -> Estimates:
                 columns.append(estimates.mean(formula, noisy, plan.noises, plan.setting.alpha))
             case Spread():
                 columns.append(estimates.spread(formula, noisy, plan.noises, plan.setting.alpha))
+            case Joint():
+                columns.append(estimates.joint(formula, noisy, plan.noises, plan.setting.alpha))
             case Rank():
-                ranking, statement = next(ranks)
-                chosen = _choose(plan, ranking, engine, statement, partitions, groups)
-                columns.append(estimates.ranked(formula.aggregate, ranking, chosen))
+                ranking = plan.ranking_of(formula)
+                own = chosen[plan.rankings.index(ranking)][ranking.place(formula.probability)]
+                columns.append(estimates.ranked(formula.aggregate, ranking, own))
     return Estimates(plan.cells.tuples(partitions), tuple(columns), plan.confidence)
 
 
@@ -94,9 +99,9 @@ def _select(prepared: Prepared, engine: Engine) -> list[Partition] | None:
     if plan.selection is None or prepared.selection is None:
         return None
     found = engine.run(prepared.selection)
-    presence = [int(total) for total in found.sums[:, 0]]
-    partitions = cast(list[Partition], found.keys)
-    return partition_selection.select(plan.selection, partitions, presence, plan.cells.most_partitions)
+    counted = {key: int(total) for key, total in zip(found.keys, found.sums[:, 0], strict=True)}
+    presence = ExactByKey(counted, partition_selection.sensitivity(plan.setting.rows_per_person))
+    return plan.selection.release(presence, plan.cells.most_partitions)
 
 
 def _measure(
@@ -130,9 +135,9 @@ def _choose(
     statement: Statement,
     partitions: Sequence[Partition] | None,
     groups: int,
-) -> list[Integers]:
+) -> list[list[Integers]]:
     if not groups:
-        return [np.zeros(0, np.int64)] * 3
+        return [[np.zeros(0, np.int64)] * 3] * len(ranking.probabilities)
     found = engine.run(statement)
     where = plan.cells.places([key[:-1] for key in found.keys], partitions)
     cell = np.fromiter((_cell(key[-1], ranking.cells) for key in found.keys), np.int64)

@@ -65,6 +65,16 @@ class Interval:
         product = Interval(*(ends if factor >= 0 else ends[::-1]))
         return product if _power_of_two(factor) else product._out()
 
+    def times(self, other: Interval) -> Interval:
+        """Return the interval of the products.
+
+        >>> both = Interval(np.array([-2.0]), np.array([1.0])).times(Interval(np.array([3.0]), np.array([4.0])))
+        >>> both.low.round(9).tolist(), both.high.round(9).tolist()
+        ([-8.0], [4.0])
+        """
+        corners = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
+        return Interval(np.minimum.reduce(corners), np.maximum.reduce(corners))._out()
+
     def plus(self, shift: Fraction) -> Interval:
         """Return the interval shifted by a number.
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from discreet.ledger.costs import described
 from discreet.mechanisms import Laplace
 from discreet.query import ir
+from discreet.query.plan import explain
 from discreet.query.plan.plan import Plan
 from discreet.query.question import Question
 from discreet.release.label import Label, Noise
@@ -37,7 +38,7 @@ def label(plan: Plan, metadata: TableMetadata, bill: Receipt) -> Label:
 def _used(question: Question, metadata: TableMetadata) -> dict[str, Column]:
     """The columns that take part, by the names that the sealed rows give them."""
     trees = [key.code for key in question.keys]
-    trees += [aggregate.term.code for aggregate in question.aggregates if aggregate.term]
+    trees += [term.code for aggregate in question.aggregates for term in aggregate.terms]
     trees += [question.where] if question.where is not None else []
     named = {name for tree in trees for name in ir.columns_of(tree)}
     return {name: column for name, column in metadata.columns.items() if metadata.sealed_name(name) in named}
@@ -67,8 +68,18 @@ def _noise(plan: Plan) -> Iterator[Noise]:
             loss="; ".join(described(noise.loss)),
         )
     for ranking in plan.rankings:
+        which = f"the {explain.ranks(ranking)} quantile{'s' if len(ranking.values) > 1 else ''}"
         yield Noise(
-            on=f"the {float(ranking.probability):g} quantile, and both ends of its interval",
-            law=f"{type(ranking.value).__name__} among {ranking.cells:,} candidates",
-            loss="; ".join(described(list(ranking.losses))),
+            on=which,
+            law=f"{type(ranking.values[0]).__name__} among {ranking.cells:,} candidates",
+            loss="; ".join(described([value.loss for value in ranking.values])),
+        )
+        noise = ranking.noise
+        wide = float(noise.scale) if isinstance(noise, Laplace) else math.sqrt(noise.variance)
+        yield Noise(
+            on=f"the rows of each bin of a tree, for the intervals of {which}",
+            law="discrete Laplace noise" if isinstance(noise, Laplace) else "discrete Gaussian noise",
+            spread=wide / UNIT,
+            sensitivity=(ranking.tree.sensitivity(ranking.weight).l1 or 0) / UNIT,
+            loss="; ".join(described(noise.loss)),
         )

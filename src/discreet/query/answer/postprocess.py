@@ -2,9 +2,10 @@
 
 Claim. These read released numbers and public keys, nothing else, so they are post-processing and cost nothing. For
 the same reason they are not part of a question's canonical form: one release serves every order, limit and name.
-Comparisons have three truth values as in SQL, and NULL sorts last by default. A division by zero, or a result that
-is not a finite float, is NULL. Nothing here raises on a question that discreet.query.parse.having_order_limit
-accepts, because it runs after the charge.
+Comparisons have three truth values as in SQL, and NULL sorts last by default. A number whose interval is as wide
+as what is possible is NULL here, and sorts last in any order: a LIMIT keeps groups of which something is known. A
+division by zero, or a result that is not a finite float, is NULL. Nothing here raises on a question that
+discreet.query.parse.having_order_limit accepts, because it runs after the charge.
 """
 
 from __future__ import annotations
@@ -73,8 +74,15 @@ class After:
     offset: int = 0
 
 
-def apply(after: After, columns: Mapping[str, Sequence[Any]]) -> list[int]:
+def apply(
+    after: After, columns: Mapping[str, Sequence[Any]], unknown: Mapping[str, Sequence[bool]] | None = None
+) -> list[int]:
     """Return the indices of the rows of an answer to show, in order.
+
+    Args:
+        after: The post-processing.
+        columns: The columns of the answer by name.
+        unknown: For some columns, whether each number is unknown; none is by default.
 
     >>> answer = {"city": ["Bergen", "Oslo", None], "count(*)": [12, 40, 7]}
     >>> apply(After(order=(Ordering(Output("count(*)"), descending=True),), limit=2), answer)
@@ -85,10 +93,12 @@ def apply(after: After, columns: Mapping[str, Sequence[Any]]) -> list[int]:
         rows = [row for row in rows if evaluate(after.having, columns, row) is True]
     for item in reversed(after.order):  # sorting is stable, so the least important item comes first
         rows = _sorted(rows, [evaluate(item.by, columns, row) for row in rows], item)
+        hidden = [(unknown or {}).get(name) for name in _names(item.by)]
+        rows.sort(key=lambda row: any(flags is not None and flags[row] for flags in hidden))
     return rows[after.offset :][: after.limit]
 
 
-def presented(query: Question, release: Release) -> Release:
+def postprocess(query: Question, release: Release) -> Release:
     """Return a release as the question presents it: columns renamed, rows filtered, ordered and cut."""
     table: dict[str, Sequence[Any]] = dict(
         zip((key.name for key in query.keys), release.keys.values(), strict=True)
@@ -98,7 +108,7 @@ def presented(query: Question, release: Release) -> Release:
     if same and query.after == After() and query.columns == release.columns:
         return release
     table |= {aggregate.name: answer.values for aggregate, answer in pairs}
-    rows = apply(query.after, table)
+    rows = apply(query.after, table, {aggregate.name: answer.unknown for aggregate, answer in pairs})
 
     def chosen(values: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(values[row] for row in rows)
@@ -130,6 +140,13 @@ def evaluate(node: Node, columns: Mapping[str, Sequence[Any]], row: int) -> Any:
         return _known(columns[node.name][row])
     values = [evaluate(operand, columns, row) for operand in node.operands]
     return _LOGIC[node.name](values) if node.name in _LOGIC else _computed(node.name, values)
+
+
+def _names(node: Node) -> list[str]:
+    """Return the columns of the answer that a node reads."""
+    if isinstance(node, Output):
+        return [node.name]
+    return [name for operand in node.operands for name in _names(operand)] if isinstance(node, Step) else []
 
 
 def _known(value: Any) -> Any:

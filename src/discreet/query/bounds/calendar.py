@@ -25,7 +25,7 @@ from typing import Any
 from discreet.engines.nodes import Add, Expression, Sub
 from discreet.errors import QuestionRefused
 from discreet.query import ir
-from discreet.query.bounds import arithmetic
+from discreet.query.bounds import arithmetic, conditionals
 from discreet.query.question import Term
 
 EPOCH = datetime(1970, 1, 1)
@@ -37,6 +37,13 @@ _MARCH = 719468  # days from 0000-03-01 to 1970-01-01
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _SPANS = {"hour": 3600 * 10**6, "minute": 60 * 10**6, "second": 10**6}
 _CYCLES = {"hour": ("hour", 24), "minute": ("minute", 60), "second": ("second", 60)}
+
+_FINE = {"microsecond": 1, "millisecond": 1000, **_SPANS}
+_LONG = {**_MONTHS, "decade": 120, "century": 1200, "millennium": 12000}
+UNITS = (
+    *("millennium", "century", "decade", "year", "quarter", "month", "week", "day"),
+    *("hour", "minute", "second", "millisecond", "microsecond"),
+)
 
 TRUNCATIONS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
 PARTS = ("year", "quarter", "month", "day", "dow", "isodow", "doy", "hour", "minute", "second")
@@ -106,6 +113,65 @@ def extracted(part: str, term: Term) -> Term:
         return _cycle(arithmetic.plain(day, offset=day.offset + 4 - (part == "isodow")), 7, int(part == "isodow"))
     tree, low, high = _PARTS[part](day)
     return arithmetic.term(tree, low, high, Fraction(1), Fraction(0), nullable=term.nullable)
+
+
+def difference(unit: str, start: Term, end: Term) -> Term:
+    """Return date_diff(unit, start, end): the boundaries of the unit that lie between two dates or times.
+
+    Each unit numbers its periods by integers: microseconds up to days since 1970, months, quarters, years and
+    longer since the year 0. The result is the difference of two such numbers. Weeks are DuckDB's: whole weeks
+    between the two days, rounded towards zero, whatever day they begin on.
+
+    >>> day = Term(ir.sealed("c0"), 0, 9, offset=Fraction(19000), kind="date")
+    >>> difference("day", replace(arithmetic.constant(Fraction(18999)), kind="date"), day).most
+    Fraction(10, 1)
+    """
+    if unit not in UNITS:
+        units = ", ".join(UNITS)
+        raise QuestionRefused("date_diff does not have this unit.", found=unit, fix=f"Use one of {units}.")
+    if unit == "week":
+        return _weeks(*(arithmetic.plain(days(term)) for term in (start, end)))
+    return arithmetic.subtract(*(_numbered(unit, term) for term in (end, start)))
+
+
+def _numbered(unit: str, term: Term) -> Term:
+    """Return the number of the period that a date or a time lies in."""
+    if unit == "day":
+        return arithmetic.plain(days(term))
+    if unit in _FINE:
+        exact = arithmetic.scaled(arithmetic.plain(term), Fraction(DAY if term.kind == "date" else 1))
+        return arithmetic.floor(arithmetic.scaled(exact, Fraction(1, _FINE[unit])))
+    day, length = days(term), _LONG[unit]
+    first, last = (_period(moment(day, code), length) for code in (day.low, day.high))
+    if first == last and not day.nullable:
+        return arithmetic.constant(Fraction(first))
+    code = ir.divided(ir.plus(_month(day), 2), length)
+    return arithmetic.term(code, first, last, Fraction(1), Fraction(0), nullable=term.nullable)
+
+
+def _weeks(start: Term, end: Term) -> Term:
+    """Return (end − start)/7, rounded towards zero, without dividing a difference.
+
+    With end = 7a + b and start = 7c + d, 0 ≤ b, d < 7: it is a − c − [b < d] if end ≥ start, else a − c + [b > d].
+    """
+    seven, shift = Fraction(7), -(min(start.least, end.least) // 7) * 7
+    pair = [arithmetic.plain(term, offset=term.offset + shift) for term in (start, end)]
+    (c, a), (d, b) = zip(*(_divided(term, seven) for term in pair), strict=True)
+    whole = arithmetic.subtract(a, c)
+    forwards, one = arithmetic.ordered(">=", pair[1], pair[0]), arithmetic.constant(Fraction(1))
+    branches = [
+        (ir.both(forwards, arithmetic.ordered("<", b, d)), arithmetic.subtract(whole, one)),
+        (ir.both(ir.opposite(forwards), arithmetic.ordered(">", b, d)), arithmetic.add(whole, one)),
+    ]
+    found = conditionals.choose(branches, whole)
+    ends = [int(ends / 7) for ends in (end.least - start.most, end.most - start.least)]  # int() rounds to zero
+    low, high = (int((end - found.offset) / found.scale) for end in ends)
+    return arithmetic.term(found.code, low, high, found.scale, found.offset, nullable=found.nullable)
+
+
+def _divided(term: Term, divisor: Fraction) -> tuple[Term, Term]:
+    by = arithmetic.constant(divisor)
+    return arithmetic.whole_quotient(term, by), arithmetic.remainder(term, by)
 
 
 def _regular(term: Term, span: int, since: int = 0) -> Term:

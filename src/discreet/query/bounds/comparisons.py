@@ -10,6 +10,7 @@ the list, and a value that is not in the list is an error.
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -63,6 +64,30 @@ def compare(name: str, left: Operand, right: Operand) -> Expression:
     if isinstance(right, Constant):
         return _with_constant(name, left, right.value)
     return _of_terms(name, left, right)
+
+
+def same(left: Operand, right: Operand) -> Expression:
+    """Return left IS NOT DISTINCT FROM right: true or false, never NULL, because two missing values are the same.
+
+    >>> same(Term(ir.sealed("c0"), 0, 110), Constant(Fraction(7))).sql()
+    '(NOT (c0 IS NULL)) AND (c0 = 7)'
+    """
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        nulls = left.value is None, right.value is None
+        return ir.always(all(nulls)) if any(nulls) else compare("=", left, right)
+    if isinstance(left, Constant):
+        left, right = right, left
+    if isinstance(right, Constant) and right.value is None:
+        return ir.is_null(_code(left))
+    codes = [term.code for term in (left, right) if isinstance(term, Term)]
+    present = ir.both(*(ir.opposite(ir.is_null(code)) for code in codes), compare("=", left, right))
+    return present if len(codes) == 1 else ir.either(ir.both(*map(ir.is_null, codes)), present)
+
+
+def _code(operand: Operand) -> Expression:
+    if isinstance(operand, Constant):
+        raise TypeError("a constant has no code")
+    return operand.code
 
 
 def among(term: Operand, listed: Sequence[Operand]) -> Expression:
@@ -256,8 +281,10 @@ def axis(term: Term, value: Any) -> Fraction:
     if term.kind in ("date", "datetime"):
         exact = Fraction(calendar.microseconds(moment(value)))
         return exact / calendar.DAY if term.kind == "date" else exact
+    unquoted = isinstance(value, str) and term.kind == "number" and re.fullmatch(r"\s*-?[\d.]+\s*", value)
     raise QuestionRefused(
-        f"{_shown(value)} is compared with {_NOUNS[term.kind]}.", fix="Compare values of one kind."
+        f"{_shown(value)} is compared with {_NOUNS[term.kind]}.",
+        fix=f"Write it without quotes: {str(value).strip()}." if unquoted else "Compare values of one kind.",
     )
 
 

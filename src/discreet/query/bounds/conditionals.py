@@ -1,4 +1,4 @@
-"""Compute terms that depend on a condition: case, coalesce, least, greatest, absolute values, rounding.
+"""Compute terms that depend on a condition: case, coalesce, nullif, least, greatest, absolute values, rounding.
 
 Claim. The outcomes are brought to one step and one offset, and the bounds are the hull of the outcomes' own, each
 cut to what its condition leaves of it: in least(a, b) the a that is taken is at most b's bound. This holds for any
@@ -18,6 +18,7 @@ from discreet.errors import QuestionRefused
 from discreet.query import ir
 from discreet.query.bounds.arithmetic import (
     add,
+    ceiling,
     constant,
     floor,
     gcd,
@@ -61,6 +62,43 @@ def coalesce(a: Term, b: Term) -> Term:
     if not a.nullable:
         return a
     return replace(choose([(ir.is_null(a.code), b)], a), nullable=b.nullable)
+
+
+def unless_equal(a: Term, equal: Expression, b: Term) -> Term:
+    """Return nullif(a, b): a, or NULL where `equal`, the comparison a = b, is true. NULL in b equals nothing.
+
+    If b is the same on every row and is an end of a's bounds, that end is never taken, and the bounds lose it.
+
+    >>> age = Term(ir.sealed("c0"), 0, 110)
+    >>> kept = unless_equal(age, ordered("=", age, constant(Fraction(0))), constant(Fraction(0)))
+    >>> kept.code.sql(), kept.low
+    ('CASE WHEN NOT (c0 = 0) THEN c0 END', 1)
+    """
+    differs = ir.opposite(equal)
+    if b.nullable:
+        differs = ir.either(ir.is_null(b.code), differs)
+    low, high = a.low, a.high
+    if is_constant(b) and a.labels is None and a.kind != "text" and low < high:
+        low, high = low + (a.least == b.offset), high - (a.most == b.offset)
+    return replace(where(differs, a), low=low, high=high)
+
+
+def sign(a: Term) -> Term:
+    """Return −1, 0 or 1 where a is negative, zero or positive.
+
+    >>> sign(Term(ir.sealed("c0"), 0, 9)).code.sql()
+    'CASE WHEN c0 >= 1 THEN 1 WHEN c0 = 0 THEN 0 END'
+    """
+    zero = constant(Fraction(0))
+    signs = [(symbol, value) for symbol, value in ((">", 1), ("=", 0), ("<", -1)) if _possible(a, value)]
+    if len(signs) == 1 and not a.nullable:
+        return constant(Fraction(signs[0][1]))
+    branches = [(ordered(symbol, a, zero), _part(constant(Fraction(value)))) for symbol, value in signs]
+    return replace(_merged(branches, None), nullable=a.nullable)
+
+
+def _possible(a: Term, value: int) -> bool:
+    return a.most > 0 if value > 0 else a.least < 0 if value < 0 else a.least <= 0 <= a.most
 
 
 def least(a: Term, b: Term) -> Term:
@@ -110,6 +148,21 @@ def rounded(a: Term, digits: int = 0) -> Term:
         return scaled(up if a.least >= 0 else down, unit)
     not_negative = ordered(">=", a, constant(Fraction(0)))
     return scaled(_merged([(not_negative, _part(up, least=Fraction(0)))], _part(down, most=Fraction(0))), unit)
+
+
+def towards_zero(a: Term, digits: int = 0) -> Term:
+    """Return a cut off after so many decimal digits: rounded towards zero.
+
+    >>> towards_zero(constant(Fraction(-5, 2))).offset, towards_zero(constant(Fraction(199)), -2).offset
+    (Fraction(-2, 1), Fraction(100, 1))
+    """
+    unit = Fraction(10) ** -digits
+    counted = scaled(a, 1 / unit)
+    if a.least >= 0 or a.most <= 0:
+        return scaled(floor(counted) if a.least >= 0 else ceiling(counted), unit)
+    zero = Fraction(0)
+    branches = [(ordered(">=", a, constant(zero)), _part(floor(counted), least=zero))]
+    return scaled(_merged(branches, _part(ceiling(counted), most=zero)), unit)
 
 
 def relabelled(a: Term, labels: Sequence[Any]) -> Expression:

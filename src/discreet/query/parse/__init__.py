@@ -1,13 +1,17 @@
 """Parse SQL into a Question, through an allow-list.
 
 statement           parse the text into one select of bounded size
+derived_tables      inline inner selects and with
+inner_selects       refuse inner selects that cannot be inlined
 scope               resolve the names of columns and of the table
 select              read the select into a Question
 expressions         read values and conditions, node by node
 functions           the allow-list of operators and functions
 aggregates          read count, sum, avg, quantiles and their filters
 group_by            list the declared groups
+shorthands          write out histogram(x, bins) and lists of quantiles
 having_order_limit  read what happens to the answer
 canonical           write the canonical text of a question
 unsupported         explain what is not answered
+advice              what to write instead of functions of other databases
 """

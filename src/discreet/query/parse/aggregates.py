@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from discreet.engines.nodes import Expression
 from discreet.errors import QuestionRefused
+from discreet.query import ir
 from discreet.query.bounds import arithmetic, conditionals
 from discreet.query.bounds.comparisons import Constant
 from discreet.query.parse import functions
@@ -59,7 +60,8 @@ def _filtered(read: Aggregate, kept: Expression) -> Aggregate:
         )
     kind = "count_of" if read.kind == "count" else read.kind
     counted = arithmetic.constant(Fraction(1)) if read.term is None else read.term
-    return Aggregate(kind, conditionals.where(kept, counted), read.probability, read.name, read.note)
+    other = None if read.other is None else conditionals.where(kept, read.other)
+    return replace(read, kind=kind, term=conditionals.where(kept, counted), other=other)
 
 
 def _count(node: exp.Expression, scope: Scope, name: str) -> Aggregate:
@@ -132,7 +134,11 @@ def _summed(node: exp.Expression, scope: Scope) -> Term:
     """Return the argument of a sum or a mean: a number, or a truth value as 0 and 1."""
     if isinstance(node.this, exp.Distinct):
         raise QuestionRefused(f"{node.sql('duckdb')} looks at single values.", fix="Leave distinct out.")
-    summed = term(node.this, scope)
+    return _number(node, node.this, scope)
+
+
+def _number(node: exp.Expression, argument: exp.Expression, scope: Scope) -> Term:
+    summed = term(argument, scope)
     if summed.kind == "boolean":
         return arithmetic.plain(summed)
     if summed.kind != "number":
@@ -141,6 +147,27 @@ def _summed(node: exp.Expression, scope: Scope) -> Term:
             fix="Count rows, or take the median of a date.",
         )
     return summed
+
+
+def _pair(kind: str, note: str = "") -> Callable[[exp.Expression, Scope, str], Aggregate]:
+    def read(node: exp.Expression, scope: Scope, name: str) -> Aggregate:
+        only(node, "this", "expression")
+        if node.args.get("expression") is None:
+            raise QuestionRefused("A covariance takes two numbers.", fix="Write corr(age, income).")
+        first, second = _number(node, node.this, scope), _number(node, node.expression, scope)
+        for part in (first, second):
+            if kind == "correlation" and part.low == part.high:
+                raise QuestionRefused(
+                    "A value that is always the same has no correlation.", fix="Name a column that varies."
+                )
+        return Aggregate(kind, _beside(first, second), None, name, note, _beside(second, first))
+
+    return read
+
+
+def _beside(term: Term, other: Term) -> Term:
+    """Return a term that is NULL where another one is NULL."""
+    return conditionals.where(ir.opposite(ir.is_null(other.code)), term) if other.nullable else term
 
 
 def _quantile(*names: str) -> Callable[[exp.Expression, Scope, str], Aggregate]:
@@ -209,6 +236,7 @@ def _rankable(node: exp.Expression, scope: Scope) -> Term:
 
 
 _SAMPLE = "the variance of these rows, divided by n, not n − 1."
+_SAMPLE_PAIR = "the covariance of these rows, divided by n, not n − 1."
 _SAMPLE_ROOT = "the standard deviation of these rows, its square divided by n, not n − 1."
 
 _READERS: dict[type, Callable[[exp.Expression, Scope, str], Aggregate]] = {
@@ -221,6 +249,9 @@ _READERS: dict[type, Callable[[exp.Expression, Scope, str], Aggregate]] = {
     exp.Stddev: _moment("stddev", _SAMPLE_ROOT),
     exp.StddevSamp: _moment("stddev", _SAMPLE_ROOT),
     exp.StddevPop: _moment("stddev"),
+    exp.CovarPop: _pair("covariance"),
+    exp.CovarSamp: _pair("covariance", _SAMPLE_PAIR),
+    exp.Corr: _pair("correlation"),
     exp.Median: _quantile("this"),
     exp.Quantile: _quantile("this", "quantile"),
     exp.ApproxQuantile: _quantile("this", "quantile"),

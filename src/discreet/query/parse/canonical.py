@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from discreet.query.parse.expressions import bare, chain
+from discreet.query.parse.expressions import bare, chain, unit_of
 from discreet.query.parse.scope import Scope
 
 _COMPOUND = (exp.Binary, exp.Connector, exp.Not, exp.Neg, exp.Between, exp.In)
@@ -99,6 +99,8 @@ def _normal(node: exp.Expression, scope: Scope) -> exp.Expression:
         return exp.Literal(this=_numeral(str(node.this)), is_string=False)
     if isinstance(node, exp.Count) and isinstance(node.this, exp.Literal | exp.Boolean | None):
         return exp.Count(this=exp.Star())
+    if isinstance(node, exp.DateDiff):  # datediff(days, a, b) and date_diff('day', a, b) are one
+        node = exp.DateDiff(this=node.this, expression=node.expression, unit=exp.Var(this=unit_of(node)))
     if isinstance(node, exp.WithinGroup):
         return _normal(_called(node), scope)
     return type(node)(**{name: _argument(part, node, scope) for name, part in node.args.items()})

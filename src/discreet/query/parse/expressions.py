@@ -211,6 +211,22 @@ def _part(name: str, node: exp.Expression, scope: Scope) -> Operand:
     return calendar.extracted(known.get(name.lower(), name.lower()), functions.moment(value(node, scope)))
 
 
+def _difference(node: exp.Expression, scope: Scope) -> Operand:
+    """Read date_diff('day', start, end); the parser puts the end first."""
+    only(node, "this", "expression", "unit", "date_part_boundary")
+    if node.args.get("unit") is None or node.args.get("expression") is None:
+        raise QuestionRefused(
+            "date_diff takes a unit and two dates.",
+            fix="Write date_diff('day', started, ended), or ended - started.",
+        )
+    return functions.difference(unit_of(node), value(node.expression, scope), value(node.this, scope))
+
+
+def unit_of(node: exp.Expression) -> str:
+    """Return the unit of date_diff as we write it: day for DAYS."""
+    return str(node.args["unit"].name).lower().removesuffix("s")
+
+
 def _function(node: exp.Expression, scope: Scope) -> Operand:
     """Read a function for which the parser has no node."""
     arguments = node.expressions
@@ -240,13 +256,15 @@ def _cast(node: exp.Expression, scope: Scope) -> Operand:
     whole = read.scale.denominator == 1 and read.offset.denominator == 1
     if read.kind in ("date", "datetime") and to == "DATE":
         return calendar.days(read)
+    if to == "DATE" and read.labels and all(type(label) is date for label in read.labels):
+        return read  # date_trunc('month', seen)::date
     if read.kind == "boolean" and to in _INTEGERS:
         return functions.folded(arithmetic.plain(read))
     if read.kind == "number" and (to in ("DOUBLE", "FLOAT") or (to in _INTEGERS and whole)):
         return functions.folded(read)
     raise QuestionRefused(
         f"{node.sql('duckdb')} may change values in ways in which engines disagree.",
-        fix="Use floor(…) or round(…) for numbers, and date '2024-01-31' for dates.",
+        fix="Name the column alone, as numbers and dates are keys too; use floor(…) or round(…) to cut digits.",
     )
 
 
@@ -311,6 +329,7 @@ _VALUES: dict[type, Callable[[exp.Expression, Scope], Operand]] = {
     exp.TimestampTrunc: _truncated,
     exp.DateTrunc: _truncated,
     exp.Extract: _extracted,
+    exp.DateDiff: _difference,
     exp.Cast: _cast,
     exp.Anonymous: _function,
 }

@@ -19,7 +19,7 @@ from sqlglot import exp
 from discreet.engines.nodes import Expression
 from discreet.errors import QuestionRefused
 from discreet.query import ir
-from discreet.query.bounds import arithmetic, calendar, comparisons, conditionals
+from discreet.query.bounds import arithmetic, calendar, comparisons, conditionals, strings
 from discreet.query.bounds.comparisons import Constant, Operand
 from discreet.query.question import Term
 
@@ -102,7 +102,7 @@ def _days(operation: Callable[[Term, Term], Term], a: Term, b: Term) -> Operand:
             return replace(result, kind="date")
     raise QuestionRefused(
         "Only whole days can be added to a date, and only a date or whole days subtracted from it.",
-        fix="Write day + 7.",
+        fix="Write day + 7, or date_diff('hour', started, ended) for the time between two columns.",
     )
 
 
@@ -113,6 +113,11 @@ def _unary(operation: Callable[[Term], Term]) -> Callable[[Operand], Operand]:
 def _rounded(operand: Operand, digits: Operand | None) -> Operand:
     places = 0 if digits is None else whole(digits, "The number of digits of round", -18, 18)
     return folded(conditionals.rounded(number(operand), places))
+
+
+def _cut(operand: Operand, digits: Operand | None) -> Operand:
+    places = 0 if digits is None else whole(digits, "The number of digits of trunc", -18, 18)
+    return folded(conditionals.towards_zero(number(operand), places))
 
 
 def _extreme(operation: Callable[[Term, Term], Term]) -> Callable[[Operand, list[Operand]], Operand]:
@@ -135,6 +140,66 @@ def _coalesce(first: Operand, others: list[Operand]) -> Operand:
             )
         result = conditionals.coalesce(result, following)
     return result
+
+
+def _nullif(first: Operand, second: Operand) -> Operand:
+    """Return the first value, or NULL where it equals the second."""
+    if isinstance(second, Constant) and second.value is None:
+        return first
+    if isinstance(first, Constant):
+        if first.value is None or isinstance(second, Constant):
+            same = first.value is not None and comparisons.same(first, second) == ir.always(True)
+            return Constant(None) if same else first
+        return conditionals.unless_equal(as_term(first), comparisons.compare("=", first, second), second)
+    equal = comparisons.compare("=", first, second)
+    return conditionals.unless_equal(first, equal, _axis(second, first))
+
+
+def _axis(operand: Operand, model: Term) -> Term:
+    """Return an operand as a term on the axis of another one, whose bounds it may cut."""
+    if isinstance(operand, Constant) and model.labels is None and model.kind != "text":
+        return arithmetic.constant(comparisons.axis(model, operand.value))
+    return as_term(operand)
+
+
+def difference(unit: str, start: Operand, end: Operand) -> Operand:
+    """Return date_diff(unit, start, end) of dates, times, or strings that are dates."""
+    return folded(calendar.difference(unit, *(_moment(operand) for operand in (start, end))))
+
+
+def _moment(operand: Operand) -> Term:
+    if isinstance(operand, Constant) and isinstance(operand.value, str):
+        operand = Constant(comparisons.moment(operand.value))
+    term = as_term(operand)
+    if term.kind in ("date", "datetime"):
+        return term
+    raise QuestionRefused(
+        f"date_diff is for dates and times, and here it meets {_article(term.kind).lower()}.",
+        fix="Write date_diff('day', started, ended) with Date or Datetime columns.",
+    )
+
+
+def _string(name: str, function: Callable[[str], str]) -> Callable[[Operand], Operand]:
+    return lambda operand: strings.mapped(name, operand, function)
+
+
+def _substring(operand: Operand, start: Operand | None, size: Operand | None) -> Operand:
+    if start is None:
+        raise QuestionRefused("substr needs the position to start at.", fix="Write substr(city, 1, 3).")
+    first = whole(start, "The start of substr", -_LONGEST_STRING, _LONGEST_STRING)
+    count = None if size is None else whole(size, "The length of substr", 0, _LONGEST_STRING)
+    return strings.mapped("substr", operand, lambda text: strings.part(text, first, count))
+
+
+def _end(name: str, cut: Callable[[str, int], str]) -> Callable[[Operand, Operand], Operand]:
+    def apply(operand: Operand, size: Operand) -> Operand:
+        count = whole(size, f"The length of {name}", 0, _LONGEST_STRING)
+        return strings.mapped(name, operand, lambda text: cut(text, count))
+
+    return apply
+
+
+_LONGEST_STRING = 10**6
 
 
 def _fitting(operand: Operand, model: Term) -> Term:
@@ -206,6 +271,16 @@ VALUES: dict[type, tuple[tuple[str, ...], Callable[..., Operand]]] = {
     exp.Least: (("this", "expressions*"), _extreme(conditionals.least)),
     exp.Greatest: (("this", "expressions*"), _extreme(conditionals.greatest)),
     exp.Coalesce: (("this", "expressions*"), _coalesce),
+    exp.Nullif: (_TWO, _nullif),
+    exp.Sign: (("this",), _unary(conditionals.sign)),
+    exp.Trunc: (("this", "decimals?"), _cut),
+    exp.Lower: (("this",), _string("lower", strings.lower)),
+    exp.Upper: (("this",), _string("upper", strings.upper)),
+    exp.Trim: (("this",), _string("trim", lambda text: text.strip(" "))),
+    exp.Substring: (("this", "start?", "length?"), _substring),
+    exp.Left: (_TWO, _end("left", lambda text, count: text[:count])),
+    exp.Right: (_TWO, _end("right", lambda text, count: text[len(text) - min(count, len(text)) :])),
+    exp.Length: (("this",), strings.length),
     exp.WidthBucket: (("this", "min_value", "max_value", "num_buckets"), _bucket),
     exp.Year: (("this",), _part("year")),
     exp.Quarter: (("this",), _part("quarter")),
@@ -228,6 +303,8 @@ CONDITIONS: dict[type, tuple[tuple[str, ...], Callable[..., Any]]] = {
     exp.LTE: (_TWO, _compared("<=")),
     exp.GT: (_TWO, _compared(">")),
     exp.GTE: (_TWO, _compared(">=")),
+    exp.NullSafeEQ: (_TWO, comparisons.same),
+    exp.NullSafeNEQ: (_TWO, lambda left, right: ir.opposite(comparisons.same(left, right))),
     exp.Between: (("this", "low", "high"), _between),
     exp.In: (("this", "expressions*"), comparisons.among),
     exp.Like: (_TWO, _like),

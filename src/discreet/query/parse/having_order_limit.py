@@ -80,6 +80,10 @@ class Outputs:
         for kinds, reader in _READERS:
             if isinstance(node, kinds):
                 return reader(self, node, scope)
+        if isinstance(node, exp.Like | exp.ILike):
+            raise QuestionRefused(
+                "HAVING compares with = < > and in.", fix="Write like in where, before group by."
+            )
         return _constant(node, scope)
 
     def operands(self, node: exp.Expression, scope: Scope, *names: str) -> list[Typed]:

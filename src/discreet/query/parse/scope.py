@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from discreet.schema.metadata import TableMetadata
 
 
+SCHEMAS = ("public", "main")
+"""The schemas that tools write before the name of a table; a vault has one table, and no schema."""
+
 _WEIGHT = "w"  # the weight of a sealed row: UNIT, or less if its person has more rows than count in full
 
 
@@ -51,7 +54,10 @@ class Scope:
             )
         if written.casefold() in self._folded:
             return self._folded[written.casefold()]
-        raise QuestionRefused(f"There is no column {written}.", fix=did_you_mean(written, self.metadata.columns))
+        hints = [did_you_mean(written, self.metadata.columns)]
+        if node.this.args.get("quoted"):
+            hints.insert(0, f"Text stands in single quotes: '{written[:40]}'.")
+        raise QuestionRefused(f"There is no column {written}.", fix=hints)
 
     def is_person(self, node: exp.Expression) -> bool:
         """Return whether a node names the person column."""
@@ -77,7 +83,9 @@ class Scope:
         return column_term(sealed, self.metadata.columns[names[sealed]])
 
     def _check_table(self, node: exp.Column) -> None:
-        if not isinstance(node.this, exp.Identifier) or any(node.args.get(part) for part in ("db", "catalog")):
+        schema = node.args.get("db")
+        known_schema = schema is None or (self.alias is None and schema.name.casefold() in SCHEMAS)
+        if not isinstance(node.this, exp.Identifier) or not known_schema or node.args.get("catalog"):
             raise QuestionRefused(f"{node.sql()} is not a column.", fix="Name one column: age, or people.age.")
         known = self.alias or self.metadata.name
         if node.table and node.table.casefold() != known.casefold():

@@ -1,9 +1,10 @@
 """Parse SQL into a Question, by an allow-list.
 
-One select over the vault's table is understood: aggregates and group keys, where, group by, and on the answer
-having, order by, limit, offset. It is read into records of our own. Anything that is not on the list is refused,
-with the reason and the nearest SQL that works. Refusals depend on the text and the public metadata alone. The text
-and its depth are bounded, so that no question exhausts the parser. The semantics are DuckDB's.
+One select over the vault's table is understood, perhaps with inner selects that `derived_tables` inlines:
+aggregates and group keys, where, group by, and on the answer having, order by, limit, offset. It is read into
+records of our own. Anything that is not on the list is refused, with the reason and the nearest SQL that works.
+Refusals depend on the text and the public metadata alone. The text and its depth are bounded, so that no question
+exhausts the parser. The semantics are DuckDB's.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sqlglot import exp
 from discreet.engines.nodes import Expression
 from discreet.errors import QuestionRefused
 from discreet.query import ir
-from discreet.query.parse import canonical, group_by, statement, unsupported
+from discreet.query.parse import canonical, derived_tables, group_by, shorthands, statement, unsupported
 from discreet.query.parse.aggregates import aggregate, is_aggregate, over_bound
 from discreet.query.parse.expressions import bare, condition, only, term
 from discreet.query.parse.having_order_limit import Outputs, position
@@ -52,8 +53,9 @@ def parse(text: str, metadata: TableMetadata) -> Question:
             "The question contains a NUL, or half of a UTF-16 surrogate pair.", fix="Leave this character out."
         )
     try:
-        select = statement.statement(text)
-        return _question(select, statement.scope(select, metadata))
+        select = derived_tables.inlined(statement.statement(text), metadata)
+        scope = statement.scope(select, metadata)
+        return _question(shorthands.written_out(select, scope), scope)
     except RecursionError:
         raise statement.too_deep() from None
 
@@ -108,7 +110,7 @@ def _question(select: exp.Expression, scope: Scope) -> Question:
 
 def _check_trees(where: Expression | None, keys: Iterable[Key], aggregates: Iterable[Aggregate]) -> None:
     """Refuse, before anything is charged, an expression that is too deep to be written for an engine."""
-    codes = [*(key.code for key in keys), *(part.term.code for part in aggregates if part.term is not None)]
+    codes = [*(key.code for key in keys), *(term.code for part in aggregates for term in part.terms)]
     if any(tree.depth > DEEPEST_TREE for tree in [*codes, *([where] if where is not None else [])]):
         raise statement.too_deep()
 

@@ -12,7 +12,7 @@ from sqlglot.errors import SqlglotError
 
 from discreet.errors import QuestionRefused
 from discreet.query.parse import unsupported
-from discreet.query.parse.scope import Scope
+from discreet.query.parse.scope import SCHEMAS, Scope
 
 if TYPE_CHECKING:
     from discreet.schema.metadata import TableMetadata
@@ -35,7 +35,8 @@ def statement(text: str) -> exp.Expression:
     try:
         statements: list[Any] = [part for part in sqlglot.parse(text, read="duckdb") if part is not None]
     except SqlglotError as wrong:
-        raise QuestionRefused(f"This is not valid SQL: {_where_wrong(wrong)}", fix=_hint(text) or ()) from None
+        hints = [hint for hint in (_hint(text), _word_of_sql(wrong)) if hint]
+        raise QuestionRefused(f"This is not valid SQL: {_where_wrong(wrong)}", fix=hints) from None
     except (ValueError, TypeError, AttributeError, KeyError, IndexError) as wrong:  # of the parser, on odd texts
         raise QuestionRefused("The parser cannot read this SQL.", found=type(wrong).__name__) from None
     statements = [part for part in statements if not isinstance(part, exp.Semicolon)]
@@ -48,22 +49,27 @@ def statement(text: str) -> exp.Expression:
     if not isinstance(select, exp.Select):
         if isinstance(select, exp.Query):
             raise unsupported.not_understood(select)
-        raise QuestionRefused("A vault answers select and nothing else.", fix="Write select count(*) from people.")
-    _check_depth(select)
+        raise QuestionRefused(
+            "A vault answers select and nothing else.",
+            fix="Write select count(*) from people; a preview shows its cost, and the vault itself its columns.",
+        )
+    check_depth(select)
     for name, argument in select.args.items():
         if argument and name not in _CLAUSES:
             raise _refused_clause(name, f"A select with {name.strip('_')} is not understood.")
     return select
 
 
-_CLAUSES = {"expressions", "from_", "where", "group", "having", "order", "limit", "offset"}
+_CLAUSES = {"with_", "expressions", "from_", "where", "group", "having", "order", "limit", "offset"}
 _ONE_TABLE = ("A question reads the vault's own table and no other.", "Join the tables before sealing.")
 _WINDOWS = ("Window functions look at other people's rows.", "Use group by and having.")
 _REFUSED_CLAUSES = {
-    "distinct": ("Distinct rows are single rows, which are never shown.", "Use group by."),
+    "distinct": (
+        "Distinct rows are single rows, which are never shown.",
+        "Use group by: select city, count(*) from people group by city.",
+    ),
     "joins": _ONE_TABLE,
     "laterals": _ONE_TABLE,
-    "with_": ("A question is one select, without with.", "Ask each part on its own."),
     "qualify": _WINDOWS,
     "windows": _WINDOWS,
     "into": ("A vault answers questions and stores nothing.", "Leave into out."),
@@ -96,17 +102,51 @@ def _where_wrong(wrong: SqlglotError) -> str:
     return f"{what[:160].rstrip('.')}, at {place}{f', near {near}' if near else ''}."
 
 
+_CLAUSE_WORDS = {
+    "select",
+    "from",
+    "where",
+    "group",
+    "order",
+    "by",
+    "having",
+    "limit",
+    "and",
+    "or",
+    "not",
+    "on",
+    "as",
+    "in",
+}
+
+
+def _word_of_sql(wrong: SqlglotError) -> str:
+    """Return a hint if the parser stopped at a word of SQL that may be the name of a column, such as alter."""
+    first: dict[str, Any] = next(iter(getattr(wrong, "errors", None) or ()), {})
+    near = str(first.get("highlight") or "")
+    words = sqlglot.Dialect.get_or_raise("duckdb").tokenizer_class.KEYWORDS
+    if not near.isidentifier() or near.upper() not in words or near.casefold() in _CLAUSE_WORDS:
+        return ""
+    return f'If {near} is a column, write it in double quotes, because it is also a word of SQL: "{near}".'
+
+
 def _hint(text: str) -> str:
     """Return a hint for common mistakes; empty if there is none."""
     first = re.match(r"\s*(\w+)", text)
     if first and first[1].lower() != "select" and get_close_matches(first[1].lower(), ["select"], cutoff=0.7):
         return f"Did you mean select, not {first[1]}?"
+    if re.search(r"\bdate_?diff\s*\([^,()]*,[^,()]*\)", text, re.IGNORECASE):
+        return "Write date_diff('day', started, ended), with the unit first."
+    if re.match(r"\s*select\s+top\b", text, re.IGNORECASE):
+        return "Write limit 10 at the end, instead of top 10."
+    if re.search(r"\b(corr|covar_pop|covar_samp)\s*\([^,()]*\)", text, re.IGNORECASE):
+        return "Write corr(age, income), with two columns."
     if name := re.search(r"`([^`]+)`", text):
         return f'Write names in double quotes, not in backquotes: "{name[1][:40]}".'
     return ""
 
 
-def _check_depth(select: exp.Expression) -> None:
+def check_depth(select: exp.Expression) -> None:
     """Refuse deep nesting before any function recurses; a chain of AND or OR is one level."""
     stack: list[tuple[Any, int]] = [(select, 0)]
     while stack:
@@ -118,18 +158,18 @@ def _check_depth(select: exp.Expression) -> None:
             stack.append((child, depth if chained else depth + 1))
 
 
-def scope(select: exp.Expression, metadata: TableMetadata) -> Scope:
-    """Return the names that a select may use: it reads the sealed table and no other."""
-    source = select.args.get("from_")
-    if source is None:
-        raise QuestionRefused("The question names no table.", fix=f"Write from {metadata.name}.")
-    table = source.this
-    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
-        problem, fix = _ONE_TABLE
-        raise QuestionRefused(problem, fix=fix)
-    for name, argument in table.args.items():
-        if argument and name not in ("this", "alias"):
-            raise _refused_clause(name, "FROM takes the table alone.", f"Write from {metadata.name}.")
+def one_table() -> QuestionRefused:
+    """Return the refusal of a second table."""
+    problem, fix = _ONE_TABLE
+    return QuestionRefused(problem, fix=fix)
+
+
+def table_scope(table: exp.Expression, metadata: TableMetadata) -> Scope:
+    """Return the names that a select from this table may use: it is the sealed table."""
+    check_table(table, metadata)
+    schema = table.args.get("db")
+    if schema is not None and schema.name.casefold() not in SCHEMAS:
+        raise QuestionRefused(f"There is no schema {schema.name} here.", fix=f"Write from {metadata.name}.")
     if table.name.casefold() != metadata.name.casefold():
         raise QuestionRefused(f"There is no table {table.name} here.", fix=f"Write from {metadata.name}.")
     if table.args.get("alias") and table.args["alias"].args.get("columns"):
@@ -137,3 +177,17 @@ def scope(select: exp.Expression, metadata: TableMetadata) -> Scope:
             "Columns keep their names in from.", fix="Rename them in the select list: age as years."
         )
     return Scope(metadata, table.alias or None)
+
+
+def check_table(table: exp.Expression, metadata: TableMetadata) -> None:
+    """Refuse whatever is not the name of a table, perhaps with an alias."""
+    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+        raise one_table()
+    for name, argument in table.args.items():
+        if argument and name not in ("this", "alias", "db"):
+            raise _refused_clause(name, "FROM takes the table alone.", f"Write from {metadata.name}.")
+
+
+def scope(select: exp.Expression, metadata: TableMetadata) -> Scope:
+    """Return the names that a flat select may use."""
+    return table_scope(select.args["from_"].this, metadata)

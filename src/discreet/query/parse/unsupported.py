@@ -7,19 +7,28 @@ from typing import Any
 from sqlglot import exp
 
 from discreet.errors import QuestionRefused
+from discreet.query.parse.advice import ADVICE
 from discreet.query.parse.scope import did_you_mean
 
 FUNCTIONS = (
     *("count", "sum", "avg", "median", "quantile", "stddev", "variance", "min", "max"),
-    *("abs", "ceil", "coalesce", "date_trunc", "extract", "floor", "greatest", "least", "round", "width_bucket"),
+    *("corr", "covar_pop", "covar_samp", "histogram"),
+    *("abs", "ceil", "coalesce", "date_diff", "date_trunc", "extract", "floor", "greatest", "least", "nullif"),
+    *("round", "sign", "trunc", "width_bucket", "if"),
+    *("lower", "upper", "substr", "left", "right", "trim", "length"),
     *("year", "quarter", "month", "day", "dayofweek", "isodow", "dayofyear", "hour", "minute", "second"),
     "over_bound",
 )
 """The functions that a question may call, for the hints."""
 
 _ONE_SELECT = (
-    "A question is one select over one table, without subqueries or unions.",
-    "Ask each part on its own.",
+    "A question is one select over one table, without unions or subqueries in expressions.",
+    "Ask the inner select on its own, and write its answer here: age > 42, or city in ('Oslo', 'Bergen').",
+)
+
+_TOTALS = (
+    "Window functions look at other people's rows.",
+    "Use group by; for shares of a total, ask for select count(*) as well and divide the answers.",
 )
 
 _NO_CLOCK = ("A question must mean the same whenever it is asked.", "Write the date out: date '2024-01-31'.")
@@ -29,7 +38,7 @@ _REASONS: tuple[tuple[tuple[type, ...], tuple[str, str]], ...] = (
         (exp.Star, exp.Columns),
         (
             "Single rows are never shown, so there is no select *.",
-            "Ask for counts, sums or means: select count(*) from people.",
+            "Ask for counts, sums or means: select count(*), avg(age) from people.",
         ),
     ),
     (
@@ -38,7 +47,10 @@ _REASONS: tuple[tuple[tuple[type, ...], tuple[str, str]], ...] = (
     ),
     (
         (exp.Window, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls),
-        ("Window functions look at other people's rows.", "Use group by."),
+        (
+            "Window functions look at other people's rows.",
+            "Use group by; count(distinct user_id) counts each person once, with the name of the person column.",
+        ),
     ),
     (
         (exp.Distinct,),
@@ -52,17 +64,14 @@ _REASONS: tuple[tuple[tuple[type, ...], tuple[str, str]], ...] = (
         _NO_CLOCK,
     ),
     ((exp.Rand,), ("Noise is added to the answer, not to the question.", "Leave random() out.")),
-    ((exp.Limit, exp.Offset, exp.Fetch), ("LIMIT and OFFSET take whole numbers.", "Write limit 10 offset 20.")),
+    ((exp.Fetch,), ("FETCH FIRST is not understood.", "Write limit 10 instead of fetch first 10 rows only.")),
+    ((exp.Limit, exp.Offset), ("LIMIT and OFFSET take whole numbers.", "Write limit 10 offset 20.")),
     ((exp.Interval,), ("Intervals are not added.", "Add days: day + 30, or write the date out.")),
     (
-        (exp.Lower, exp.Upper, exp.Substring, exp.DPipe, exp.Concat, exp.Trim, exp.Length, exp.RegexpLike),
-        ("Strings are compared as they are.", "Use =, in, like or ilike."),
-    ),
-    (
-        (exp.Sqrt, exp.Ln, exp.Exp, exp.Pow, exp.Log),
+        (exp.Sqrt, exp.Ln, exp.Exp, exp.Log),
         (
             "Sums are exact, so an expression has only + - *, / by a number, floor, round, least and case.",
-            "Seal a column with the transformed value.",
+            "Seal a column with the transformed value, or count by bins: histogram(income, 20).",
         ),
     ),
 )
@@ -70,6 +79,13 @@ _REASONS: tuple[tuple[tuple[type, ...], tuple[str, str]], ...] = (
 
 def not_understood(node: exp.Expression) -> QuestionRefused:
     """Return the refusal of a node, with its particular reason if there is one."""
+    if isinstance(node, exp.DPipe):
+        return _refused(ADVICE["dpipe"])
+    if (
+        isinstance(node, exp.Window)
+        and node.find(exp.RowNumber, exp.Rank, exp.DenseRank, exp.Lag, exp.Lead) is None
+    ):
+        return _refused(_TOTALS)
     for kinds, reason in _REASONS:
         if isinstance(node, kinds):
             return _refused(reason)
@@ -78,13 +94,17 @@ def not_understood(node: exp.Expression) -> QuestionRefused:
     if isinstance(node, exp.AggFunc) and type(node) in _ONE_LEVEL:
         return QuestionRefused(
             "An aggregate stands alone in the select list, not inside an expression, where, or another aggregate.",
-            fix="Select the parts and compute with the answers; having may compare them.",
+            fix=[
+                "Select the parts and compute with the answers; having may compare them.",
+                "A share is avg(insured), or avg(if(age >= 65, 1, 0)). Answers need no round.",
+            ],
         )
     if isinstance(node, exp.Func):
         called: Any = node
         name = str(called.this) if called.key == "anonymous" else called.sql_name()
-        if name.lower() in ("now", "today", "getdate"):
-            return _refused(_NO_CLOCK)
+        if name.lower() in ADVICE:
+            problem, fix = ADVICE[name.lower()]
+            return QuestionRefused(problem.format(name=name.lower()), fix=fix)
         return QuestionRefused(f"{name.lower()} is not a function here.", fix=did_you_mean(name, FUNCTIONS))
     shown = node.sql("duckdb")
     return QuestionRefused(

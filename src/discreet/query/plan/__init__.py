@@ -7,6 +7,7 @@ Modules:
     linear_queries       the integer sums that are measured, and their sensitivity
     affine               integer factors of linear queries, in Python and in SQL
     quantiles            ranks selected by private mechanisms, with intervals
+    prefix_tree          noisy running totals, made consistent, and their margins
     partition_selection  the values of string keys that are frequent enough to be kept
     group_index          the groups of an answer, numbered
     calibration          from a budget or a margin of error to the budget of each linear query

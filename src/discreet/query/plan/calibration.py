@@ -22,7 +22,7 @@ from discreet.errors import Fix, LawTooWide, ParameterError, QuestionRefused
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.query.plan import allocation
 from discreet.query.plan.error_bounds import Noise, margin_of_sum
-from discreet.query.plan.estimators import Formula, Linear, Rank, importance, rank_importance
+from discreet.query.plan.estimators import Formula, Linear, importance, rank_importance, ranked_terms
 from discreet.query.plan.linear_queries import LinearQuery
 from discreet.query.plan.quantiles import cells, coarsening
 from discreet.rational import Rational, positive
@@ -30,7 +30,7 @@ from discreet.rational import Rational, positive
 SELECTION_SHARE = Fraction(1, 3)
 """The share of ρ that partition selection takes."""
 
-Widths = Rational | Mapping[str, Rational]
+Margins = Rational | Mapping[str, Rational]
 """One margin of error for all numbers, or one for each number by its name."""
 
 _LARGEST = Fraction(9990)  # the largest epsilon that `least` tries
@@ -57,7 +57,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Budgets:
-    """An ε, or a ρ, for every linear query and every quantile."""
+    """An ε, or a ρ, for every linear query and for the quantiles of every term."""
 
     queries: dict[LinearQuery, Fraction]
     ranks: tuple[Fraction, ...]
@@ -72,11 +72,8 @@ def divide(formulas: Sequence[Formula], total: Fraction, setting: Setting) -> Bu
     """Divide a budget so that the sum of the squared relative errors is least."""
     squares = importance(formulas, setting.rows_per_person, setting.groups, pure=setting.pure)
     ranks = [
-        rank_importance(
-            formula.probability, cells(formula.term, coarsening(formula.term, setting.expected_groups))
-        )
-        for formula in formulas
-        if isinstance(formula, Rank)
+        rank_importance(probabilities, cells(term, coarsening(term, setting.expected_groups)))
+        for term, probabilities in ranked_terms(formulas)
     ]
     shares = allocation.shares([*squares.values(), *ranks], pure=setting.pure)
     parts = [total * share for share in shares]
@@ -91,7 +88,7 @@ def noise(query: LinearQuery, budget: Fraction, setting: Setting) -> Noise:
     return Gaussian.for_rho(budget, sensitivity)
 
 
-def least_budgets(formulas: Sequence[Formula], within: Widths, setting: Setting) -> Budgets:
+def least_budgets(formulas: Sequence[Formula], within: Margins, setting: Setting) -> Budgets:
     """Return the least budgets with which every number meets its margin."""
     budgets: dict[LinearQuery, Fraction] = {}
     names = [formula.aggregate.name for formula in formulas]
@@ -102,7 +99,7 @@ def least_budgets(formulas: Sequence[Formula], within: Widths, setting: Setting)
             fix=Fix("within", {name: within.get(name, 200) for name in names}),
         )
     for formula, name in zip(formulas, names, strict=True):
-        wanted = positive(within[name] if isinstance(within, Mapping) else within, "within", floats="exact")
+        wanted = positive(within[name] if isinstance(within, Mapping) else within, "within")
         for query, budget in _least_budgets(formula, wanted, setting).items():
             budgets[query] = max(budget, budgets.get(query, Fraction(0)))
     return Budgets(budgets, ())

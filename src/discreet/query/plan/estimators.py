@@ -8,6 +8,8 @@
     avg(x)       c + unit·A/N_x
     variance(x)  unit²·(q + Q/N_x − (A/N_x)²)   Q sum of w·((code − centre)² − q), q the middle of its range
     stddev(x)    the root of the variance; both use the weighted rows and divide by n, not n − 1
+    covariance   unit_x·unit_y·(P/N − A_x·A_y/N²)   P sum of w·f_x·f_y, over the rows that have both values
+    correlation  the covariance divided by both standard deviations of these rows
     quantile(x)  discreet.query.plan.quantiles
 
 **A sum, from S or from A and N_x?** Let values lie within c ± h, so |value| ≤ V = |c| + h. By itself a sum needs S
@@ -36,7 +38,10 @@ from discreet.query.plan.linear_queries import LinearQuery
 from discreet.query.question import Aggregate, Term
 from discreet.schema.metadata import UNIT
 
-KINDS = ("count", "count_of", "persons", "sum", "avg", "variance", "stddev", "quantile")
+KINDS = (
+    *("count", "count_of", "persons", "sum", "avg", "variance", "stddev"),
+    *("covariance", "correlation", "quantile"),
+)
 
 _Identity = tuple[object, ...]  # of a term: its expression, bounds, scale and offset
 
@@ -100,7 +105,25 @@ class Rank:
         return ()
 
 
-Formula = Linear | Mean | Spread | Rank
+@dataclass(frozen=True)
+class Joint:
+    """A covariance, or a correlation: the mean product minus the product of the means; both terms have values."""
+
+    aggregate: Aggregate
+    x: Mean
+    y: Mean
+    product: LinearQuery | None
+    squares: tuple[linear_queries.Square, ...] = ()
+    """Of x and of y, for a correlation."""
+
+    @property
+    def queries(self) -> tuple[LinearQuery, ...]:
+        """The linear queries that it needs, each once: the count, both deviations, the product, the squares."""
+        parts = (*self.x.queries, *self.y.queries, self.product, *(square.query for square in self.squares))
+        return tuple(dict.fromkeys(part for part in parts if part is not None))
+
+
+Formula = Linear | Mean | Spread | Joint | Rank
 
 
 def formulas(
@@ -139,6 +162,50 @@ def formulas(
     return made(whole)
 
 
+def ranked_terms(formulas: Iterable[Formula]) -> list[tuple[Term, tuple[Fraction, ...]]]:
+    """Return each term that has quantiles, once, with the ranks that are asked of it.
+
+    >>> from discreet.query.question import Aggregate
+    >>> age = Term(linear_queries.rows().tree, 0, 110)
+    >>> half, most = (Rank(Aggregate("quantile", age, p, ""), age, p) for p in (Fraction(1, 2), Fraction(9, 10)))
+    >>> [ranks for _, ranks in ranked_terms([half, most, half])]
+    [(Fraction(1, 2), Fraction(9, 10))]
+    """
+    found: dict[_Identity, tuple[Term, dict[Fraction, None]]] = {}
+    for formula in formulas:
+        if isinstance(formula, Rank):
+            found.setdefault(_identity(formula.term), (formula.term, {}))[1][formula.probability] = None
+    return [(term, tuple(ranks)) for term, ranks in found.values()]
+
+
+def rank_place(formulas: Iterable[Formula], wanted: Rank) -> int:
+    """Return the place of the term of a quantile among `ranked_terms`."""
+    identities = list(dict.fromkeys(_identity(f.term) for f in formulas if isinstance(f, Rank)))
+    return identities.index(_identity(wanted.term))
+
+
+def possible(aggregate: Aggregate) -> tuple[float, float] | None:
+    """Return the least and the largest number that is possible at all; None for counts and sums.
+
+    >>> from discreet.query.question import Aggregate
+    >>> possible(Aggregate("stddev", Term(linear_queries.rows().tree, 0, 110), None, ""))
+    (0.0, 55.0)
+    """
+    if aggregate.kind not in ("avg", "quantile", "variance", "stddev", "covariance", "correlation"):
+        return None
+    if aggregate.kind == "correlation":
+        return -1.0, 1.0
+    least, most = sorted(_ends(_term(aggregate)))
+    if aggregate.kind == "covariance" and aggregate.other is not None:
+        first, last = sorted(_ends(aggregate.other))
+        largest = float((most - least) * (last - first) / 4)
+        return -largest, largest
+    if aggregate.kind in ("avg", "quantile"):
+        return float(least), float(most)
+    widest = (most - least) / 2
+    return 0.0, float(widest if aggregate.kind == "stddev" else widest**2)
+
+
 def importance(
     formulas: Iterable[Formula], rows_per_person: int, groups: int, *, pure: bool
 ) -> dict[LinearQuery, float]:
@@ -165,13 +232,14 @@ def importance(
     return found
 
 
-def rank_importance(probability: Fraction, levels: int) -> float:
-    """Return the importance of a quantile, whose error is an error of rank: it grows with the logarithm of levels.
+def rank_importance(probabilities: Sequence[Fraction], levels: int) -> float:
+    """Return the importance of the quantiles of a term, whose errors grow with the logarithm of levels.
 
-    >>> rank_importance(Fraction(1, 2), 1)
+    >>> rank_importance([Fraction(1, 2)], 1)
     1.0
     """
-    return (2 * float(max(probability, 1 - probability)) * (1 + math.log(levels) / 3)) ** 2
+    hardest = max(max(probability, 1 - probability) for probability in probabilities)
+    return (2 * float(hardest) * (1 + math.log(levels) / 3)) ** 2
 
 
 def _squares(
@@ -192,6 +260,13 @@ def _squares(
             yield from _squares(formula.mean, rows_per_person, groups, pure)
             if formula.square is not None and formula.square.query is not None:
                 yield formula.square.query, 1 / 4
+
+        case Joint():
+            for mean in (formula.x, formula.y):
+                yield from ((query, square / 4) for query, square in _squares(mean, rows_per_person, groups, pure))
+            if formula.product is not None:
+                yield formula.product, 1.0
+            yield from ((square.query, 1 / 8) for square in formula.squares if square.query is not None)
 
 
 def _adds(aggregate: Aggregate, rows_per_person: int) -> Fraction:
@@ -220,6 +295,8 @@ def _formula(aggregate: Aggregate, rows_per_person: int, by_itself: bool) -> For
             mean = _mean(aggregate, rows_per_person)
             squares = linear_queries.square(_term(aggregate), rows_per_person) if mean.deviation else None
             return Spread(aggregate, mean, squares)
+        case "covariance" | "correlation" if aggregate.other is not None:
+            return _joint(aggregate, aggregate.other, rows_per_person)
         case "quantile" if aggregate.probability is not None and 0 <= aggregate.probability <= 1:
             return Rank(aggregate, _term(aggregate), aggregate.probability)
     raise ParameterError(
@@ -248,6 +325,17 @@ def _mean(aggregate: Aggregate, rows_per_person: int) -> Mean:
     line, _ = centred(term, linear_queries.MOST // (rows_per_person * UNIT))
     centre = term.offset - term.scale * Fraction(line.start, line.slope)
     return Mean(aggregate, count, linear_queries.deviation(term, rows_per_person), centre, least, most)
+
+
+def _joint(aggregate: Aggregate, other: Term, rows_per_person: int) -> Joint:
+    terms = _term(aggregate), _term(replace(aggregate, term=other))
+    x, y = (_mean(replace(aggregate, term=term), rows_per_person) for term in terms)
+    varies = x.deviation is not None and y.deviation is not None
+    y = replace(y, count=x.count)  # the same rows have both values, so one count serves both
+    squares: tuple[linear_queries.Square, ...] = ()
+    if aggregate.kind == "correlation" and varies:
+        squares = tuple(linear_queries.square(term, rows_per_person) for term in terms)
+    return Joint(aggregate, x, y, linear_queries.product(*terms, rows_per_person) if varies else None, squares)
 
 
 def _total(term: Term, rows_per_person: int) -> LinearQuery | None:

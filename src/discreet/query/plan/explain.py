@@ -12,12 +12,11 @@ from fractions import Fraction
 
 from discreet.mechanisms import Laplace
 from discreet.query.plan.error_bounds import Noise, joint_margins, margin_of_sum
-from discreet.query.plan.estimators import Linear, Mean, Spread
+from discreet.query.plan.estimators import Joint, Linear, Mean, Rank, Spread
 from discreet.query.plan.group_index import Cells
 from discreet.query.plan.linear_queries import LinearQuery
 from discreet.query.plan.partition_selection import Selection
 from discreet.query.plan.quantiles import Ranking
-from discreet.query.question import Aggregate
 from discreet.render.numbers import number
 from discreet.schema.metadata import UNIT
 
@@ -32,20 +31,17 @@ class Expected:
     margin: float | None
     words: str
 
-    @property
-    def half_width(self) -> float | None:
-        """The same as `margin`."""
-        return self.margin
-
 
 def expected(
-    formula: Linear | Mean | Spread, noises: Mapping[LinearQuery, Noise], confidence: Fraction
+    formula: Linear | Mean | Spread | Joint, noises: Mapping[LinearQuery, Noise], confidence: Fraction
 ) -> Expected:
     """Return what is known in advance about the margin of a number."""
     name, sure = formula.aggregate.name, f"{float(100 * confidence):.6g} %"
     if isinstance(formula, Linear):
         margin = margin_of_sum([(c, noises[query]) for c, query in formula.parts], 1 - confidence)
         return Expected(name, margin, f"{name}: ± {number(margin)} at {sure}{_rounding(formula.queries)}.")
+    if isinstance(formula, Joint):
+        return _expected_joint(formula, noises, confidence)
     middle = formula if isinstance(formula, Mean) else formula.mean
     if middle.deviation is None:
         return Expected(name, 0.0, f"{name}: exact, because only one value is possible.")
@@ -68,13 +64,38 @@ def expected(
     )
 
 
-def expected_rank(aggregate: Aggregate, ranking: Ranking, confidence: Fraction) -> Expected:
+def _expected_joint(formula: Joint, noises: Mapping[LinearQuery, Noise], confidence: Fraction) -> Expected:
+    name, sure = formula.aggregate.name, f"{float(100 * confidence):.6g} %"
+    if formula.product is None:
+        return Expected(name, 0.0, f"{name}: exact, because one of the values is always the same.")
+    margins = dict(
+        zip(formula.queries, joint_margins([noises[q] for q in formula.queries], 1 - confidence), strict=True)
+    )
+    means = [mean for mean in (formula.x, formula.y) if mean.deviation is not None]
+    halves = [float(mean.most - mean.least) / 2 for mean in means]
+    about = margins[formula.product] * float(abs(formula.product.unit))
+    for mean, half in zip(means, reversed(halves), strict=True):  # with means half-way to an end, as above
+        if mean.deviation is not None:
+            about += margins[mean.deviation] * float(abs(mean.deviation.unit)) * half / 2
+    about /= _ROWS * UNIT
+    if formula.aggregate.kind == "correlation":
+        about /= halves[0] * halves[1] / 4  # with deviations of half their bounds
+    return Expected(
+        name,
+        None,
+        f"{name}: about ± {number(about, 3)} in a group of {_ROWS:,} rows, at {sure}; with more rows less.",
+    )
+
+
+def expected_rank(formula: Rank, ranking: Ranking, confidence: Fraction) -> Expected:
     """Return what is known in advance about the interval of a quantile: the error of its ends in rank."""
+    name, place = formula.aggregate.name, ranking.place(formula.probability)
+    error = ranking.rank_error(ranking.probabilities[place])
     cell = "" if not ranking.shift else f", rounded to steps of {number(ranking.term.scale * 2**ranking.shift, 6)}"
     return Expected(
-        aggregate.name,
+        name,
         None,
-        f"{aggregate.name}: between values whose rank has an error of at most {number(ranking.rank_error)} rows, "
+        f"{name}: between values whose rank is off by at most about {number(error)} rows, "
         f"at {float(100 * confidence):.6g} %{cell}.",
     )
 
@@ -96,11 +117,20 @@ def query(measured: LinearQuery, noise: Noise, needing: Sequence[str]) -> str:
 
 
 def quantile(ranking: Ranking) -> str:
-    """Return one line about a quantile."""
-    law = type(ranking.value).__name__
+    """Return one line about the quantiles of a term."""
+    law = type(ranking.values[0]).__name__
     name = {"PermuteAndFlip": "permute-and-flip"}.get(law, "the exponential mechanism")
-    rank = float(ranking.probability)
-    return f"The {rank:g} quantile of every group among {ranking.cells:,} candidates, by {name}."
+    several = "" if len(ranking.probabilities) == 1 else "s"
+    return (
+        f"The {ranks(ranking)} quantile{several} of every group among {ranking.cells:,} candidates, by {name}; "
+        f"{'their intervals' if several else 'its interval'} from noisy sums of {ranking.tree.leaves:,} bins."
+    )
+
+
+def ranks(ranking: Ranking) -> str:
+    """Return the ranks of quantiles as text, such as "0.25, 0.5 and 0.75"."""
+    shown = [f"{float(p if ranking.term.scale > 0 else 1 - p):g}" for p in ranking.probabilities]
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
 
 
 def selection(chosen: Selection | None, cells: Cells) -> list[str]:

@@ -63,7 +63,7 @@ class LinearQuery:
         description: What is summed, for the explanation of a plan.
     """
 
-    key: str | tuple[str, Expression]
+    key: str | tuple[str, *tuple[Expression, ...]]
     build: Callable[[], Expression] | None = field(compare=False, repr=False)
     bound: int = field(compare=False, default=1)
     unit: Fraction = field(compare=False, default=Fraction(1))
@@ -216,16 +216,54 @@ def square(term: Term, rows_per_person: int) -> Square:
     return Square(measure, middle, (largest - least) * step / 2, slack)
 
 
+def product(x: Term, y: Term, rows_per_person: int) -> LinearQuery:
+    """Return the sum of (x − centre)·(y − centre) over the rows that have both values.
+
+    With |f| ≤ m_x and |g| ≤ m_y the product lies in ±m_x·m_y, and all of it is attained: no shift would lower its
+    bound. It is rounded to a multiple of 2^s like every factor, after a multiple of 2^s was added that makes it
+    positive.
+
+    >>> from discreet.query.question import Term
+    >>> product(Term(ir.sealed("c0"), 0, 2), Term(ir.sealed("c1"), 0, 10), rows_per_person=1).bound
+    5
+    """
+    most = MOST // (rows_per_person * UNIT)
+    (f, unit_f), (g, unit_g) = centred(x, most), centred(y, most)
+    largest, shift = f.bound * g.bound, 0
+    while rounded(largest, shift) > most:
+        shift += 1
+    lift = rounded(largest, shift) + 1
+
+    def tree() -> Expression:
+        multiplied = ir.binary(Mul, _clamped(x, f.at, f.tree), _clamped(y, g.at, g.tree))
+        if shift:
+            positive = ir.plus(multiplied, (lift << shift) + int(half_step(shift)))
+            multiplied = ir.plus(shifted(positive, shift), -lift)
+        return ir.binary(Mul, _weight(), multiplied)
+
+    return LinearQuery(
+        (f"w·{f}·{g}/2^{shift} of", x.code, y.code),
+        tree,
+        bound=max(rounded(largest, shift), -rounded(-largest, shift)),
+        unit=unit_f * unit_g * 2**shift,
+        slack=half_step(shift) * abs(unit_f * unit_g),
+        description="sum of products, from the middle of both bounds",
+    )
+
+
 def _weighed(term: Term, at: Callable[[int], int], tree: Callable[[Expression], Expression]) -> Expression:
     """Return weight·factor: NULL where there is no value, and the factor of the nearer end outside the bounds."""
-    within = ir.case(
+    return ir.binary(Mul, _weight(), _clamped(term, at, tree))
+
+
+def _clamped(term: Term, at: Callable[[int], int], tree: Callable[[Expression], Expression]) -> Expression:
+    return ir.case(
         [
             (ir.compared("<", term.code, signed(term.low)), signed(at(term.low))),
             (ir.compared(">", term.code, signed(term.high)), signed(at(term.high))),
         ],
         tree(term.code),
     )
-    return ir.binary(Mul, _weight(), within)
 
 
 def _weight() -> Expression:

@@ -27,15 +27,15 @@ itself is not released: it was used to select, so it is biased upwards. Theory: 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
 from discreet.errors import Fix, ParameterError
 from discreet.mechanisms import Exact, Gaussian, Sensitivity, tails
+from discreet.mechanisms.exact import ExactByKey, admit, opened
 from discreet.privacy.losses import Approximate, Loss
 from discreet.query import ir
 from discreet.rational import Rational, rational
@@ -73,6 +73,39 @@ class Selection:
         """The number of persons in a partition that is kept with probability one half."""
         return self.threshold / UNIT
 
+    def release(self, presence: ExactByKey, most: int) -> list[Partition]:
+        """Return the partitions whose noisy presence is above the threshold, in their own order.
+
+        Args:
+            presence: The weight of the persons in each partition that occurs on marked rows.
+            most: The largest number of partitions to return; those with the largest noisy presence are preferred.
+
+        >>> few = selection("1/2", "1e-6", rows_per_person=1)
+        >>> towns = {("Oslo",): 900 * UNIT, ("Bergen",): 800 * UNIT, ("Foula",): UNIT}
+        >>> few.release(ExactByKey(towns, sensitivity(1)), most=10)
+        [('Bergen',), ('Oslo',)]
+        """
+        bound = cast(Sensitivity, self.mechanism.sensitivity)
+        admit(presence, by_key=True, entries=cast(int, bound.entries), each=cast(int, bound.each))
+        found = cast(dict[Partition, int], opened(presence))
+        if not found:
+            return []
+        # They are sorted first: the engine's order may depend on rows, and ties are broken by order.
+        partitions = sorted(found, key=lambda partition: [(part is None, part or "") for part in partition])
+        noisy: Any = self.mechanism.release(Exact([found[p] for p in partitions], presence.sensitivity))
+        kept = np.flatnonzero(noisy > self.threshold)
+        strongest = kept[np.argsort(-noisy[kept], kind="stable")][:most]
+        return [partitions[int(i)] for i in sorted(strongest)]
+
+
+def sensitivity(rows_per_person: int, unit: int = UNIT) -> Sensitivity:
+    """Return how much one person changes the presence of partitions: at most K of them, by at most U each.
+
+    >>> sensitivity(rows_per_person=3).l1
+    12288
+    """
+    return Sensitivity(entries=rows_per_person, each=unit)
+
 
 def selection(rho: Rational, delta: Rational, rows_per_person: int, unit: int = UNIT) -> Selection:
     """Return the selection that costs ρ and δ, with the least threshold that proves δ.
@@ -93,35 +126,9 @@ def selection(rho: Rational, delta: Rational, rows_per_person: int, unit: int = 
             found=delta,
             fix=Fix("delta", "1e-9"),
         )
-    mechanism = Gaussian.for_rho(rho, Sensitivity(entries=rows_per_person, each=unit))
+    mechanism = Gaussian.for_rho(rho, sensitivity(rows_per_person, unit))
     tail = tails.gaussian_bound(mechanism.variance, min(Fraction(1), 2 * exact / rows_per_person))
     return Selection(mechanism, exact, unit + tail)
-
-
-def select(
-    selection: Selection, partitions: Sequence[Partition], presence: Sequence[int], most: int
-) -> list[Partition]:
-    """Return the partitions whose noisy presence is above the threshold, in their own order.
-
-    Args:
-        selection: The mechanism and its threshold.
-        partitions: The partitions that occur on marked rows.
-        presence: The weight of the persons in each of them, at most U per person.
-        most: The largest number of partitions to return; those with the largest noisy presence are preferred.
-
-    >>> few = selection("1/2", "1e-6", rows_per_person=1)
-    >>> select(few, [("Oslo",), ("Bergen",), ("Moss",)], [900 * UNIT, 800 * UNIT, 1 * UNIT], most=10)
-    [('Bergen',), ('Oslo',)]
-    """
-    if not partitions:
-        return []
-    # They are sorted first: the engine's order may depend on rows, and ties are broken by order.
-    order = sorted(range(len(partitions)), key=lambda i: [(part is None, part or "") for part in partitions[i]])
-    exact = Exact([presence[i] for i in order], selection.mechanism.sensitivity)
-    noisy: Any = selection.mechanism.release(exact)
-    kept = np.flatnonzero(noisy > selection.threshold)
-    strongest = kept[np.argsort(-noisy[kept], kind="stable")][:most]
-    return [partitions[order[int(i)]] for i in sorted(strongest)]
 
 
 def marked(where: Expression | None) -> Expression:

@@ -11,7 +11,9 @@ The charge is what the mechanisms themselves declare, once each:
 * a linear query is one vector over all groups. Its sensitivity bounds the change of the whole vector by one
   person, whether their rows are in one group or in a thousand (discreet.query.plan.linear_queries), so all of its
   groups cost as one;
-* a quantile is three selections, and each costs once for all groups (discreet.query.plan.quantiles);
+* the quantiles of a term are one selection each and one tree of sums, and each costs once for all groups
+  (discreet.query.plan.quantiles). The bins of the tree depend on the selected values, which an adaptive filter
+  allows: its loss does not;
 * partition selection costs one Gaussian and one δ for all partitions (discreet.query.plan.partition_selection),
   before anything else is measured. The later queries depend on the kept partitions, which an adaptive filter
   allows.
@@ -32,9 +34,9 @@ from discreet.ledger.budget import Budget
 from discreet.mechanisms import tails
 from discreet.privacy.losses import Loss
 from discreet.query.plan import calibration, explain, group_index, partition_selection
-from discreet.query.plan.calibration import Setting, Widths
+from discreet.query.plan.calibration import Margins, Setting
 from discreet.query.plan.error_bounds import Noise
-from discreet.query.plan.estimators import Formula, Rank, formulas
+from discreet.query.plan.estimators import Formula, Rank, formulas, rank_place, ranked_terms
 from discreet.query.plan.explain import Expected
 from discreet.query.plan.linear_queries import LinearQuery
 from discreet.query.plan.quantiles import Ranking, ranking
@@ -83,16 +85,15 @@ class Plan:
     @property
     def expected(self) -> tuple[Expected, ...]:
         """The margin of each number of the answer, as far as it is known."""
-        ranks = iter(self.rankings)
         return tuple(
-            explain.expected_rank(formula.aggregate, next(ranks), self.confidence)
+            explain.expected_rank(formula, self.ranking_of(formula), self.confidence)
             if isinstance(formula, Rank)
             else explain.expected(formula, self.noises, self.confidence)
             for formula in self.formulas
         )
 
     @property
-    def words(self) -> str:
+    def explanation(self) -> str:
         """The plan as text, one line for each step and each number."""
         return "\n".join(
             [
@@ -102,6 +103,10 @@ class Plan:
                 *(expected.words for expected in self.expected),
             ]
         )
+
+    def ranking_of(self, formula: Rank) -> Ranking:
+        """Return the mechanisms that a quantile shares with all quantiles of its term."""
+        return self.rankings[rank_place(self.formulas, formula)]
 
     def _needing(self, query: LinearQuery) -> list[str]:
         return [formula.aggregate.name for formula in self.formulas if query in formula.queries]
@@ -113,7 +118,7 @@ def plan(
     *,
     epsilon: Rational | None = None,
     amount: Fraction | None = None,
-    within: Widths | None = None,
+    within: Margins | None = None,
     confidence: Rational = "0.95",
     budget: Budget,
     keys_delta: Rational | None = None,
@@ -192,18 +197,17 @@ def _alpha(confidence: Rational) -> Fraction:
 
 
 def _rankings(made: tuple[Formula, ...], parts: tuple[Fraction, ...], setting: Setting) -> tuple[Ranking, ...]:
-    ranks = [formula for formula in made if isinstance(formula, Rank)]
     return tuple(
         ranking(
-            rank.term,
-            rank.probability,
+            term,
+            probabilities,
             part,
             pure=setting.pure,
             rows_per_person=setting.rows_per_person,
             groups=setting.expected_groups,
             alpha=setting.alpha,
         )
-        for rank, part in zip(ranks, parts, strict=True)
+        for (term, probabilities), part in zip(ranked_terms(made), parts, strict=True)
     )
 
 

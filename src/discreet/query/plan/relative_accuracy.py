@@ -18,7 +18,7 @@ then the value is within 5 % of the truth.
             break
 
 If the budget is used up first, or the cap on the cost of all steps (`most`), the last answer is returned with a
-note on the margin that it has (`short`). The receipt is that of all steps (`billed`).
+note on the margin that it has (`short`). The receipt is that of all steps (`with_receipt`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from discreet.errors import Fix, ParameterError, QuestionRefused
 from discreet.ledger.budget import Budget
 from discreet.mechanisms import tails
 from discreet.query.answer.estimates import Estimate, Estimates
-from discreet.query.plan.calibration import Widths
+from discreet.query.plan.calibration import Margins
 from discreet.query.plan.plan import LEAST_ALPHA, Plan, PlannedTable, plan
 from discreet.query.question import Aggregate, Question
 from discreet.rational import Rational, positive, rational
@@ -113,8 +113,8 @@ def reached(answer: Estimates, within: str) -> bool:
     return all(margin <= most for margin in _relative_margins(answer))
 
 
-def judged(release: Release) -> Estimates:
-    """Return the estimates of a release, from which `reached` judges its margin."""
+def estimates_of(release: Release) -> Estimates:
+    """Return the estimates of a release, which `reached` compares with a margin."""
     found = tuple(
         Estimate(
             Aggregate(a.kind, None, None, a.name), *(np.array(ends, float) for ends in (a.values, a.low, a.high))
@@ -147,14 +147,14 @@ def short(release: Release, answer: Estimates, within: str, why: str) -> Release
     )
 
 
-def billed(release: Release, steps: Sequence[Release]) -> Release:
+def with_receipt(release: Release, steps: Sequence[Release]) -> Release:
     """Return a release with the receipt of the steps charged now, or of all steps if all were recorded."""
     paid = [step.cost for step in steps if not step.free]
-    bill = together(paid or [step.cost for step in steps])
-    return replace(release, free=not paid, label=replace(release.label, receipt=bill))
+    receipt = together(paid or [step.cost for step in steps])
+    return replace(release, free=not paid, label=replace(release.label, receipt=receipt))
 
 
-def written(within: Widths | None, names: Sequence[str]) -> str:
+def written(within: Margins | None, names: Sequence[str]) -> str:
     """Return margins as the cache key of the ledger writes them: exact, and without the names of the numbers.
 
     >>> written("10.0", ["n"]), written({"n": 10, "m": "1/2"}, ["n", "m"]), written("5.0 %", ["n"])
@@ -169,7 +169,7 @@ def written(within: Widths | None, names: Sequence[str]) -> str:
 
 
 def _exact(margin: Rational | None) -> str:
-    return "" if margin is None else str(positive(margin, "within", floats="exact"))
+    return "" if margin is None else str(positive(margin, "within"))
 
 
 def _relative_margins(answer: Estimates) -> list[float]:

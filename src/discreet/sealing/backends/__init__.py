@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
+from discreet.errors import DiscreetError, SealingFailed
 from discreet.schema.metadata import ROWS
 from discreet.sealing.backends.duckdb import Progress, run
 from discreet.sealing.sources import Reading, Source, opened
@@ -65,14 +66,17 @@ class Embedded:
 
     def __init__(self, connection: DuckDBPyConnection):
         self._connection, self._stored = connection, list[str]()
+        self._failures: list[list[DiscreetError]] = []
 
     def opened(self, source: Source, wanted: Iterable[str] | None, name: str) -> Reading:
         """Open a file or a frame."""
-        return opened(self._connection, source, wanted, name)
+        reading = opened(self._connection, source, wanted, name)
+        self._failures.append(reading.failures)
+        return reading
 
     def store(self, name: str, query: str, stage: str, progress: Progress | None) -> str:
         """Keep rows in a temporary table, which spills to disk."""
-        run(self._connection, f"CREATE TEMP TABLE {name} AS {query}", stage, progress)
+        self._run(f"CREATE TEMP TABLE {name} AS {query}", stage, progress)
         self._stored.append(name)
         return name
 
@@ -82,7 +86,15 @@ class Embedded:
 
     def write(self, query: str, fingerprint: str, stage: str, progress: Progress | None) -> None:
         """Write the table of the file."""
-        run(self._connection, f"CREATE TABLE {ROWS} AS {query}", stage, progress)
+        self._run(f"CREATE TABLE {ROWS} AS {query}", stage, progress)
         drops = "".join(f"DROP TABLE {name}; " for name in self._stored)
         finish = f"{drops}COMMENT ON TABLE {ROWS} IS '{fingerprint}'; CHECKPOINT"
-        run(self._connection, finish, "writing rows", progress)
+        self._run(finish, "writing rows", progress)
+
+    def _run(self, query: str, stage: str, progress: Progress | None) -> None:
+        try:
+            run(self._connection, query, stage, progress)
+        except SealingFailed:
+            for failure in (one for each in self._failures for one in each):
+                raise failure from None  # what stopped a source says more than that the engine stopped
+            raise

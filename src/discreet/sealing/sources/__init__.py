@@ -2,7 +2,8 @@
 
     source      `Source`, the name of a table to seal, and `Reading`, a source that is open
     files       Parquet, CSV, Arrow and DuckDB files
-    csv         the check of a CSV file before its rows are read
+    csv         CSV files: one line is one row
+    text_files  the bytes of text files, compressed or in another encoding
     frames      pyarrow, pandas and polars tables
     postgres    tables and views of a PostgreSQL database
     spark       tables of a Spark catalogue
@@ -14,11 +15,10 @@
     a pyarrow Table or RecordBatchReader, a pandas or polars frame      and other data that speak Arrow
 
 The types of columns are those that the source declares. They are never inferred from rows: all columns of a CSV
-file are text, and so is a pandas column of objects. The header alone decides the separator of a CSV file. Rows
-that are too short are filled with missing values, rows that are too long are cut, and a row of more than 2 MB is
-left out. Two neighbouring tables are two tables of rows as they were read, so a file in which the text of one row
-may have swallowed others is refused (`discreet.sealing.sources.csv`). Every source is read once, from beginning to
-end; a CSV file is checked before that.
+file are text, and so is a pandas column of objects. The header alone decides the separator of a CSV file. Two
+neighbouring tables are two tables of rows as they were read. In a CSV file one line is one row, so that the text
+of one row cannot change how another is read; a line that cannot be read so is refused with its number
+(`discreet.sealing.sources.csv`). Every source is read once, from beginning to end.
 
 To add a kind of source: return a `Reading` from one more branch of `opened`.
 """
@@ -53,7 +53,7 @@ def opened(
         source: The source.
         wanted: The columns to read; None for all. If one is missing, the types still list all columns.
         name: The name that the source gets on this connection.
-        rows: Whether its rows will be read. If so, a CSV file is checked first.
+        rows: Whether its rows will be read; if not, only the header of a CSV file is opened.
     """
     old = {new: column for column, new in source.rename.items()}
     kept = None if wanted is None else {old.get(column, column) for column in wanted}

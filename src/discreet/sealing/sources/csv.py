@@ -1,79 +1,103 @@
-r"""Check a CSV file, so that the text of one row cannot change how the rows around it are read.
+r"""Read CSV files: one line is one row.
 
-A cell that begins with a quotation mark goes on to the next one that is not doubled, past the ends of lines. So a
-forgotten quotation mark joins the rows after it into one cell, and these rows are lost: one row has decided about
-others. `check` scans a file before its rows are read, and refuses it
+A line is read by itself, so no text of one row can change how another row is read, and no row can vanish: every
+line that is not blank becomes exactly one row, or the file is refused with the number of the line. A file is
+refused
 
- 1. if a quote opens a cell and does not close it, by the end of the file or within `LONGEST` bytes,
- 2. if anything but blanks stands between the closing quote and the end of the cell,
- 3. if quotes stand inside some unquoted cells (5" pipe), and another cell has line breaks and a line that looks
-    like a row (as many cells as the header), or a closing quote that could open a cell where it stands,
- 4. if `LINES` lines of one cell, and most of its lines, look like rows,
- 5. if a row begins with an unquoted cell that has a quote inside, and the row before has a quoted cell and more
-    cells than the header, or line breaks: DuckDB's reader does not separate the two,
- 6. if there is a lone \r outside of quotes, and lines end otherwise: some writers leave it in a text unquoted,
- 7. if a byte is not UTF-8.
+ 1. if a quotation mark opens a cell and the cell does not close on the same line,
+ 2. if anything but blanks stands between the closing quotation mark and the end of the cell,
+ 3. if there is a lone \r and lines end in \n, or the other way round: it is not clear whether a row ends there,
+ 4. if a line is longer than `LONGEST` bytes,
+ 5. if a byte does not belong to the encoding.
 
-Claim. In a file whose writer puts cells with quotes, separators and line breaks in quotes, and doubles the quotes
-in them (RFC 4180), every row is read as it was written, whatever its texts, and the others would be read the same
-without it. Add to such a file one line that was not written so. If it leaves no quoted cell open, it stays a line.
-If it does, all quotes after it change sides. Either this goes on to the end (1); or a quote that opens a cell is
-taken for one that closes, with text behind it (2); or that text begins with a separator or a line break, and then
-the quote that closes it stands inside a cell (3). Two such lines, one that opens and one that closes, cannot be
-distinguished from a cell with line breaks: 3 and 4 are for those, and do not find them all. And a line break that
-is not quoted ends a row, whatever its writer meant.
+A cell is quoted if a quotation mark is its first character, or its second after one blank; elsewhere a quotation
+mark is a character like any other (5" pipe). Lines with too few cells are filled with missing values, and of lines
+with too many cells the first ones are taken. Blank lines are not rows. All three are counted for the curator.
 
-Lines end in \n, \r\n or \r, as in DuckDB's reader. That both see the same rows is tested in
-tests/sealing/test_seal.py.
+With `multiline` a quoted cell may hold line breaks. A row then ends at a line break outside of quotation marks,
+and the file must be written as RFC 4180 says: a quotation mark that is neither around a cell nor doubled is
+refused, because the rest of the file would be read inside out.
+
+How it runs. The bytes of a chunk are classified by numpy: which quotation marks open and close, which separators
+stand between cells. Lines with the right number of cells and nothing odd go to Arrow's reader as they are; the
+others are parsed here and written anew. The number of rows that Arrow returns is compared with the number of
+lines.
 """
 
 from __future__ import annotations
 
-import codecs
 import csv
-import gzip
 import re
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from discreet.errors import ParameterError, SealingFailed
+import numpy as np
+from numpy.typing import NDArray
 
-LONGEST = 2_000_000
-"""The bytes of the longest row that DuckDB's reader accepts."""
+from discreet.errors import Fix, ParameterError, SealingFailed
+from discreet.sealing.sources.text_files import BREAK, chunks_of, not_encoded
 
-LINES = 8
-"""How many lines that look like rows are taken to be rows. Perhaps one in five lines of ordinary text has as many
-separators as the header; eight, and most lines of a cell, are not a coincidence."""
+if TYPE_CHECKING:
+    import pyarrow
+
+LONGEST = 1 << 26
+"""The bytes of the longest line that is read: 64 MB."""
+
+FILE = 40
+"""The number of a row is its line, plus the index of its file shifted by this many bits."""
 
 _SEPARATORS = ",;\t|"
-_MEND = (
-    "It would change how the rows after it are read. Remove the quote, or quote the cell that it belongs to and "
-    'double it: "5"" pipe".'
-)
-_CHUNK = 1 << 20
-_BREAK = re.compile(rb"\r\n|\r|\n")
-_REST = re.compile(rb'[^"]*+(?:""[^"]*+)*+"')  # the rest of a quoted cell, after its opening quote
+_QUOTE, _CR, _LF = 0x22, 0x0D, 0x0A
+_MULTILINE = Fix("multiline", True, call="Source", note="if cells of this file hold line breaks")
+_MEND = 'Or remove the quotation mark, or quote the cell that it belongs to and double it: "5"" pipe".'
 
 
-def header(path: str, separator: str | None) -> tuple[list[str], str]:
+@dataclass
+class Lines:
+    """What was seen of the lines of the files, for the curator: how many were blank, too short and too long."""
+
+    blank: int = 0
+    short: int = 0
+    long: int = 0
+    examples: dict[str, list[int]] = field(default_factory=lambda: {"short": [], "long": []})
+
+    def note(self, kind: str, numbers: Sequence[int]) -> None:
+        """Count lines of a kind, and keep the numbers of the first three."""
+        setattr(self, kind, getattr(self, kind) + len(numbers))
+        kept = self.examples[kind]
+        kept += [int(number) for number in numbers[: 3 - len(kept)]]
+
+
+@dataclass(frozen=True)
+class Form:
+    """How files are written: names of columns, separator, encoding, and whether cells span lines."""
+
+    names: tuple[str, ...]
+    separator: str
+    encoding: str | None = None
+    multiline: bool = False
+
+
+def header(path: str, separator: str | None, encoding: str | None = None) -> tuple[list[str], str]:
     """Read the first line alone. By default the separator is the one that it has most of."""
-    line, _ = _first_line(path)
+    with chunks_of(path, encoding) as chunks:
+        line = BREAK.split(next(chunks, b""), maxsplit=1)[0]
     try:
-        text = line.removeprefix(codecs.BOM_UTF8).decode()
+        text = line.decode()
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:  # every other byte of UTF-16 text is zero
-        raise _not_utf8(path, 1, line)
+        raise not_encoded(path, 1, line, encoding)
     if separator is None:
         separator = max(_SEPARATORS, key=text.count)
     try:
         names = next(csv.reader([text], delimiter=separator, strict=True), [])
     except csv.Error:
         raise SealingFailed(
-            f"{Path(path).name}: a quote opens in the header and does not close a name there.", fix=_MEND
+            f"{Path(path).name}: a quotation mark opens in the header and does not close a name there.",
+            fix=_MEND.removeprefix("Or ").capitalize(),
         ) from None
     if not names:
         raise ParameterError(
@@ -82,199 +106,264 @@ def header(path: str, separator: str | None) -> tuple[list[str], str]:
     return names, separator
 
 
-def check(path: str, separator: str, cells: int) -> None:
-    """Refuse a file in which the text of one row may have swallowed others, and name the line."""
-    _, end = _first_line(path)
-    with _opened(path) as file:
-        _Scan(path, file, separator.encode(), cells, end).run()
+def batches(paths: Sequence[str], form: Form, wanted: Sequence[int], seen: Lines) -> Iterator[pyarrow.RecordBatch]:
+    """Yield the rows of files: the wanted cells as text v0, v1 …, and the `number` of each row.
+
+    Args:
+        paths: The files, which have the same header.
+        form: How they are written.
+        wanted: The positions of the columns to read.
+        seen: Counts the lines that are blank, too short or too long.
+    """
+    for index, path in enumerate(paths):
+        yield from _File(path, index << FILE, form, wanted, seen).batches()
 
 
-def line_end(path: str) -> str:
-    """Return the line end of a file, from its first line: \\r alone, or \\n and \\r\\n mixed."""
-    return r"\r" if _first_line(path)[1] == b"\r" else r"\r\n"
+class _File:
+    """One file, read chunk by chunk. `line` is the number of the first line that has not been read."""
 
+    def __init__(self, path: str, offset: int, form: Form, wanted: Sequence[int], seen: Lines):
+        self.path, self.offset, self.form, self.wanted, self.seen = path, offset, form, wanted, seen
+        self.cells, self.line, self.end = len(form.names), 1, _LF
+        self.separator = form.separator.encode()
+        self.plain = len(self.separator) == 1  # Arrow's reader takes no other separator
 
-class _Scan:
-    """A scan of a file. In the current chunk `text`, everything before `at` has been checked."""
+    def batches(self) -> Iterator[pyarrow.RecordBatch]:
+        with chunks_of(self.path, self.form.encoding) as chunks:
+            rest = b""
+            for chunk in chunks:
+                if self.line == 1 and not rest:
+                    found = BREAK.search(chunk)
+                    self.end = _CR if found and found[0] == b"\r" else _LF
+                whole, rest = self.divided(rest + chunk)
+                if whole:
+                    yield self.batch(whole)
+            if rest:
+                yield self.batch(rest + bytes([self.end]))
 
-    def __init__(self, path: str, file: Any, separator: bytes, cells: int, end: bytes):
-        self.path, self.file, self.separator, self.cells = path, file, separator, cells
-        self.text, self.at, self.read, self.ended = b"\n", 1, 0, False  # a cell begins after a line break
-        self.decoder = codecs.getincrementaldecoder("utf-8")()
-        self.stray = False  # whether a quote stands inside an unquoted cell
-        self.doubtful: tuple[int, int] | None = None  # begin and end of a cell that may be several rows
-        self.spanned = -1  # the end of the last line that a cell reaches from an earlier line
-        cut = re.escape(separator)
-        some = rb'"[^"\r\n]*+"'
-        quoted = rb"(?:(?<=[\r\n])|(?<=" + cut + rb"))" + some + rb"(?:" + some + rb"|" + cut + some + rb")*+"
-        blanks = b"" if separator == b" " else b" *+"
-        closed = rb"(?=[\r\n]|" + cut + rb")"
-        self.harmless = re.compile(rb'(?:[^"]*+' + quoted + closed + rb')*+[^"]*+')
-        self.foreign = re.compile(rb"\n" if end == b"\r" else rb"\r(?!\n)")  # a line break of another kind
-        self.closed = re.compile(blanks + rb"(?:[\r\n]|" + cut + rb"|\Z)")
-
-    def run(self) -> None:
-        while self.more():
-            self.skip()
-            while self.at < len(self.text):
-                self.quote()
-                self.skip()
-        if self.stray and self.doubtful:
-            raise self.swallowing(*self.doubtful, "and quotes stand inside other cells")
-
-    def skip(self) -> None:
-        before, found = self.at, self.harmless.match(self.text, self.at)
-        self.at = found.end() if found else before
-        if wrong := self.foreign.search(self.text, before, self.at):
-            self.at = wrong.start()
-            char = r"\n" if wrong[0] == b"\n" else r"\r"
+    def divided(self, text: bytes) -> tuple[bytes, bytes]:
+        """Divide text after its last row; what follows is not complete yet."""
+        at = text.rfind(bytes([self.end])) + 1
+        if self.form.multiline and at:
+            marks = np.frombuffer(text, np.uint8, count=at)
+            self.check_book(marks)
+            ends = np.flatnonzero(marks == self.end)
+            outside = np.searchsorted(np.flatnonzero(marks == _QUOTE), ends) % 2 == 0
+            at = int(ends[outside][-1]) + 1 if outside.any() else 0
+        if len(text) - at > LONGEST:
+            begins = self.line + text.count(bytes([self.end]), 0, at)
             raise self.refusal(
-                f"line {self.line(self.place)} has a lone {char} outside of quotes, but lines end otherwise.",
-                "It is not clear whether a row ends there. Remove it, or quote the cell.",
+                f"line {begins} begins a row of more than {LONGEST >> 20} MB.",
+                ["Check whether a line break or a closing quotation mark is missing there."],
             )
+        return text[:at], text[at:]
 
-    def more(self) -> bool:
-        """Read the next chunk, and drop the lines that are checked, except the last."""
-        kept = self.begin(self.above(self.at)) - 1
-        chunk = self.file.read(_CHUNK)
-        while chunk.endswith(b"\r") and (byte := self.file.read(1)):  # \r\n stays together
-            chunk += byte
-        try:
-            self.decoder.decode(chunk, final=not chunk)
-        except UnicodeDecodeError as wrong:
-            place = self.read + len(chunk) - len(wrong.object) + wrong.start
-            raise _not_utf8(self.path, self.line(place), b"") from None
-        if self.read == 0 and chunk.startswith(codecs.BOM_UTF8):
-            self.read, chunk = len(codecs.BOM_UTF8), chunk[len(codecs.BOM_UTF8) :]
-        self.text, self.at = self.text[kept:] + chunk, self.at - kept
-        self.read, self.ended = self.read + len(chunk), not chunk
-        return bool(chunk)
-
-    def quote(self) -> None:
-        """Pass one quote: it opens a cell, after at most one blank, or it is a character of a cell."""
-        start = self.at - (self.separator != b" " and self.text[self.at - 1 : self.at] == b" ")
-        if self.text[start - 1 : start] in (b"\r", b"\n") or self.text.endswith(self.separator, 0, start):
-            self.cell()
-        else:
-            self.keep_apart()
-            self.stray, self.at = True, self.at + 1
-
-    def keep_apart(self) -> None:
-        """Refuse a quote inside a first cell, if DuckDB's reader may mix it with quotes of the row before."""
-        if self.separator in self.text[self.begin(self.at) : self.at]:
+    def check_book(self, marks: NDArray[Any]) -> None:
+        """Refuse a quotation mark that is neither around a cell nor doubled, in a text that begins with a row."""
+        quotes = np.flatnonzero(marks == _QUOTE)
+        if len(quotes) == 0:
             return
-        end = self.above(self.at)
-        above = self.text[self.begin(end) : end]
-        spanned = self.spanned == self.place - self.at + end
-        if spanned or (b'"' in above and above.count(self.separator) >= self.cells):
+        around = np.isin(marks, [self.separator[0], _CR, _LF])
+        doubled = np.concatenate([[False], np.diff(quotes) == 1])
+        begins = doubled | (quotes == 0) | around[quotes - 1]
+        closes = np.concatenate([doubled[1:], [True]]) | around[np.minimum(quotes + 1, len(marks) - 1)]
+        wrong = quotes[np.where(np.arange(len(quotes)) % 2 == 0, ~begins, ~closes)]
+        if len(wrong):
+            line = self.line + int((marks[: wrong[0]] == self.end).sum())
             raise self.refusal(
-                f"line {self.line(self.place)} begins with a cell that has a quote inside, after a row with a "
-                "quoted cell and line breaks or too many cells.",
-                'The two rows are not separated when they are read. Quote the first cell: "5"" pipe".',
+                f"line {line} has a quotation mark that neither begins nor ends a cell.",
+                ['With multiline such a cell must be quoted, and the mark doubled: "5"" pipe".'],
             )
 
-    def begin(self, at: int) -> int:
-        """Return where the line of a position begins."""
-        return max(self.text.rfind(b"\n", 0, at), self.text.rfind(b"\r", 0, at), 0) + 1
+    def batch(self, text: bytes) -> pyarrow.RecordBatch:
+        """Return the rows of a text that ends with a line break."""
+        if self.form.encoding is None:
+            self.check_utf8(text)
+        marks = np.frombuffer(text, np.uint8)
+        quotes, breaks = np.flatnonzero(marks == _QUOTE), np.flatnonzero(marks == self.end)
+        ends = breaks
+        if self.form.multiline:
+            ends = breaks[np.searchsorted(quotes, breaks) % 2 == 0]
+            if len(ends) == 0 or ends[-1] != len(text) - 1:
+                raise self.open(text, int(quotes[-1]))
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        stops = ends - ((self.end == _LF) & (ends > starts) & (marks[ends - 1] == _CR))
+        self.check_breaks(marks, quotes, ends)
+        numbers = self.line + np.searchsorted(breaks, starts)
+        odd, cells = self.shape(marks, quotes, starts, stops)
+        blank = stops == starts
+        rows = self.parsed(text, starts, ends, stops, blank, odd | (cells != self.cells), numbers)
+        first = self.line == 1  # the header is the first line
+        self.line += len(breaks)
+        self.seen.blank += int(blank.sum())
+        return _batch(rows.slice(1) if first else rows, (numbers[~blank] + self.offset)[first:])
 
-    def above(self, at: int) -> int:
-        """Return the end of the last line before it that is not empty."""
-        end = self.begin(at) - 1
-        while end > 1 and self.text[end - 1 : end] in (b"\r", b"\n"):
-            end -= 1
-        return max(end, 1)
+    def shape(
+        self, marks: NDArray[Any], quotes: NDArray[Any], starts: NDArray[Any], stops: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return which rows have a quotation mark that is neither around a cell nor doubled, and their cells."""
+        odd = np.zeros(len(starts), bool)
+        if not self.plain:
+            return ~odd, np.zeros(len(starts), np.int64)
+        cuts = np.flatnonzero(marks == self.separator[0])
+        if len(quotes):
+            row = np.searchsorted(starts, quotes, "right") - 1
+            first = np.searchsorted(quotes, starts)  # the first quotation mark of each row
+            opens = (np.arange(len(quotes)) - first[row]) % 2 == 0
+            doubled = np.concatenate([[False], np.diff(quotes) == 1])
+            begins = doubled | (quotes == starts[row]) | (marks[quotes - 1] == self.separator[0])
+            follows = np.concatenate([doubled[1:], [False]])
+            closes = follows | (quotes + 1 == stops[row]) | (marks[quotes + 1] == self.separator[0])
+            wrong = np.where(opens, ~begins, ~closes)
+            odd[row[wrong]] = True
+            odd |= np.bincount(row, minlength=len(starts)) % 2 == 1
+            owner = np.searchsorted(starts, cuts, "right") - 1
+            cuts = cuts[(np.searchsorted(quotes, cuts) - first[owner]) % 2 == 0]
+        owner = np.searchsorted(starts, cuts, "right") - 1
+        return odd, np.bincount(owner, minlength=len(starts)) + 1
 
-    def cell(self) -> None:
-        """Pass a quoted cell, and check that it swallows no rows."""
-        while True:
-            rest = _REST.match(self.text, self.at + 1)
-            over = rest and _BREAK.search(self.text, rest.end())
-            if self.ended or over:
-                break
-            if len(self.text) - self.at > LONGEST:
-                raise self.unclosed(f"does not close within {LONGEST:,} bytes, more than a row may have")
-            self.more()
-        if rest is None:
-            raise self.unclosed("never closes")
-        place = self.place
-        if not self.closed.match(self.text, rest.end()):
-            ends = self.line(place + rest.end() - self.at)
-            where = "there" if ends == self.line(place) else f"at line {ends}"
-            raise self.unclosed(f"closes {where} with more text behind it")
-        stop = over.start() if over else len(self.text)
-        lines = _BREAK.split(self.text[self.at : stop])[1:]
-        self.spanned = place - self.at + stop if lines else self.spanned
-        rows = sum(line.count(self.separator) == self.cells - 1 for line in lines)
-        span = (place, place + rest.end() - self.at)
-        if rows >= LINES and 2 * rows > len(lines):
-            raise self.swallowing(*span, f"{rows} lines of it have as many cells as the header")
-        start = self.text[self.at : rest.end()].rstrip(b'"')[-len(self.separator) :]  # perhaps the start of a cell
-        opens = start == self.separator or start[-1:] in (b"\r", b"\n")
-        if lines and (rows or opens) and self.doubtful is None:
-            self.doubtful = span
-        self.at = rest.end()
+    def parsed(
+        self,
+        text: bytes,
+        starts: NDArray[Any],
+        ends: NDArray[Any],
+        stops: NDArray[Any],
+        blank: NDArray[Any],
+        irregular: NDArray[Any],
+        numbers: NDArray[Any],
+    ) -> pyarrow.Table:
+        """Parse rows with Arrow's reader, after the irregular ones are written anew."""
+        pieces, done = [], 0
+        sizes: dict[str, list[int]] = {"short": [], "long": []}
+        for i in np.flatnonzero(irregular & ~blank):
+            cells = self.parse(text[starts[i] : stops[i]], int(numbers[i]))
+            if len(cells) != self.cells and numbers[i] > 1:
+                sizes["short" if len(cells) < self.cells else "long"].append(int(numbers[i]) + self.offset)
+            pieces += [text[done : starts[i]], _written(cells, self.cells, self.cut), bytes([self.end])]
+            done = int(ends[i]) + 1
+        for kind, found in sizes.items():
+            self.seen.note(kind, found)
+        whole = b"".join([*pieces, text[done:]]) if pieces else text
+        rows = self.read(whole)
+        if rows.num_rows != int((~blank).sum()):
+            raise self.refusal(
+                f"the rows from line {self.line} on cannot be separated.",
+                ["Read the file with another reader, write it to a Parquet file, and seal that."],
+            )
+        return rows
 
-    @property
-    def place(self) -> int:
-        """The number of bytes of the file before `at`."""
-        return self.read - len(self.text) + self.at
+    def read(self, text: bytes) -> pyarrow.Table:
+        import pyarrow
+        from pyarrow import csv as arrow
 
-    def line(self, place: int) -> int:
-        """Return the line number of a byte. Lines are counted here only, for the message."""
-        number, last = 1, b""
-        with _opened(self.path) as file:
-            while place and (chunk := file.read(min(_CHUNK, place))):
-                number += chunk.count(b"\n") + chunk.count(b"\r") - (last + chunk).count(b"\r\n")
-                place, last = place - len(chunk), chunk[-1:]
-        return number
-
-    def unclosed(self, how: str) -> SealingFailed:
-        return self.refusal(f"a quote opens at line {self.line(self.place)} and {how}.", _MEND)
-
-    def swallowing(self, opens: int, closes: int, why: str) -> SealingFailed:
-        return self.refusal(
-            f"a quote opens at line {self.line(opens)} and closes at line {self.line(closes)}, and the text "
-            f"between looks like rows ({why}).",
-            "If it is rows, remove both quotes. If it is one text, read the file with another reader (such as "
-            "pandas.read_csv with dtype=str), write it to a Parquet file, and seal that.",
+        names = [f"v{i}" for i in range(self.cells)]
+        kept = [names[i] for i in self.wanted] or names[:1]
+        return arrow.read_csv(
+            pyarrow.BufferReader(text),
+            read_options=arrow.ReadOptions(column_names=names, block_size=len(text) + 1, use_threads=False),
+            parse_options=arrow.ParseOptions(
+                delimiter=self.cut.decode(), newlines_in_values=self.form.multiline, ignore_empty_lines=True
+            ),
+            convert_options=arrow.ConvertOptions(
+                include_columns=kept,
+                column_types=dict.fromkeys(kept, pyarrow.string()),
+                null_values=[""],
+                strings_can_be_null=True,
+            ),
         )
 
-    def refusal(self, problem: str, fix: str) -> SealingFailed:
-        return SealingFailed(f"{Path(self.path).name}: {problem}", fix=fix)
+    @property
+    def cut(self) -> bytes:
+        """The separator that Arrow's reader gets."""
+        return self.separator if self.plain else b","
 
-
-def _not_utf8(path: str, line: int, start: bytes) -> SealingFailed:
-    name = re.sub(r"\.(gz|zst)$", "", Path(path).name, flags=re.IGNORECASE)
-    written = "utf-16" if b"\0" in start else "latin1"
-    return SealingFailed(
-        f"{Path(path).name} is not UTF-8: see line {line}.",
-        fix=f"Convert it from its encoding, for example with: iconv -f {written} -t utf-8 {name} > utf8-{name}",
-    )
-
-
-def _first_line(path: str) -> tuple[bytes, bytes]:
-    """Return the first line of a file, and its line end."""
-    line = b""
-    with _opened(path) as file:
+    def parse(self, row: bytes, number: int) -> list[bytes]:
+        """Return the cells of a row that is not written by the book."""
+        cells, at, cut = list[bytes](), 0, self.separator
         while True:
-            found, chunk = _BREAK.search(line), file.read(_CHUNK)
-            if not chunk or (found and found.end() < len(line)):
-                return (line[: found.start()], found[0]) if found else (line, b"")
-            line += chunk
+            start = at + (cut != b" " and row[at : at + 2] == b' "')
+            if row[start : start + 1] == b'"':
+                cell, at = self.quoted(row, start, number)
+            else:
+                stop = row.find(cut, at)
+                cell, at = (row[at:], -1) if stop < 0 else (row[at:stop], stop + len(cut))
+            cells.append(cell)
+            if at < 0:
+                return cells
+
+    def quoted(self, row: bytes, start: int, number: int) -> tuple[bytes, int]:
+        """Return a quoted cell, and where the next one begins; -1 if it is the last."""
+        found = _REST.match(row, start + 1)
+        if found is None:
+            raise self.open(row, start, number)
+        stop = found.end()
+        while self.separator != b" " and row[stop : stop + 1] == b" ":
+            stop += 1
+        cell = found[0][:-1].replace(b'""', b'"')
+        if stop == len(row):
+            return cell, -1
+        if row.startswith(self.separator, stop):
+            return cell, stop + len(self.separator)
+        raise self.refusal(
+            f"a quotation mark closes a cell of line {number} with more text behind it.",
+            ['Quote the whole cell, and double the quotation marks in it: "5"" pipe".'],
+        )
+
+    def check_breaks(self, marks: NDArray[Any], quotes: NDArray[Any], ends: NDArray[Any]) -> None:
+        """Refuse a line break of another kind than that of the first line, unless it is in a quoted cell."""
+        other = np.flatnonzero(marks == (_CR if self.end == _LF else _LF))
+        if self.end == _LF:
+            other = other[marks[np.minimum(other + 1, len(marks) - 1)] != _LF]
+        if self.form.multiline:
+            other = other[np.searchsorted(quotes, other) % 2 == 0]
+        if len(other):
+            line = self.line + int(np.searchsorted(ends, other[0]))
+            char = r"\r" if self.end == _LF else r"\n"
+            raise self.refusal(
+                f"line {line} has a lone {char}, but lines end otherwise.",
+                ["It is not clear whether a row ends there. Remove it, or write all lines with the same end."],
+            )
+
+    def check_utf8(self, text: bytes) -> None:
+        try:
+            text.decode()
+        except UnicodeDecodeError as wrong:
+            line = self.line + text.count(bytes([self.end]), 0, wrong.start)
+            raise not_encoded(self.path, line, b"", None) from None
+
+    def open(self, text: bytes, at: int, number: int | None = None) -> SealingFailed:
+        line = self.line + text.count(bytes([self.end]), 0, at) if number is None else number
+        where = "does not close by the end of the file" if self.form.multiline else "does not close on that line"
+        fixes: list[Fix | str] = [_MULTILINE, _MEND]
+        if self.form.multiline:
+            fixes = [_MEND.removeprefix("Or ").capitalize()]
+        return self.refusal(f"a quotation mark opens a cell in line {line} and {where}.", fixes)
+
+    def refusal(self, problem: str, fixes: Sequence[Fix | str]) -> SealingFailed:
+        return SealingFailed(f"{Path(self.path).name}: {problem}", fix=list(fixes))
 
 
-@contextmanager
-def _opened(path: str) -> Iterator[Any]:
-    try:
-        with _stream(path) as file:
-            yield file
-    except (OSError, EOFError, zlib.error) as error:
-        raise SealingFailed(f"{Path(path).name} cannot be read: {error}.") from None
+_REST = re.compile(rb'[^"]*+(?:""[^"]*+)*+"(?!")')  # the rest of a quoted cell, after its opening mark
 
 
-def _stream(path: str) -> Any:
-    if path.lower().endswith(".zst"):
-        import pyarrow
+def _written(cells: Sequence[bytes], count: int, cut: bytes) -> bytes:
+    """Return cells as a regular line: as many as the header has, each of them quoted."""
+    kept = [b'"' + cell.replace(b'"', b'""') + b'"' for cell in cells[:count]]
+    return cut.join([*kept, *[b'""'] * (count - len(kept))])
 
-        return pyarrow.input_stream(path, compression="zstd")
-    return gzip.open(path) if path.lower().endswith(".gz") else Path(path).open("rb")
+
+def _batch(rows: pyarrow.Table, numbers: NDArray[Any]) -> pyarrow.RecordBatch:
+    import pyarrow
+
+    table = rows.append_column("number", integers(numbers)).combine_chunks()
+    found = table.to_batches()
+    return found[0] if found else pyarrow.RecordBatch.from_pylist([], schema=table.schema)
+
+
+def integers(values: NDArray[Any]) -> pyarrow.Array:
+    """Return integers as Arrow has them, from their bytes: pyarrow.array would import pandas."""
+    import pyarrow
+
+    return pyarrow.Array.from_buffers(
+        pyarrow.int64(), len(values), [None, pyarrow.py_buffer(values.astype(np.int64).tobytes())]
+    )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import glob
+import os
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines import sql_writer
-from discreet.errors import Fix, ParameterError
+from discreet.errors import DiscreetError, Fix, ParameterError
 from discreet.sealing.sources import csv, frames
 from discreet.sealing.sources.frames import asked, described
 from discreet.sealing.sources.source import CSV, Reading, Source, suffix
@@ -29,15 +32,15 @@ def opened(
         source: The source: one file or several of one kind.
         wanted: The columns to read, by the source's own names; None for all.
         name: The name that the source gets on this connection.
-        rows: Whether its rows will be read. If so, a CSV file is checked first.
+        rows: Whether its rows will be read; a CSV file is then opened to its end.
     """
     paths = _found(source)
     suffixes = {suffix(path) for path in paths}
     if suffixes <= set(_PARQUET):
         several = ", union_by_name = true" if len(paths) > 1 else ""
-        return described(connection, f"read_parquet({_list(paths)}{several})", source)
+        return _parquet(connection, f"{_list(paths)}{several}", source)
     if suffixes <= set(CSV):
-        return _csv(paths, source, wanted, rows)
+        return _csv(connection, paths, source, wanted, name if rows else "")
     if suffixes <= set(_DUCKDB) and len(paths) == 1:
         return _attached(connection, paths[0], source, name)
     if suffixes <= set(_ARROW):
@@ -52,50 +55,71 @@ def opened(
 def _found(source: Source) -> list[str]:
     found: list[str] = []
     for path in source.paths or ():
-        if Path(path).exists():
-            found.append(path)
-        else:
-            found += sorted(glob.glob(path, recursive=True))
-    if not found:
-        raise ParameterError(
-            f"There is no file {source.display_name}.", fix=f"Relative paths start at {Path.cwd()}."
-        )
+        there = os.path.lexists(path)
+        matching = [path] if there else sorted(glob.glob(path, recursive=True))
+        if not matching:
+            raise ParameterError(
+                f"There is no file {Path(path).name}.", fix=f"Relative paths start at {Path.cwd()}."
+            )
+        found += matching
+    for path in found:
+        if not Path(path).exists():
+            raise ParameterError(
+                f"{Path(path).name} is a link to a file that does not exist.",
+                found=os.readlink(path),
+                fix="Restore that file, or give the path of the file itself.",
+            )
     return found
 
 
-def _csv(paths: list[str], source: Source, wanted: set[str] | None, rows: bool) -> Reading:
-    header, separator = csv.header(paths[0], source.separator)
+def _parquet(connection: DuckDBPyConnection, files: str, source: Source) -> Reading:
+    reading = described(connection, f"read_parquet({files})", source)
+    if "file_row_number" in map(str.lower, reading.types):
+        return reading
+    return replace(reading, rows=f"read_parquet({files}, file_row_number = true)", number="file_row_number + 1")
+
+
+def _csv(
+    connection: DuckDBPyConnection, paths: list[str], source: Source, wanted: set[str] | None, name: str
+) -> Reading:
+    """Open CSV files; without a name, only their header."""
+    header, separator = csv.header(paths[0], source.separator, source.encoding)
     for path in paths[1:]:
-        if csv.header(path, separator)[0] != header:
+        if csv.header(path, separator, source.encoding)[0] != header:
             raise ParameterError(
                 f"{Path(path).name} has another header than {Path(paths[0]).name}.",
                 fix="Give all files the same columns in the same order.",
             )
-    repeated = {name for name in header if header.count(name) > 1}
+    repeated = {column for column in header if header.count(column) > 1}
     if repeated:
         raise ParameterError(
             f"The header of {source.display_name} names {sorted(repeated)[0]!r} twice.",
             fix="Give every column its own name.",
         )
-    for path in paths if rows else ():
-        csv.check(path, separator, len(header))
-    ends = {csv.line_end(path) for path in paths}
-    if len(ends) > 1:
-        raise ParameterError(
-            f"Some files of {source.display_name} have lines that end in \\r alone, others do not.",
-            fix="Write all files with the same line ends.",
-        )
-    columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in header)
-    options = (
-        f"columns = {{{columns}}}, auto_detect = false, header = true, delim = {_text(separator)}, quote = '\"', "
-        f"escape = '\"', new_line = '{ends.pop()}', strict_mode = false, null_padding = true, "
-        "ignore_errors = true, parallel = false"
-    )
-    read = ", ".join(_name(column) for column in header if wanted is None or column in wanted) or "NULL"
-    # The text is stored before it is cast. Otherwise DuckDB lets the CSV reader cast it, and the reader leaves out
-    # a line whose number cannot be read.
-    text = f"(WITH text AS MATERIALIZED (SELECT {read} FROM read_csv({_list(paths)}, {options})) FROM text)"
-    return Reading(text, dict.fromkeys(header, "VARCHAR"))
+    types, seen, failures = dict.fromkeys(header, "VARCHAR"), csv.Lines(), list[DiscreetError]()
+    if not name:
+        return Reading("", types)
+    kept = [i for i, column in enumerate(header) if wanted is None or column in wanted]
+    form = csv.Form(tuple(header), separator, source.encoding, source.multiline)
+    connection.register(name, _stream(csv.batches(paths, form, kept, seen), kept or [0], failures))
+    names = {header[i]: f"v{i}" for i in kept}
+    return Reading(name, types, names, number="number", lines=seen, failures=failures)
+
+
+def _stream(batches: Iterator[Any], kept: list[int], failures: list[DiscreetError]) -> Any:
+    """Return batches as a stream. What stops it is kept, because an engine would repeat it only as text."""
+    import pyarrow
+
+    schema = pyarrow.schema([*((f"v{i}", pyarrow.string()) for i in kept), ("number", pyarrow.int64())])
+
+    def guarded() -> Iterator[Any]:
+        try:
+            yield from batches
+        except DiscreetError as failure:
+            failures.append(failure)
+            raise
+
+    return pyarrow.RecordBatchReader.from_batches(schema, guarded())
 
 
 def _attached(connection: DuckDBPyConnection, path: str, source: Source, name: str) -> Reading:
@@ -110,7 +134,12 @@ def _attached(connection: DuckDBPyConnection, path: str, source: Source, name: s
             f"Name a table of {file}." if source.table is None else f"{file} has no table {source.table!r}.",
             fix=[*(Fix("table", table, call="Source") for table in tables[:1]), there],
         )
-    return described(connection, f"{name}.{_name(str(source.table))}", source)
+    reading = described(connection, f"{name}.{_name(str(source.table))}", source)
+    table = (
+        "SELECT count(*) FROM duckdb_tables() WHERE database_name = ? AND table_name = ?"  # a view has no rowid
+    )
+    ((tables,),) = connection.execute(table, [name, source.table]).fetchall()
+    return replace(reading, number="rowid + 1" if tables else "")
 
 
 def _ipc(paths: list[str]) -> Any:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from discreet.errors import ParameterError, SealingFailed
+from discreet.sealing.sources.csv import integers
 from discreet.sealing.sources.source import Reading, Source
 
 if TYPE_CHECKING:
@@ -25,23 +29,64 @@ def opened(connection: DuckDBPyConnection, source: Source, wanted: set[str] | No
 
     stream = _arrow(source, wanted)
     schema: pyarrow.Schema = stream.schema
+    _check_names(schema.names, source)
     unread = dict.fromkeys(schema.names, "other")
     if wanted is not None:
         kept = [column for column in schema.names if column in wanted]
         if not kept:
             return Reading("", unread)
         stream, schema = _selected(stream, kept), pyarrow.schema([schema.field(column) for column in kept])
+    _check_types(schema, source)
     empty = pyarrow.Table.from_batches([], schema)  # schema.empty_table() would import pandas
     connection.register(f"{name}_empty", empty)
-    connection.register(name, stream)
     types = described(connection, f"{name}_empty", source).types
-    if list(types) != schema.names:  # DuckDB ignores capitals, and renames columns that it cannot separate
-        raise ParameterError(
-            f"{source.display_name} has columns whose names differ in capitals only, or not at all.",
-            found=", ".join(map(repr, schema.names)),
-            fix="Rename them before sealing.",
-        )
-    return Reading(name, {**unread, **types})
+    number = "number"
+    while number in map(str.casefold, schema.names):
+        number += "_"
+    connection.register(name, _numbered(stream, number))
+    return Reading(name, {**unread, **types}, number=number)
+
+
+def _check_names(names: list[str], source: Source) -> None:
+    """Refuse names that DuckDB cannot separate: it ignores capitals."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if name.casefold() in seen:
+            raise ParameterError(
+                f"{source.display_name} has columns whose names differ in capitals only, or not at all.",
+                found=f"{seen[name.casefold()]!r} and {name!r}",
+                fix="Rename them before sealing.",
+            )
+        seen[name.casefold()] = name
+
+
+def _check_types(schema: Any, source: Source) -> None:
+    """Refuse decimals that no engine can hold, wherever they are in a type."""
+    for field in schema:
+        if "decimal256" in str(field.type):
+            raise ParameterError(
+                f"Column {field.name!r} of {source.display_name} has decimals of more than 38 digits.",
+                found=field.type,
+                fix="Cast it to decimal128(38, 2), to float64 or to string before sealing.",
+            )
+
+
+def _numbered(stream: Any, name: str) -> Any:
+    """Return rows with their numbers, counted from 1, so that the curator can find one again."""
+    import pyarrow
+
+    if isinstance(stream, pyarrow.Table):
+        return stream.append_column(name, integers(np.arange(1, stream.num_rows + 1)))
+    schema = stream.schema.append(pyarrow.field(name, pyarrow.int64()))
+
+    def batches() -> Iterator[Any]:
+        first = 1
+        for batch in stream:
+            numbers = integers(np.arange(first, first + batch.num_rows))
+            yield pyarrow.RecordBatch.from_arrays([*batch.columns, numbers], schema=schema)
+            first += batch.num_rows
+
+    return pyarrow.RecordBatchReader.from_batches(schema, batches())
 
 
 def described(connection: DuckDBPyConnection, rows: str, source: Source) -> Reading:

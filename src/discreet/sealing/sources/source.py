@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from discreet.engines import sql_writer
-from discreet.errors import ParameterError
+from discreet.errors import DiscreetError, ParameterError
 from discreet.postgres import check_path, is_address
 from discreet.schema import Family
+from discreet.sealing.sources.csv import Lines
 
 CSV = (".csv", ".tsv", ".txt")
 """The endings of CSV files."""
@@ -26,6 +27,8 @@ class Source:
         data: A file, a list of files, the address of a database, a frame, or a Spark session.
         table: The table of a DuckDB file, of a database or of a Spark catalogue.
         separator: The separator of a CSV file; by default the one that its header has most of.
+        encoding: The encoding of a CSV file, such as "latin-1"; UTF-8 by default.
+        multiline: Whether quoted cells of a CSV file may hold line breaks; by default one line is one row.
         rename: New names of columns, such as {"plz": "postcode"}; none by default.
 
     >>> Source("people.csv", separator=";").display_name
@@ -35,6 +38,8 @@ class Source:
     data: Any = field(repr=False)
     table: str | None = None
     separator: str | None = None
+    encoding: str | None = None
+    multiline: bool = False
     rename: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -79,14 +84,19 @@ class Source:
 class Reading:
     """An open source: its name after FROM, to be read once, and the declared type of every column.
 
-    `names` has the source's own names of renamed columns. `collations` has, by column, the collation under which
-    different texts are equal where the rows are.
+    `names` has the names of columns in the query, where they differ. `collations` has, by column, the collation
+    under which different texts are equal where the rows are. `number` is SQL for the number of a row, counted from
+    1; empty if its rows have none. `lines` counts odd lines of a CSV file. `failures` has what stopped a stream of
+    rows: the engine that reads the stream repeats it only as text.
     """
 
     rows: str = field(repr=False)
     types: Mapping[str, str]
     names: Mapping[str, str] = field(default_factory=dict)
     collations: Mapping[str, str] = field(default_factory=dict)
+    number: str = ""
+    lines: Lines | None = None
+    failures: list[DiscreetError] = field(default_factory=list)
 
     def written(self, column: str, dialect: str = "duckdb") -> str:
         """Return a column as a query writes it."""
@@ -136,9 +146,10 @@ def renamed(reading: Reading, source: Source) -> Reading:
             found=dict(source.rename),
             fix="Give every column another name.",
         )
-    names = {new: column for column, new in source.rename.items()}
+    written = {column: reading.names.get(column, column) for column in reading.types}
+    names = {source.rename.get(column, column): own for column, own in written.items()}
     collations = {source.rename.get(column, column): found for column, found in reading.collations.items()}
-    return Reading(reading.rows, types, names, collations)
+    return replace(reading, types=types, names=names, collations=collations)
 
 
 def suffix(path: str) -> str:

@@ -19,21 +19,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.engines.duckdb import DuckDB
-from discreet.errors import Code, Fix, ParameterError
+from discreet.errors import Code, Fix, LedgerUnavailable, ParameterError
+from discreet.kernel import Payer
 from discreet.ledger import Budget, Ledger
-from discreet.ledger.ledger import first_entry
+from discreet.ledger.bodies import first_entry
 from discreet.ledger.store.sqlite import SQLiteStore
 from discreet.postgres import check_path, is_address
 from discreet.schema import metadata as metadata_file
 from discreet.schema.metadata import TableMetadata
 from discreet.sealing import seal as sealing
+from discreet.sealing.backends.duckdb import full_disk, sweep
+from discreet.sealing.learning import refuse_strict, to_learn
 from discreet.vault.storage import postgres
 from discreet.vault.storage.ledger_binding import own_ledger
 
 if TYPE_CHECKING:
     from discreet.engines.engine import Engine
-    from discreet.schema import Column
     from discreet.sealing.backends.duckdb import Progress
+    from discreet.sealing.learning import Declared
+    from discreet.sealing.weights import Judge
 
 LEDGER = "ledger.sqlite"
 """The file of the ledger in the directory of a vault."""
@@ -63,11 +67,12 @@ class Storage(Protocol):
         self,
         source: Any,
         *,
-        columns: Mapping[str, Column] | None = None,
+        columns: Declared | None = None,
         rows_per_person: int | None = None,
         tables: Sequence[Any] = (),
         lookups: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
+        judge: Judge | None = None,
     ) -> None:
         """Seal a new version of the rows, under the same ledger."""
         ...
@@ -84,6 +89,8 @@ class Directory:
 
     def __init__(self, path: str | Path, *, memory: str | None = None, spark: Any = None):
         self.path, self._memory, self._spark = Path(path), memory, spark
+        sweep(self.path)
+        sweep(self.path.absolute().parent)
 
     @property
     def display_name(self) -> str:
@@ -108,6 +115,8 @@ class Directory:
 
     def reseal(self, source: Any, **changes: Any) -> None:
         """Seal a new version of the rows beside the old one."""
+        if to_learn(changes.get("columns")):
+            changes["payer"] = lambda: Payer(self.ledger())
         if self.metadata().engine == "spark":
             from discreet.vault.storage import spark  # imports sqlglot
 
@@ -155,6 +164,7 @@ def seal(
         declared: Columns, persons, bounds and joined tables, as of `sealing.seal`.
     """
     opening = first_entry(budget, strict=strict)  # made first, because it refuses a value that is not a budget
+    refuse_strict(declared.get("columns"), strict)
     if not budget.epsilon:
         raise ParameterError(
             "No question can ever be asked with this budget.",
@@ -171,16 +181,23 @@ def seal(
 
     def furnish(folder: Path) -> None:
         store = SQLiteStore(folder / LEDGER)
-        store.create(opening)
+        try:
+            store.create(opening)
+        except LedgerUnavailable as error:
+            raise full_disk(folder.parent, "the ledger cannot be written") from error
         store.close()
 
+    def payer(folder: Path) -> Payer:
+        return Payer(Ledger.open(folder / LEDGER))
+
+    declared |= {"ledger": opening.hash, "furnish": furnish, "payer": payer}
     if rows is not None:
         from discreet.vault.storage import spark  # imports sqlglot
 
         _refuse({"memory": memory}, "Rows that stay in Spark use the memory of Spark")
-        spark.seal(source, to=to, rows=rows, ledger=opening.hash, furnish=furnish, **declared)
+        spark.seal(source, to=to, rows=rows, **declared)
     else:
-        sealing.seal(source, to=to, memory=memory, ledger=opening.hash, furnish=furnish, **declared)
+        sealing.seal(source, to=to, memory=memory, **declared)
 
 
 def engine_with_fingerprint(storage: Storage, metadata: TableMetadata) -> Engine:

@@ -20,21 +20,23 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.engines.postgres import Postgres
 from discreet.errors import Code, DatabaseUnavailable, Fix, ParameterError
+from discreet.kernel import Payer
 from discreet.ledger import Budget, Ledger
-from discreet.ledger.ledger import first_entry
+from discreet.ledger.bodies import first_entry
 from discreet.ledger.store.postgres import PostgresStore
 from discreet.postgres import Address, connected, execute, from_driver, identifier, run, sqlstate
 from discreet.schema.metadata import TableMetadata
 from discreet.sealing import joins
 from discreet.sealing.backends.postgres import LOOKING, Database, make_private, pass_on
-from discreet.sealing.seal import fill, now, renewed
+from discreet.sealing.learning import Declared, Learner, provisional
+from discreet.sealing.seal import learner_of, now, renewed
 from discreet.sealing.sources import Source, postgres
+from discreet.sealing.weights import Judge, fill
 from discreet.vault.storage.ledger_binding import own_ledger
 
 if TYPE_CHECKING:
     from adbc_driver_manager.dbapi import Connection
 
-    from discreet.schema import Column
     from discreet.sealing.backends.duckdb import Progress
 
 _SEALING = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; " + postgres.SETTINGS
@@ -80,18 +82,22 @@ class Schema:
         self,
         source: Any,
         *,
-        columns: Mapping[str, Column] | None = None,
+        columns: Declared | None = None,
         rows_per_person: int | None = None,
         tables: Sequence[Any] = (),
         lookups: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
+        judge: Judge | None = None,
     ) -> None:
         """Seal a new version of the rows, under the same ledger. The tables of older versions stay."""
         lock = f"LOCK TABLE {self._metadata} IN SHARE ROW EXCLUSIVE MODE NOWAIT"  # before the snapshot is taken
         with _translated(self._address), connected(self._address, _SEALING + lock) as connection:
             old = _newest(connection, self._address)
             metadata = renewed(old, source, columns, rows_per_person, tables, lookups)
-            _sealed(connection, self._address, metadata, source, tables, lookups, progress)
+            learner = learner_of(columns, lambda: Payer(self.ledger()))
+            metadata = _sealed(
+                connection, self._address, metadata, source, tables, lookups, progress, judge, learner
+            )
             pass_on(connection, *(identifier(self._address.schema, _table(one)) for one in (old, metadata)))
 
 
@@ -103,11 +109,12 @@ def seal(
     strict: bool = False,
     name: str | None = None,
     person: str | None,
-    columns: Mapping[str, Column],
+    columns: Declared,
     rows_per_person: int = 1,
     tables: Sequence[Any] = (),
     lookups: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
+    judge: Judge | None = None,
 ) -> TableMetadata:
     """Seal tables of a database into a schema of the same database, with a ledger.
 
@@ -123,11 +130,12 @@ def seal(
         tables: Further tables of the same persons; none by default.
         lookups: Public tables by the column that they are joined by; none by default.
         progress: Called with a stage and the part of it that is done.
+        judge: Called with the private report before the rows are written, and may refuse them.
     """
     address, opening = Address.of(to), first_entry(budget, strict=strict)
     metadata = TableMetadata(
         name=name if name is not None else address.schema,
-        columns=columns,
+        columns=provisional(columns),
         person=person,
         rows_per_person=rows_per_person,
         engine="postgres",
@@ -144,9 +152,17 @@ def seal(
         table = identifier(address.schema, "description")
         run(connection, _METADATA.format(table=table))
         make_private(connection, table)
-        _sealed(connection, address, metadata, source, tables, lookups, progress)
-        PostgresStore(address, within=connection).create(opening)
-    return metadata
+        store = PostgresStore(address, within=connection)
+        store.create(opening)
+
+        def payer() -> Payer:
+            """Return the ledger in this transaction: it appears together with the rows, or not at all."""
+            run(connection, f"SET LOCAL search_path = pg_catalog, {schema}, pg_temp")
+            return Payer(Ledger(store))
+
+        learner = learner_of(columns, payer)
+        run(connection, postgres.SETTINGS)
+        return _sealed(connection, address, metadata, source, tables, lookups, progress, judge, learner)
 
 
 def _sealed(
@@ -157,17 +173,21 @@ def _sealed(
     tables: Sequence[Any],
     lookups: Mapping[str, Any] | None,
     progress: Progress | None,
-) -> None:
-    """Write the rows of these metadata, and the metadata."""
+    judge: Judge | None,
+    learner: Learner | None,
+) -> TableMetadata:
+    """Write the rows of these metadata, and the metadata, with bounds that were learned."""
     table = identifier(address.schema, _table(metadata))
     if execute(connection, "SELECT pg_catalog.to_regclass(?) IS NOT NULL", [table])[0][0]:
         raise ParameterError(
             f"The table {table} exists already, and does not belong to a vault.", fix="Drop or rename it."
         )
-    fill(Database(connection, address, _table(metadata)), metadata, source, tables, lookups, progress)
+    database = Database(connection, address, _table(metadata))
+    metadata = fill(database, metadata, source, tables, lookups, progress, judge, learner)
     body = json.dumps(metadata.as_json(), ensure_ascii=False)
     text = f"INSERT INTO {identifier(address.schema, 'description')} VALUES (?, ?)"
     execute(connection, text, [metadata.version, body])
+    return metadata
 
 
 def _table(metadata: TableMetadata) -> str:

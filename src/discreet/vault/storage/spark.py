@@ -14,23 +14,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines.spark import Spark, active
 from discreet.errors import ParameterError
+from discreet.kernel import Payer
 from discreet.schema import metadata as metadata_file
 from discreet.schema.metadata import TableMetadata
 from discreet.sealing import joins
 from discreet.sealing.backends.duckdb import alone, workplace
 from discreet.sealing.backends.spark import Catalogue, full_name, named, quoted
-from discreet.sealing.seal import check_free, fill, now, renewed, settle
+from discreet.sealing.learning import Declared, provisional
+from discreet.sealing.seal import check_free, learner_of, now, renewed, settle
 from discreet.sealing.sources import Source, spark
+from discreet.sealing.weights import Judge, fill
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from discreet.schema import Column
     from discreet.sealing.backends.duckdb import Progress
 
 
@@ -46,13 +49,15 @@ def seal(
     rows: str,
     name: str | None = None,
     person: str | None,
-    columns: Mapping[str, Column],
+    columns: Declared,
     rows_per_person: int = 1,
     tables: Sequence[Any] = (),
     lookups: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     ledger: str = "",
     furnish: Callable[[Path], None] | None = None,
+    judge: Judge | None = None,
+    payer: Callable[[Path], Payer] | None = None,
 ) -> TableMetadata:
     """Seal Spark tables into a new table of the catalogue, and a new directory.
 
@@ -68,12 +73,14 @@ def seal(
         lookups: Public tables by the column that they are joined by; none by default.
         progress: Called with a stage and the part of it that is done.
         ledger: The hash of the first entry of the ledger; empty if there is none.
-        furnish: Called with the directory before it is renamed, to put the ledger there.
+        furnish: Called with the directory before the rows are read, to put the ledger there.
+        judge: Called with the private report before the rows are written, and may refuse them.
+        payer: Returns the ledger in the directory, which is charged for bounds that are learned.
     """
     target, session = Path(to).absolute(), _session(source)
     metadata = TableMetadata(
         name=name if name is not None else target.stem,
-        columns=columns,
+        columns=provisional(columns),
         person=person,
         rows_per_person=rows_per_person,
         engine="spark",
@@ -88,8 +95,11 @@ def seal(
         workplace(target.parent, target.name) as folder,
         _catalogue(session, metadata, target) as catalogue,
     ):
-        fill(catalogue, metadata, source, tables, lookups, progress)
-        settle(folder, target, metadata, furnish)
+        if furnish is not None:
+            furnish(folder)
+        learner = learner_of(columns, None if payer is None else partial(payer, folder))
+        metadata = fill(catalogue, metadata, source, tables, lookups, progress, judge, learner)
+        settle(folder, target, metadata)
     return metadata
 
 
@@ -98,11 +108,13 @@ def reseal(
     *,
     to: str | Path,
     session: SparkSession | None = None,
-    columns: Mapping[str, Column] | None = None,
+    columns: Declared | None = None,
     rows_per_person: int | None = None,
     tables: Sequence[Any] = (),
     lookups: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
+    judge: Judge | None = None,
+    payer: Callable[[], Payer] | None = None,
 ) -> TableMetadata:
     """Give a vault a new version of its rows, in a new table. The table of the old version stays.
 
@@ -115,13 +127,16 @@ def reseal(
         tables: Further tables of the same persons; none by default.
         lookups: Public tables by the column that they are joined by; none by default.
         progress: Called with a stage and the part of it that is done.
+        judge: Called with the private report before the rows are written, and may refuse them.
+        payer: Returns the ledger, which is charged for bounds that are learned.
     """
     vault = Path(to).absolute()
     with alone(vault):
         old = metadata_file.read(vault)
         metadata = renewed(old, source, columns, rows_per_person, tables, lookups)
         with _catalogue(_session(source, session), metadata, vault) as catalogue:
-            fill(catalogue, metadata, source, tables, lookups, progress)
+            learner = learner_of(columns, payer)
+            metadata = fill(catalogue, metadata, source, tables, lookups, progress, judge, learner)
             metadata_file.write(metadata, vault)
     return metadata
 
@@ -138,8 +153,9 @@ def _catalogue(session: SparkSession, metadata: TableMetadata, vault: Path) -> I
 
 
 def _has(vault: Path, metadata: TableMetadata) -> bool:
+    """Return whether a vault has these metadata. Bounds may have been learned since: its time of sealing tells."""
     try:
-        return metadata_file.read(vault).as_json() == metadata.as_json()
+        return metadata_file.read(vault).sealed_at == metadata.sealed_at
     except ParameterError:
         return False
 

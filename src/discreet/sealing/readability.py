@@ -1,0 +1,106 @@
+"""Judge how each cell of a source was read: as a value, as missing, as unreadable, or outside its bounds.
+
+Every row of what a pass stored carries `states`, one character for each column, the number of the row in its
+source, and `unread`, the texts of its unreadable cells. The sealed rows do not have them: they are counted once,
+for the curator (`discreet.sealing.report`), and dropped with the pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from discreet.engines import nodes, sql_writer
+from discreet.schema import Boolean, Category, Column, Integer, Learned, Text, casts
+from discreet.schema.casts import Family
+
+if TYPE_CHECKING:
+    from discreet.engines.nodes import Expression
+
+Declared: TypeAlias = "Column | Learned"
+
+READ, MISSING, UNREADABLE, BELOW, ABOVE, OTHER = "012345"
+"""The states of a cell. OTHER is a value that is not listed and becomes the `other` of its category."""
+
+_MOST = 50  # arguments of one call: PostgreSQL takes 100 at most
+_SHOWN = 80  # characters of an unreadable text
+_BETWEEN, _AFTER = "\x1e", "\x1f"  # between texts, and after the position of a column
+
+
+def state(value: Expression, column: Declared, family: Family) -> Expression:
+    """Return the state of a source's value, as an expression."""
+    if family == "null":
+        return sql_writer.text(MISSING)
+    gone = (nodes.IsNull(value), sql_writer.text(MISSING))
+    return casts.choose([gone, *_branches(value, column, family)], sql_writer.text(READ))
+
+
+def _branches(value: Expression, column: Declared, family: Family) -> Sequence[nodes.Branch]:
+    match column:
+        case Text():
+            return []
+        case Category():
+            listed = Category(column.labels).encode(value, family)
+            return [(nodes.IsNull(listed), sql_writer.text(UNREADABLE if column.other is None else OTHER))]
+        case Boolean():
+            return [(nodes.IsNull(Boolean().encode(value, family)), sql_writer.text(UNREADABLE))]
+    read = casts.taken(column.parsing(family), value)
+    branches: list[nodes.Branch] = [(nodes.IsNull(read), sql_writer.text(UNREADABLE))]
+    if column.kind == "number":
+        branches.append((sql_writer.function("IS_NAN", read), sql_writer.text(MISSING)))
+    if isinstance(column, Learned):  # its bounds are not known yet
+        return branches
+    lo, hi = column.limits()
+    if isinstance(column, Integer):  # rounding brings these within the bounds
+        lo, hi = casts.literal(column.lo - 0.5), casts.literal(column.hi + 0.5)
+    below = (nodes.Compare("<", read, lo), sql_writer.text(BELOW))
+    above = (nodes.Compare(">", read, hi), sql_writer.text(ABOVE))
+    return [*branches, below, above]
+
+
+def states(columns: Sequence[tuple[str, Declared, Family]], dialect: str) -> str:
+    """Return SQL for the states of a row, one character for each column: its name, declaration and family."""
+    found = [
+        sql_writer.sql(state(nodes.Column(name), column, family), dialect, limits=None)
+        for name, column, family in columns
+    ]
+    return _called("CONCAT(", found)
+
+
+def unread(columns: Mapping[int, tuple[str, Family]], dialect: str) -> str:
+    """Return SQL for the unreadable texts of a row, from its `states` and its columns by position."""
+    found = []
+    for position, (name, family) in columns.items():
+        text = sql_writer.sql(
+            sql_writer.cast(nodes.Column(name), "TEXT", gently=True, of=family), dialect, limits=None
+        )
+        shown = f"CONCAT('{position}{_AFTER}', SUBSTR({text}, 1, {_SHOWN}))"
+        found.append(f"CASE WHEN {at(position)} = '{UNREADABLE}' THEN {shown} END")
+    return _called(f"CONCAT_WS('{_BETWEEN}', ", found)
+
+
+def at(position: int, states: str = "states") -> str:
+    """Return SQL for the state of the column at a position.
+
+    >>> at(3)
+    'SUBSTR(states, 4, 1)'
+    """
+    return f"SUBSTR({states}, {position + 1}, 1)"
+
+
+def unreadable(texts: str, position: int) -> str:
+    """Return the unreadable text of a column from `unread`.
+
+    >>> unreadable("0\\x1fn/a\\x1e2\\x1f71,86", 2)
+    '71,86'
+    """
+    pairs = (text.partition(_AFTER) for text in texts.split(_BETWEEN))
+    return next((text for number, _, text in pairs if number == str(position)), "")
+
+
+def _called(call: str, arguments: Sequence[str]) -> str:
+    """Return a call with any number of arguments, as calls of calls with few."""
+    while len(arguments) > _MOST:
+        parts = [arguments[i : i + _MOST] for i in range(0, len(arguments), _MOST)]
+        arguments = [f"{call}{', '.join(part)})" for part in parts]
+    return f"{call}{', '.join(arguments) or chr(39) * 2})"
