@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,11 @@ import pytest
 from discreet.engines.engine import Groups
 from discreet.engines.statement import Rows, Statement
 from discreet.errors import BudgetExceeded, DiscreetError, ParameterError
+from discreet.kernel import journal as journals
+from discreet.kernel.journal import Journal
+from discreet.kernel.threshold_test import NoisyThreshold
 from discreet.mechanisms import Gaussian
-from discreet.oracle import journal as journals
-from discreet.oracle.journal import Journal
-from discreet.oracle.oracle import Oracle
-from discreet.oracle.threshold_test import NoisyThreshold
+from discreet.oracle.threshold_oracle import ThresholdOracle
 from discreet.schema.metadata import UNIT
 from discreet.vault.vault import Vault
 from tests.ledger.processes import Tell, alone
@@ -58,8 +59,10 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Vault, "_engine", lambda self, metadata: Still(metadata.limits))
 
 
-def opened(path: Path) -> Oracle:
-    return Vault(path).oracle(["age", "ill"], epsilon=6, within=120, bins={"age": 20}, start="singles")
+def opened(path: Path) -> ThresholdOracle:
+    found = Vault(path).oracle(["age", "ill"], epsilon=6, within=120, bins={"age": 20}, start="singles")
+    assert isinstance(found, ThresholdOracle)
+    return found
 
 
 class Killer:
@@ -157,7 +160,7 @@ def test_killed_at_every_point_of_asking_nothing_is_drawn_that_was_not_set_aside
         unfinished = [n for n in journal.begun if n not in journal.ended and journal.begun[n]["begin"] == "check"]
         spent = journal.spent
         journal.close()
-        with opened(path) as again:
+        with closing(opened(path)) as again:
             assert again.spent == spent  # opened again, nothing is spent again
             assert [run.over for run in again._guard.runs] == [bool(unfinished)] * len(again._guard.runs)
             for question, line in zip((FEW, MANY), [x for x in told if x.startswith("answer")], strict=False):

@@ -10,7 +10,7 @@ import pyarrow
 import pytest
 
 from discreet.ledger import Budget
-from discreet.mechanisms.exact import _open
+from discreet.mechanisms.exact import opened
 from discreet.oracle.exact_sums import Sums
 from discreet.oracle.linear_query import GRAIN, decompose
 from discreet.query import cache_key
@@ -47,7 +47,7 @@ def test_a_sum_and_a_marginal_have_the_declared_sensitivity(tmp_path: Path, text
     (tmp_path / "before").mkdir()
     before = exact(tmp_path / "before", OTHERS, text)
     after = exact(tmp_path, [*OTHERS, *[("new", 9)] * rows], text)
-    changed = [np.abs(np.subtract(_open(b), _open(a))).sum() for a, b in zip(before, after, strict=True)]
+    changed = [np.abs(np.subtract(opened(b), opened(a))).sum() for a, b in zip(before, after, strict=True)]
     for distance, sealed in zip(changed, after, strict=True):
         assert distance <= sealed.sensitivity.l1
         if rows == ROWS_PER_PERSON:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError, QuestionRefused
 from discreet.ledger import Budget
-from discreet.mechanisms.exact import _open
+from discreet.mechanisms.exact import opened
 from discreet.oracle.exact_sums import Sums
 from discreet.oracle.linear_query import GRAIN, Query, decompose
 from discreet.query import cache_key
@@ -64,13 +64,13 @@ def read(vault: Vault, text: str, known: tuple[Axis, ...]) -> list[Query]:
 
 def in_the_engine(vault: Vault, query: Query) -> float:
     sums = Sums(vault._engine(vault.metadata), UNIT)
-    return float(_open(sums.value(query, sums.prepare(query)))) / (UNIT * GRAIN)
+    return float(opened(sums.value(query, sums.prepare(query)))) / (UNIT * GRAIN)
 
 
 def on_the_cells(vault: Vault, query: Query, known: tuple[Axis, ...]) -> float:
     sums = Sums(vault._engine(vault.metadata), UNIT)
     counted, statement = sums.prepare_marginal([known[i] for i in query.columns])
-    marginal = _open(sums.marginal(counted, statement)).reshape([known[i].size for i in query.columns])
+    marginal = opened(sums.marginal(counted, statement)).reshape([known[i].size for i in query.columns])
     return float((marginal * query.weights).sum()) / UNIT
 
 

@@ -75,10 +75,12 @@ def test_test_bits_do_not_become_part_of_a_real_oracle(vault: Vault, tmp_path: P
         with noise.deterministic(1), pytest.raises(NotForRelease, match="test bits"):
             real.ask(QUESTION)
         assert not real.ask(QUESTION).test_bits
+    (tmp_path / "tests").mkdir()
     with noise.deterministic(1):
-        tested = made(vault, name="tested")
+        rehearsal = town(tmp_path / "tests", 500)
+        tested = made(rehearsal, name="tested")
     with tested, pytest.raises(NotForRelease, match="cannot be a prior"):
-        made(vault, prior=tested, name="next")
+        made(rehearsal, prior=tested, name="next")
 
 
 def test_an_oracle_that_could_answer_nothing_is_refused_and_told_the_width_that_fits(vault: Vault) -> None:
@@ -96,7 +98,7 @@ def test_an_oracle_that_could_answer_nothing_is_refused_and_told_the_width_that_
         ({"epsilon": None, "spend": "1e-22%"}, 'Try: epsilon="'),
         ({"spend": "5%"}, "either epsilon or spend"),
         ({"epsilon": 10**200}, "epsilon=1"),
-        ({"within": "1e-12"}, r"Try: within=4 \(a number of rows\), or epsilon="),
+        ({"within": "1e-12"}, r"Try: within=2 \(a number of rows\), or epsilon="),
         ({"within": 10**12}, "up to 137438953472"),
         ({"confidence": "0.999999999999999999999"}, "at least 1e-20"),
     ],

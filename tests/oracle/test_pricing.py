@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from statistics import NormalDist
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
+from discreet.kernel.threshold_test import gap_margin, slack
 from discreet.ledger.costs import cost
 from discreet.mechanisms.tails import WIDEST
 from discreet.oracle.pricing import (
@@ -24,7 +26,7 @@ from discreet.oracle.pricing import (
     prices,
     terms,
 )
-from discreet.oracle.threshold_test import gap_margin, slack
+from discreet.oracle.two_parts import widening
 
 
 def agreed(**changes: object) -> Terms:
@@ -119,3 +121,22 @@ def test_within_is_a_share_of_the_rows_or_a_number_of_rows(within: object, rows:
 def test_invalid_terms_are_refused(changes: dict[str, object], word: str) -> None:
     with pytest.raises(ParameterError, match=word):
         agreed(**changes)
+
+
+@pytest.mark.parametrize("confidence", ["0.5", "0.95", "0.999"])
+def test_each_part_of_an_average_misses_with_half_of_alpha(confidence: str) -> None:
+    """It would catch: an average that holds with 90 % where 95 % was asked for, because its two parts add up."""
+    given_ = agreed(confidence=confidence)
+    known = prices(given_, 50_000)
+    wider, half = widening(given_, known), given_.alpha / 2
+    assert known.watch is not None
+    assert known.payment is not None
+    checked = known.watch.threshold + slack(known.watch, FREE * half / known.runs)
+    assert checked <= known.margin + wider["checked"]
+    assert gap_margin(known.watch, GAP * half / known.runs) <= known.gap_margin + wider["alarm"]
+    for share in (Fraction(1), PAID):
+        misses = known.payment.error(1 - share * given_.alpha) + wider["paid"]
+        assert misses >= known.payment.error(1 - share * half)
+    deviation = Fraction(known.margin) / Fraction(-NormalDist().inv_cdf(float(given_.alpha) / 2))
+    assert known.margin + wider["measured"] >= deviation * Fraction(-NormalDist().inv_cdf(float(half) / 2))
+    assert min(wider.values()) > 0

@@ -12,6 +12,7 @@ from discreet.audit import replay
 from discreet.audit.replay.replay import findings
 from discreet.errors import BudgetExceeded
 from discreet.ledger import Budget
+from discreet.oracle.threshold_oracle import ThresholdOracle
 from discreet.schema import Category, Column, Integer
 from discreet.vault.vault import Vault
 
@@ -30,8 +31,9 @@ QUESTIONS = [
 ]
 
 
-def conversation(trusting: bool) -> Any:
+def conversation(trusting: bool, **terms: Any) -> Any:
     """Return a computation on rows: seal them, open an oracle, ask, and return all that the analyst sees."""
+    given = {"epsilon": 20, "within": 60, "bins": {"age": 5}, "start": "pairs", **terms}
 
     def computation(rows: list[dict[str, Any]]) -> Any:
         table = {name: [_text(name, row.get(name)) for row in rows] for name in ("who", *COLUMNS)}
@@ -46,9 +48,10 @@ def conversation(trusting: bool) -> Any:
                     columns=COLUMNS,
                     budget=Budget(30, "1e-6"),
                 ) as vault,
-                vault.oracle(list(COLUMNS), epsilon=20, within=60, bins={"age": 5}) as opened,
+                vault.oracle(list(COLUMNS), **given) as opened,
             ):
                 if trusting:
+                    assert isinstance(opened, ThresholdOracle)
                     opened._seen = 10**6
                 said = [_asked(opened, text) for text in QUESTIONS]
                 seen = [opened.spent, opened.width, opened.rows, opened.marginal("age", "city").tolist()]
@@ -80,6 +83,25 @@ def test_a_conversation_with_an_oracle_is_private_on_hostile_tables() -> None:
     assert any("checked" in answer[3] for answer in said)
     found = findings(conversation(True), ROWS, person="who", limit=1)
     assert not found, found[0].words
+
+
+@pytest.mark.parametrize("within", [60, pytest.param("0.5", marks=pytest.mark.slow)], ids=["rows", "share"])
+def test_a_conversation_with_a_span_is_private_on_hostile_tables(within: object) -> None:
+    """The replay would see a margin, a free answer or a refusal that depends on rows, beside what was released."""
+    span = conversation(False, start="span", span="0.5", within=within, bins={"age": 5, "pay": 10})
+    said, _ = span(ROWS)
+    if within == 60:
+        assert {"span", "paid"} <= {how for answer in said for how in answer[3]}
+    found = findings(span, ROWS, person="who", limit=1)
+    assert not found, found[0].words
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("promise", ["each", "every"])
+def test_a_span_is_private_on_every_neighbour_that_is_tried(promise: str) -> None:
+    span = conversation(False, start="span", span="0.5", promise=promise, bins={"age": 5, "pay": 10})
+    verdict = replay(span, ROWS, person="who", limit=20)
+    assert not verdict.caught, verdict.words
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,10 @@ from hypothesis import strategies as st
 
 from discreet import noise
 from discreet.errors import NotForRelease, ParameterError
+from discreet.kernel.gaussian_budget import rho_of
 from discreet.release import Released
 from discreet.schema import Integer
 from discreet.synth import Synthetic, synthesize
-from discreet.synth.budget import rho_of
 from discreet.synth.evaluate import BELIEVED, MOST_SETS, Comparison, Distance, _sets
 from discreet.synth.marginals import Domain
 from tests.synth.tables import people, sealed
@@ -71,6 +72,7 @@ def test_a_comparison_has_a_label_a_receipt_and_json(table: Synthetic) -> None:
     assert free.receipt.free
     assert free.label.receipt == table.receipt
     assert paid.receipt.cost.rho == rho_of(2, "1e-9") == again.receipt.cost.rho
+    assert str(paid.receipt.promise) == str(again.receipt.promise) == "ε = 2 at δ = 1e-9"
     assert paid.label.receipt.cost.rho == table.receipt.cost.rho + rho_of(2, "1e-9")
     assert paid.label.product == free.label.product == "a comparison of a synthetic table"
     for made in (free, paid, again):
@@ -146,7 +148,10 @@ def test_a_comparison_that_buys_noise_which_nobody_draws_is_refused_before_the_c
     assert table.source.payer.ledger.balance().spent == before
 
 
-def test_a_comparison_made_from_test_bits_is_not_shown(table: Synthetic) -> None:
+def test_a_comparison_made_from_test_bits_is_not_shown(tmp_path: Path) -> None:
+    with noise.deterministic(3):
+        vault = sealed(people(500), tmp_path / "v")
+    table = vault.synthesize(epsilon=3)
     with noise.deterministic(3):
         made = table.compare(epsilon="0.3")
     assert made.test_bits

@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from discreet import noise
+from discreet.kernel.gaussian_budget import mu, rho_of, spent
 from discreet.mechanisms.exact import LIMIT, Integers
 from discreet.schema.metadata import UNIT
-from discreet.synth.budget import mu, rho_of, spent
 from discreet.synth.marginals import Domain
 from discreet.synth.marginals.domain import Columns
 from discreet.synth.measure import Released, Source, _distance, fit

@@ -12,10 +12,10 @@ import pytest
 
 from discreet import noise
 from discreet.errors import BudgetExceeded, DiscreetError, NotForRelease, ParameterError, QuestionRefused
+from discreet.kernel.gaussian_budget import rho_of
 from discreet.ledger import Budget
 from discreet.schema import Category, Integer, Text
 from discreet.synth import Synthetic
-from discreet.synth.budget import rho_of
 from discreet.vault.vault import Vault
 from tests.synth.tables import COLUMNS, people, sealed
 
@@ -267,8 +267,9 @@ def test_one_column_alone(vault: Vault) -> None:
     assert abs(made.to_pandas()["married"].mean() - people()["married"].to_numpy().mean()) < 0.05
 
 
-def test_what_is_made_from_test_bits_never_leaves(vault: Vault) -> None:
+def test_what_is_made_from_test_bits_never_leaves(tmp_path: Path) -> None:
     with noise.deterministic(1):
+        vault = sealed(people(), tmp_path / "v")
         made = vault.synthesize(["city", "day"], epsilon=6)
     for doing in (made.to_arrow, made.to_pandas, lambda: made.marginal(["city"]), made.compare):
         with pytest.raises(NotForRelease):

@@ -1,14 +1,14 @@
 """Define the answer of an oracle: a number with its interval, its cost, and what the oracle has spent so far.
 
-{"schema": "discreet oracle answer 1", "question": …, "estimate": {…}, "how": ["checked"], "free": true,
- "cost": {"exact": "0", "value": 0.0}, "spent": …, "total": …, "receipt": {…}, "label": {…}}
+{"schema": "discreet oracle answer 1", "question": …, "estimate": {…}, "how": ["checked"], "promise": "every",
+ "free": true, "cost": {"exact": "0", "value": 0.0}, "spent": …, "total": …, "receipt": {…}, "label": {…}}
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ HOW = {
     "alarm": "from the threshold test, which found the hypothesis wrong and measured by how much",
     "paid": "measured with noise of its own",
     "measured": "from a marginal that was measured for this question",
+    "span": "from what was measured before the first question",
     "unchecked": "from the hypothesis, not checked against the data",
 }
 """The source of the number in an answer."""
@@ -56,6 +57,14 @@ class Part:
         """
         return cls(max(value, 0), max(value - margin, 0), max(value + margin, 0), how, cost)
 
+    def wider(self, by: int) -> Part:
+        """Return the part with a wider interval.
+
+        >>> Part(5, 3, 7, "paid").wider(4)
+        Part(value=5, low=0, high=11, how='paid', cost=Fraction(0, 1))
+        """
+        return replace(self, low=max(self.low - by, 0), high=self.high + by)
+
     def as_json(self) -> dict[str, Any]:
         """Return what `from_json` reads."""
         return {"value": self.value, "low": self.low, "high": self.high, "how": self.how, "cost": str(self.cost)}
@@ -70,8 +79,9 @@ class Part:
 class OracleAnswer(Guarded):
     """One answer: value and interval, its cost, and what the oracle has spent of its budget so far.
 
-    `low` and `high` enclose the true value with probability `confidence`, whatever was asked before and however
-    this question was chosen. An answer that was not checked has no interval.
+    `low` and `high` enclose the true value with probability `confidence`. If `promise` is "every", that holds
+    whatever was asked before and however this question was chosen; if it is "each", for a question that was chosen
+    without looking at free answers of this oracle. An answer that was not checked has no interval.
 
     `cost`, `spent` and `total` are ρ of the oracle. `receipt` and `label` are those of the whole oracle, which was
     charged once, when it was made: asking charges the vault nothing.
@@ -87,6 +97,7 @@ class OracleAnswer(Guarded):
     spent: Fraction
     total: Fraction
     test_bits: bool = False
+    promise: str = "every"
     label: Label = field(kw_only=True, repr=False, compare=False)
 
     @property
@@ -129,6 +140,7 @@ class OracleAnswer(Guarded):
             "question": self.question,
             "estimate": serialize.written_estimate(self.estimate),
             "how": list(self.how),
+            "promise": self.promise,
             "checked": self.checked,
             "free": self.free,
             "cost": exact(self.cost),
@@ -159,6 +171,7 @@ class OracleAnswer(Guarded):
                 spent=serialize.fraction(record["spent"]["exact"]),
                 total=serialize.fraction(record["total"]["exact"]),
                 test_bits=found.test_bits,
+                promise=_promise(record.get("promise", "every")),
                 label=serialize.read_label(serialize.of_type(dict, record["label"])),
             )
 
@@ -173,7 +186,9 @@ class OracleAnswer(Guarded):
 
     def __str__(self) -> str:
         self.expect_release("showing it")
-        sure = f"{_short(self.low)} to {_short(self.high)} with {float(self.confidence):.4g}"
+        sure = (
+            f"{_short(self.low)} to {_short(self.high)} with {float(self.confidence):.4g}, promise {self.promise}"
+        )
         interval = sure if self.checked else "not checked"
         rest = render.used(self.spent, self.total)
         return f"{_short(self.value)} ({interval}), {render.price(self)}; {rest}"
@@ -223,6 +238,12 @@ def _share(counted: Part, summed: Part, slack: Fraction) -> tuple[float, float, 
         return value, -math.inf, math.inf
     rounding = float(slack) * max(count(counted)[2], 0.0)
     return value, low - rounding, high + rounding
+
+
+def _promise(written: object) -> str:
+    if written not in ("each", "every"):
+        raise ValueError(f"{written!r:.60} is not a promise")
+    return str(written)
 
 
 def _short(number: float) -> str:

@@ -2,22 +2,26 @@
 
 A sealed row has a weight w ≥ 0, and one person's weights add up to at most K·UNIT. A query gives each row an
 integer g from 0 to GRAIN and adds up w·g. When a person joins, the sum never falls, and rises by at most
-K·UNIT·GRAIN. A marginal adds up w by cell: its entries never fall, and together rise by at most K·UNIT.
+K·UNIT·GRAIN. A marginal adds up w by cell: its entries never fall, and together rise by at most K·UNIT. Residuals
+are integer combinations of such cells (discreet.oracle.span.residuals).
 Statements are written before any budget is set aside for them, so a question that no engine can run is refused
 for free. The results are exact and private: they go into an `Exact` and nowhere else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from discreet.kernel.threshold_test import Side
 from discreet.mechanisms import Exact, Sensitivity
+from discreet.mechanisms.exact import LIMIT, Integers
 from discreet.oracle.linear_query import GRAIN, Query
-from discreet.oracle.threshold_test import Side
+from discreet.oracle.span.residuals import residual, sensitivity
+from discreet.oracle.span.strategy import Strategy
 from discreet.query import ir
 from discreet.query.bins import Axis
 from discreet.query.plan.group_index import Cells, dense
@@ -25,6 +29,9 @@ from discreet.query.plan.group_index import Cells, dense
 if TYPE_CHECKING:
     from discreet.engines.engine import Engine
     from discreet.engines.statement import Statement
+
+
+Columns: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,27 @@ class Sums:
         sensitivity = Sensitivity(l1=self.sensitivity, each=self.sensitivity, monotonic="up")
         return Exact(dense(found.sums[:, 0], places, cells.declared), sensitivity)
 
+    def residuals(
+        self, places: Columns, counted: tuple[Cells, Statement], wanted: Mapping[Columns, Sequence[Strategy]]
+    ) -> dict[Columns, Exact]:
+        """Return the residuals of sets of columns, each sealed, from one scan of all their columns.
+
+        Args:
+            places: The columns that were counted together.
+            counted: Their cells, and the statement that counts them.
+            wanted: The sets, each among `places`, with the strategies of their columns.
+        """
+        cells, statement = counted
+        found = self.engine.run(statement)
+        sizes = [key.groups or 1 for key in cells.keys]
+        whole = dense(found.sums[:, 0], cells.places(found.keys, None), cells.declared).reshape(sizes)
+        sealed = {}
+        for columns, strategies in wanted.items():
+            others = tuple(axis for axis, place in enumerate(places) if place not in columns)
+            moved = residual(_summed(whole, others), strategies)
+            sealed[columns] = Exact(moved.ravel(), sensitivity(self.sensitivity, strategies))
+        return sealed
+
     def _sum(self, query: Query, statement: Statement) -> int:
         found = self.engine.run(statement)
         if query.target is None:
@@ -76,3 +104,11 @@ class Sums:
     def _each(self, side: Side) -> Sensitivity:
         each = self.sensitivity * GRAIN
         return Sensitivity(entries=1, each=each, monotonic=side)
+
+
+def _summed(whole: Integers, others: tuple[int, ...]) -> Integers:
+    """Return the sums over some axes, clamped: a sum of clamped counts could leave int64."""
+    if not others:
+        return whole
+    near = whole.astype(np.float64).sum(axis=others)
+    return np.where(near >= LIMIT, LIMIT, whole.sum(axis=others))

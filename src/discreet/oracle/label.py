@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from discreet.ledger.balance import Balance
 from discreet.ledger.costs import cost, described
 from discreet.oracle.pricing import FINE, Prices, Terms
+from discreet.oracle.span.plan import PROMISES
 from discreet.privacy.losses import ZeroConcentrated
 from discreet.query.bins import Axis
 from discreet.release.label import Label, Noise
@@ -17,10 +18,8 @@ from discreet.release.receipt import Receipt
 if TYPE_CHECKING:
     from discreet.schema.metadata import TableMetadata
 
-NOTE = (
-    "The guarantee is that of the whole oracle: of all its answers together, however the questions are chosen. An "
-    "answer that was checked is the prediction of a model which passed a threshold test."
-)
+WHOLE = "The guarantee is that of the whole oracle: of all its answers together, however the questions are chosen."
+NOTE = f"{WHOLE} An answer that was checked is the prediction of a model which passed a threshold test."
 
 
 def receipt(agreed: Terms, balances: Sequence[Balance]) -> Receipt:
@@ -50,13 +49,14 @@ def label(metadata: TableMetadata, axes: Sequence[Axis], agreed: Terms, known: P
         sealed_at=metadata.sealed_at,
         engine=metadata.engine,
         product="an answer of an oracle",
-        notes=[NOTE],
+        notes=[f"{WHOLE} Intervals promise {PROMISES[agreed.promise]}" if agreed.start == "span" else NOTE],
     )
 
 
 def _noise(agreed: Terms, known: Prices) -> list[Noise]:
     rows = float(agreed.rows_per_person)
-    found = [Noise(on="the number of rows, and marginals", law="discrete Gaussian noise", sensitivity=rows)]
+    first = "residuals of sets of columns" if agreed.start == "span" else "the number of rows, and marginals"
+    found = [Noise(on=first, law="discrete Gaussian noise", sensitivity=rows)]
     if (payment := known.payment) is not None:
         spread = math.sqrt(payment.variance) / FINE
         loss = "; ".join(described(payment.loss))

@@ -41,6 +41,10 @@ MOST_CELLS = 2**20
 """The most combinations of bins that one query may touch."""
 
 
+Factor = tuple[list[int], NDArray[np.float64]]
+"""Some columns, and the weights of the combinations of their bins."""
+
+
 @dataclass(frozen=True, eq=False)
 class Query:
     """A linear query with weights in [0, 1]: over bins for the hypothesis, and as a filter for the engine.
@@ -48,6 +52,10 @@ class Query:
     `columns` are the places of the axes it touches, ascending. `target` is the sealed column that is added up;
     None for a count. The code `top` of the target weighs GRAIN, and a smaller code its share of that, as an
     integer. `slack` is the largest change of one row's weight by rounding to these integers.
+
+    `conditions` are the factors of the condition: for columns that it compares with each other, or alone, the
+    weights of their bins. `values` are the place of the target and the values of its bins, from 0 to 1. `whole`
+    says that the query is a linear function of bins: it divides no bin, and the bins of its target are levels.
     """
 
     columns: tuple[int, ...]
@@ -57,6 +65,9 @@ class Query:
     target: str | None = None
     top: int = 0
     slack: Fraction = Fraction(0)
+    conditions: tuple[Factor, ...] = ()
+    values: tuple[int, NDArray[np.float64]] | None = None
+    whole: bool = False
 
     def grain(self, code: int) -> int:
         """Return the weight of a row with this code of the target, from 0 to GRAIN.
@@ -155,20 +166,29 @@ def _query(where: Expression | None, target: Axis | None, axes: Sequence[Axis], 
             )
     groups = _grouped([(tree, {places[name] for name in ir.columns_of(tree)}) for tree in conditions])
     factors = [_weights(trees_, sorted(columns), axes) for trees_, columns in groups]
-    top = 0
-    if target is not None:
-        top = max(1, target.levels - 1)
-        starts = np.array([*target.starts, target.levels], np.float64)
-        middles = (starts[:-1] + starts[1:] - 1) / (2 * top)
-        factors.append(([places[target.sealed]], np.append(middles, np.zeros(int(target.nullable)))))
-    columns, weights = _product(factors, axes)
+    tested = tuple(factors)
+    whole = all(bool(np.all((factor == 0) | (factor == 1))) for _, factor in factors)
     if target is None:
-        return Query(columns, weights, where, text)
+        columns, weights = _product(factors, axes)
+        return Query(columns, weights, where, text, conditions=tested, whole=whole)
+    top = max(1, target.levels - 1)
+    starts = np.array([*target.starts, target.levels], np.float64)
+    middles = (starts[:-1] + starts[1:] - 1) / (2 * top)
+    values = np.append(middles, np.zeros(int(target.nullable)))
+    columns, weights = _product([*factors, ([places[target.sealed]], values)], axes)
     slack = Fraction(0) if GRAIN % top == 0 else Fraction(1, 2 * GRAIN)
-    return Query(columns, weights, where, text, target.sealed, top, slack)
-
-
-Factor = tuple[list[int], NDArray[np.float64]]
+    return Query(
+        columns,
+        weights,
+        where,
+        text,
+        target.sealed,
+        top,
+        slack,
+        tested,
+        (places[target.sealed], values),
+        whole and len(target.starts) == target.levels,
+    )
 
 
 def _grouped(conditions: Sequence[tuple[Expression, set[int]]]) -> list[tuple[list[Expression], set[int]]]:
@@ -303,7 +323,7 @@ def _operation(symbol: str, left: NDArray[Any], right: NDArray[Any]) -> NDArray[
     }
     if symbol in arithmetic:
         largest = [float(np.abs(side.astype(np.float64)).max(initial=0)) for side in (left, right)]
-        if max(largest[0] * largest[1], sum(largest)) >= 2.0**62:
+        if (largest[0] * largest[1] if symbol == "*" else sum(largest)) >= 2.0**62:
             raise QuestionRefused("The question leads to an integer above 2^62.", fix="Multiply fewer columns.")
         return np.asarray(arithmetic[symbol](left, right))
     comparisons: dict[str, Callable[[Any, Any], Any]] = {

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import DiscreetError, Fix
+from discreet.kernel.journal import Journal
 from discreet.oracle.exact_sums import Sums
 from discreet.oracle.fit import Columns, Measurement
-from discreet.oracle.journal import Journal
 from discreet.oracle.pricing import FINE, Prices, Terms
 from discreet.query.bins import Axis, cells
 from discreet.schema.metadata import UNIT

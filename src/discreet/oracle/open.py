@@ -24,15 +24,18 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import Code, Fix, LawTooWide, NotForRelease, ParameterError
 from discreet.kernel import Job, Ready, SealedTable, amount_of, strictest_budget, vault_budget
 from discreet.kernel import spend as spend_on
+from discreet.kernel.journal import Journal
 from discreet.ledger.charge import Charge, Standing
 from discreet.noise.testing import test_bits as bits_in_use
 from discreet.oracle import prior as priors
 from discreet.oracle.exact_sums import Sums
-from discreet.oracle.journal import Journal
 from discreet.oracle.label import receipt
 from discreet.oracle.marginals import MOST_AT_START
 from discreet.oracle.oracle import Oracle
-from discreet.oracle.pricing import MOST_ROWS, Terms, narrowest, prices, terms
+from discreet.oracle.pricing import MOST_ROWS, Terms, margin_of, narrowest, prices, terms
+from discreet.oracle.span.plan import OraclePlan, plan
+from discreet.oracle.span_oracle import SpanOracle
+from discreet.oracle.threshold_oracle import ThresholdOracle
 from discreet.privacy.losses import ZeroConcentrated
 from discreet.privacy.theorems.conversions import zcdp_to_approximate
 from discreet.query import cache_key
@@ -60,6 +63,8 @@ def oracle(
     prior: Any = None,
     name: str = "",
     path: str | Path | None = None,
+    promise: str = "every",
+    span: Rational | None = None,
 ) -> Oracle:
     """Make an oracle over some columns of a vault, or open the one that these parameters made before.
 
@@ -76,38 +81,110 @@ def oracle(
         confidence: The probability that each interval holds; 0.95 by default.
         queries: About how many questions can be asked before good answers raise false alarms.
         bins: How many bins a column has, or where they begin.
-        start: What is measured first: "pairs", "singles" or "nothing".
+        start: What is measured first: "span" by default, which answers by itself; or "pairs", "singles" or
+            "nothing" for a hypothesis that a threshold test checks. With a prior, "singles".
         prior: A public table, or an earlier oracle over the same columns.
         name: Tells apart two oracles with the same parameters.
         path: The file of its state; beside the rows by default.
+        promise: What intervals promise: "every" by default, or "each" (`discreet.oracle.span.plan.PROMISES`).
+        span: The share of the budget that the span takes; by default what the plan finds, and 0 for none.
     """
     metadata = table.metadata
     axes = axes_of(metadata, columns, bins)
-    chosen = start or ("pairs" if prior is None else "singles")
-    agreed = terms(
-        rho=_rho(table, epsilon, spend),
+    agreed = _terms(
+        table,
+        epsilon=epsilon,
+        spend=spend,
         within=within,
         confidence=confidence,
         queries=queries,
-        start=chosen,
-        rows_per_person=metadata.rows_per_person,
+        start=start or ("span" if prior is None else "singles"),
+        promise=promise,
+        span=span,
     )
+    if agreed.start == "span" and prior is not None:
+        raise ParameterError(
+            "A span answers from what it measures, and has no use for a prior.",
+            found="start='span' with a prior",
+            fix=Fix("start", "singles"),
+        )
     known = _prior(prior, axes, metadata)
     text = cache_key.text(metadata, _price(axes, agreed, _identity(prior, known), name))
+    keys = {text: agreed}
+    if start is None and prior is None and agreed.promise == "every" and agreed.span is None:
+        # The same call made this oracle before there were spans; what was charged for then is opened again.
+        before = replace(agreed, start="pairs")
+        keys = {cache_key.text(metadata, _price(axes, before, "none", name)): before, text: agreed}
 
     def prepare(ready: Ready) -> Job[Journal]:
         _expect_use(agreed, len(axes), vault_budget(ready.balances).delta)
         return _job(table, text, agreed, known, path)
 
-    journal = spend_on(table, [text], read=lambda standing: _found(table, text, standing), prepare=prepare)
+    journal = spend_on(table, [*keys], read=lambda standing: _found(table, [*keys], standing), prepare=prepare)
     try:
-        sums = Sums(table.engine(), agreed.sensitivity)
+        charged = keys[journal.header["question"]]
+        sums = Sums(table.engine(), charged.sensitivity)
         believed = priors.restored(journal.header["prior"], axes)
-        charge = receipt(agreed, table.payer.balances())
-        return Oracle(journal, sums, axes=axes, terms=agreed, metadata=metadata, prior=believed, receipt=charge)
+        made: type[Oracle] = SpanOracle if charged.start == "span" else ThresholdOracle
+        charge = receipt(charged, table.payer.balances())
+        return made(journal, sums, axes=axes, terms=charged, metadata=metadata, prior=believed, receipt=charge)
     except BaseException:
         journal.close()
         raise
+
+
+def plan_oracle(
+    table: SealedTable,
+    columns: Sequence[str],
+    *,
+    epsilon: Rational | None = None,
+    spend: str | None = None,
+    within: Rational = "0.01",
+    confidence: Rational = "0.95",
+    queries: int = 10_000,
+    bins: Mapping[str, Bins] | None = None,
+    promise: str = "every",
+    span: Rational | None = None,
+    rows: int | None = None,
+) -> OraclePlan:
+    """Return the plan of the oracle that these parameters would make. It is free, and reads no row.
+
+    Args:
+        table: The sealed rows, and who would pay.
+        columns: The columns that it would answer questions about.
+        epsilon: The guarantee of the oracle alone.
+        spend: A share of the whole budget instead, such as "20%".
+        within: The largest margin of error: a share of the rows, or from 1 on a number of rows.
+        confidence: The probability that each interval holds; 0.95 by default.
+        queries: About how many questions will be asked.
+        bins: How many bins a column has, or where they begin.
+        promise: What intervals promise: "every" by default, or "each".
+        span: The share of the budget that the span takes; by default what the plan finds.
+        rows: About how many rows there are, if the margin is a share of them: the vault does not tell.
+    """
+    axes = axes_of(table.metadata, columns, bins)
+    agreed = _terms(
+        table,
+        epsilon=epsilon,
+        spend=spend,
+        within=within,
+        confidence=confidence,
+        queries=queries,
+        start="span",
+        promise=promise,
+        span=span,
+    )
+    if agreed.within < 1 and rows is None:
+        raise ParameterError(
+            "A margin that is a share of the rows needs their number, which is private.",
+            fix=[Fix("rows", 50_000, note="about as many as you expect"), Fix("within", 500)],
+        )
+    _expect_use(agreed, len(axes), vault_budget(table.payer.balances()).delta)
+    return plan(axes, agreed, margin_of(agreed, float(rows or 0)))
+
+
+def _terms(table: SealedTable, *, epsilon: Rational | None, spend: str | None, **given: Any) -> Terms:
+    return terms(rho=_rho(table, epsilon, spend), rows_per_person=table.metadata.rows_per_person, **given)
 
 
 def _rho(table: SealedTable, epsilon: Rational | None, spend: str | None) -> Fraction:
@@ -154,7 +231,10 @@ def _price(axes: Sequence[Axis], agreed: Terms, prior: str, name: str) -> str:
     cuts = hashlib.sha256(json.dumps([axis.starts for axis in axes]).encode()).hexdigest()[:16]
     paid = f"rho {agreed.rho}, within {agreed.within}, confidence {agreed.confidence}, queries {agreed.queries}"
     called = f" {name!r}" if name else ""
-    return f"oracle{called} over {over} [{paid}, start {agreed.start}, bins {cuts}, prior {prior}]"
+    start = agreed.start
+    if start == "span":
+        start = f"span {'as planned' if agreed.span is None else agreed.span}, promise {agreed.promise}"
+    return f"oracle{called} over {over} [{paid}, start {start}, bins {cuts}, prior {prior}]"
 
 
 def _job(
@@ -190,21 +270,22 @@ def _job(
     return Job(ZeroConcentrated(agreed.rho), run, lambda _: record, held())
 
 
-def _found(table: SealedTable, text: str, standing: Standing) -> Journal:
+def _found(table: SealedTable, texts: Sequence[str], standing: Standing) -> Journal:
     """Open the journal that was charged for, and refuse any other, and one that another account paid for."""
     record = json.loads(standing.answer or "")
     journal = Journal.open(_folder(table) / record["oracle"])
     try:
-        _check(journal, record["identity"], text, table)
+        _check(journal, record["identity"], texts, table)
     except BaseException:
         journal.close()
         raise
     return journal
 
 
-def _check(journal: Journal, identity: str, text: str, table: SealedTable) -> None:
+def _check(journal: Journal, identity: str, texts: Sequence[str], table: SealedTable) -> None:
     header, payer = journal.header, table.payer
-    if (header["identity"], header["question"], header["mark"]) != (identity, text, table.metadata.fingerprint):
+    known = header["question"] in texts
+    if not known or (header["identity"], header["mark"]) != (identity, table.metadata.fingerprint):
         raise ParameterError(
             f"{journal.path} is the state of another oracle.",
             fix=["Restore the file that was there.", Fix("name", "second", note="a new oracle, at its own cost")],

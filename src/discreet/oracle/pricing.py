@@ -36,11 +36,11 @@ from functools import lru_cache
 from statistics import NormalDist
 
 from discreet.errors import BudgetExceeded, Fix, LawTooWide, ParameterError
+from discreet.kernel.journal import Journal
+from discreet.kernel.threshold_test import Guard, Watch, gap_margin, slack
 from discreet.ledger.costs import cost
 from discreet.mechanisms import Gaussian, Sensitivity, tails
-from discreet.oracle.journal import Journal
 from discreet.oracle.linear_query import GRAIN
-from discreet.oracle.threshold_test import Guard, Watch, gap_margin, slack
 from discreet.query.plan.plan import LEAST_ALPHA
 from discreet.rational import Rational, positive, rational, whole
 from discreet.render import numbers
@@ -59,6 +59,7 @@ SHARES = {
     "pairs": {"total": Fraction(1, 100), "singles": Fraction(3, 100), "pairs": Fraction(48, 100)},
     "singles": {"total": Fraction(1, 100), "singles": Fraction(9, 100), "pairs": Fraction(0)},
     "nothing": {"total": Fraction(2, 100), "singles": Fraction(0), "pairs": Fraction(0)},
+    "span": {"total": Fraction(1, 200), "singles": Fraction(0), "pairs": Fraction(0)},
 }
 """What is measured at the start, and the part of ρ for it."""
 
@@ -75,9 +76,20 @@ FREE, PAID, GAP = Fraction(80, 100), Fraction(17, 100), Fraction(3, 100)
 """The parts of alpha for the three ways to be wrong."""
 
 
+CREDIT_RUNS = 3
+"""The most runs of a threshold test that is bought on credit: one for either side, and one after an alarm."""
+
+CREDIT_FREE, CREDIT_GAP = Fraction(35, 100), Fraction(2, 100)
+"""The parts of alpha for such a test: that it lets a wrong answer pass, and that a gap which answers misses."""
+
+
 @dataclass(frozen=True)
 class Terms:
-    """The terms of an oracle. `within` below 1 is a share of the rows, else a number of rows."""
+    """The terms of an oracle. `within` below 1 is a share of the rows, else a number of rows.
+
+    An oracle that starts with a span has a `promise`, "each" or "every", and perhaps a share of its budget that
+    its span must have: `span`.
+    """
 
     rho: Fraction
     within: Fraction
@@ -85,6 +97,8 @@ class Terms:
     queries: int
     start: str
     rows_per_person: int
+    promise: str = "every"
+    span: Fraction | None = None
 
     def __post_init__(self) -> None:
         if self.start not in SHARES:
@@ -96,6 +110,16 @@ class Terms:
     def alpha(self) -> Fraction:
         """The probability that an answer is outside its interval, at most."""
         return tails.alpha(self.confidence)
+
+    @property
+    def for_total(self) -> Fraction:
+        """The ρ for the number of rows. A span whose margin is a number of rows does not need it."""
+        return Fraction(0) if self.start == "span" and self.within >= 1 else self.part("total")
+
+    @property
+    def for_start(self) -> Fraction:
+        """The ρ of all that is measured before the first question; of a span the number of rows alone."""
+        return self.for_total + self.part("singles") + self.part("pairs")
 
     @property
     def sensitivity(self) -> int:
@@ -119,6 +143,8 @@ def terms(
     queries: int,
     start: str,
     rows_per_person: int,
+    promise: str = "every",
+    span: Rational | None = None,
 ) -> Terms:
     """Return the terms of an oracle, checked and exact.
 
@@ -129,6 +155,8 @@ def terms(
         queries: About how many questions can be asked before good predictions raise false alarms.
         start: What is measured at the start: a key of SHARES.
         rows_per_person: The most rows of one person.
+        promise: What intervals promise: "each" or "every"; an oracle without a span promises "every".
+        span: The share of the budget that a span takes; by default what the plan finds.
 
     >>> given = {"within": "1%", "confidence": "0.95", "queries": 100, "start": "pairs"}
     >>> terms(rho=Fraction(1), rows_per_person=1, **given).within
@@ -136,7 +164,7 @@ def terms(
     """
     percent = isinstance(within, str) and within.strip().endswith("%")
     share = rational(within.strip()[:-1], "within") / 100 if percent and isinstance(within, str) else None
-    exact = positive(within if share is None else share, "within", floats="exact")
+    exact = positive(within if share is None else share, "within")
     if exact > MOST_ROWS:
         raise ParameterError(
             f"The margin is a share of the rows, or a number of rows up to {MOST_ROWS}.",
@@ -148,7 +176,20 @@ def terms(
         raise ParameterError(
             "1 − confidence must be at least 1e-20.", found=confidence, fix=Fix("confidence", "0.95")
         )
-    return Terms(rho, exact, 1 - alpha, whole(queries, "queries"), start, rows_per_person)
+    if promise not in ("each", "every") or (promise == "each" and start != "span"):
+        raise ParameterError(
+            'An oracle promises "each" or "every"; one without a span promises "every".',
+            found=promise,
+            fix=Fix("promise", "every"),
+        )
+    taken = None if span is None else rational(span, "span", floats="exact")
+    if taken is not None and (not 0 <= taken < 1 or start != "span"):
+        raise ParameterError(
+            "A span takes a share of the budget, from 0 and below 1, of an oracle that starts with it.",
+            found=span,
+            fix=Fix("span", "0.5"),
+        )
+    return Terms(rho, exact, 1 - alpha, whole(queries, "queries"), start, rows_per_person, promise, taken)
 
 
 @dataclass(frozen=True)
@@ -174,7 +215,7 @@ class Prices:
 
     def answers(self, agreed: Terms) -> bool:
         """Return whether any question could be answered with what the start leaves: by a test, or by a payment."""
-        left = agreed.rho * (1 - sum(SHARES[agreed.start].values()))
+        left = agreed.rho - agreed.for_start
         return self.watch is not None or (self.payment is not None and self.single <= left)
 
 
@@ -187,8 +228,9 @@ def prices(agreed: Terms, rows: float) -> Prices:
     >>> found.runs, round(found.margin / FINE), round(float(agreed.rho / found.single))
     (3, 500, 1029)
     """
-    share = agreed.within if agreed.within >= 1 else agreed.within * Fraction(min(max(rows, 1.0), MOST_ROWS))
-    margin = max(1, math.floor(share * FINE))
+    margin = margin_of(agreed, rows)
+    if agreed.start == "span":
+        return Prices(margin, None, 0, Fraction(0), 0, *payment_within(agreed, margin, agreed.alpha))
     runs = _runs(agreed, margin)
     watch = _watch(agreed, margin, runs) if runs >= 2 else None  # each side needs a run
     payment, single = _payment(agreed, margin)
@@ -196,6 +238,31 @@ def prices(agreed: Terms, rows: float) -> Prices:
         return Prices(margin, None, 0, Fraction(0), 0, payment, single)
     gap = gap_margin(watch, GAP * agreed.alpha / runs)
     return Prices(margin, watch, runs, cost(watch.loss).rho, gap, payment, single)
+
+
+def margin_of(agreed: Terms, rows: float) -> int:
+    """Return the margin of an oracle over about so many rows, in units of 1/FINE rows."""
+    share = agreed.within if agreed.within >= 1 else agreed.within * Fraction(min(max(rows, 1.0), MOST_ROWS))
+    return max(1, math.floor(share * FINE))
+
+
+def credit_test(agreed: Terms, margin: int, left: Fraction) -> tuple[Watch, Fraction, int] | None:
+    """Return the threshold test that an oracle with a span buys on credit, the ρ of a run, and the gap's margin.
+
+    It has the cheapest runs that leave room for the errors of a hypothesis; None if CREDIT_RUNS of them cost more
+    than `left`.
+    """
+    for percent in (5, 10, 15, 20, 25, 30, 40, 50):
+        each = agreed.rho * percent / 100 / CREDIT_RUNS
+        trial = _unset(replace(agreed, rho=each * CREDIT_RUNS / THRESHOLD_TEST), CREDIT_RUNS)
+        if each * CREDIT_RUNS > left or trial is None:
+            continue
+        threshold = margin - slack(trial, CREDIT_FREE * agreed.alpha / CREDIT_RUNS)
+        if threshold - float(trial.query_scale) * (math.log(agreed.queries) + 0.5) >= ROOM * margin:
+            watch = replace(trial, threshold=threshold)
+            gap = gap_margin(watch, CREDIT_GAP * agreed.alpha / CREDIT_RUNS)
+            return watch, cost(watch.loss).rho, gap
+    return None
 
 
 def guard(journal: Journal, agreed: Terms, known: Prices) -> Guard:
@@ -276,6 +343,32 @@ def _watch(agreed: Terms, margin: int, runs: int) -> Watch | None:
         return None
     threshold = margin - slack(trial, FREE * agreed.alpha / runs)
     return replace(trial, threshold=threshold) if threshold > 0 else None
+
+
+def payment_within(agreed: Terms, margin: int, alpha: Fraction) -> tuple[Gaussian | None, Fraction]:
+    """Return the widest noise that is within the margin but for `alpha`, to a millionth; and its ρ.
+
+    The noise is None if it costs more than all of ρ.
+
+    >>> agreed = terms(rho=Fraction(1, 70), within=500, confidence="0.95", queries=10_000, start="pairs",
+    ...                rows_per_person=1)
+    >>> found, rho = payment_within(agreed, 500 * FINE, Fraction(1, 20))
+    >>> found.error("0.95") <= 500 * FINE, int(agreed.rho / rho)
+    (True, 1859)
+    """
+    sensitivity = agreed.sensitivity * GRAIN
+    widest = Fraction(margin) ** 2 / Fraction(NormalDist().inv_cdf(float(alpha) / 2)) ** 2
+    rho = Fraction(0)
+    for shrink in (Fraction(1, 10**6), Fraction(1, 10**4), Fraction(1, 100), Fraction(1, 2)):
+        variance = max(Fraction(math.floor(widest * (1 - shrink))), Fraction(1, 10**6))
+        variance = min(variance, Fraction(tails.WIDEST**2))  # wider noise would be cheaper, but cannot be drawn
+        rho = Fraction(sensitivity**2, 2) / variance
+        if rho > agreed.rho:
+            break
+        found = Gaussian(variance, sensitivity)
+        if found.error(1 - alpha) <= margin:
+            return found, rho
+    return None, rho
 
 
 def _payment(agreed: Terms, margin: int) -> tuple[Gaussian | None, Fraction]:

@@ -5,6 +5,7 @@ An oracle or an answer that was made from test bits says so, and shows no number
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -35,12 +36,17 @@ def lines(oracle: Oracle) -> list[str]:
     names = ", ".join(plain(axis.name) for axis in oracle.axes)
     if oracle.test_bits:
         return [f"An oracle over {names}.", TEST_BITS]
-    width = f"{oracle.width:,.0f}" if oracle.width >= 1 else f"{oracle.width:.2g}"
     return [
         f"An oracle over {names}.",
-        f"Answers are within {width} of about {oracle.rows:,.0f} rows.",
+        f"Answers are within {width(oracle)}.",
         f"{used(oracle.spent, oracle.total)}.",
     ]
+
+
+def width(oracle: Oracle) -> str:
+    """Return the margin of an oracle's answers, and about how many rows there are if that was measured."""
+    margin = f"{oracle.width:,.0f}" if oracle.width >= 1 else f"{oracle.width:.2g}"
+    return f"{margin} rows" if math.isnan(oracle.rows) else f"{margin} of about {oracle.rows:,.0f} rows"
 
 
 def page(oracle: Oracle) -> str:

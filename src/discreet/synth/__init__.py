@@ -3,7 +3,6 @@
 `synthesize(vault, epsilon=…)` is the way in. Theory: docs/theory/synthesis.md. Its modules, in the order of use:
 
     synthesize         one charge, the measurements, one record
-    budget             the cost of noise, and the division of ρ
     adaptive_bins      columns of many values in few bins
     workload           the sets of columns that matter
     select             the marginals to measure, and how precisely
@@ -15,6 +14,7 @@
     sample, decode     its rows: codes from the model, values from codes
     answer             its answers with intervals
     evaluate           how wrong it is
+    plots              a picture of that
     label, serialize   its label, and its files
 """
 

@@ -26,6 +26,7 @@ import numpy as np
 from discreet.errors import Fix, ParameterError
 from discreet.kernel import Job, Ready
 from discreet.kernel import spend as spend_on
+from discreet.kernel.gaussian_budget import Unit, parts, proven, release_rho
 from discreet.ledger.balance import Balance
 from discreet.ledger.charge import Charge
 from discreet.ledger.costs import cost, described
@@ -34,14 +35,13 @@ from discreet.privacy.losses import ZeroConcentrated
 from discreet.query import cache_key
 from discreet.rational import Rational
 from discreet.release.label import Label
-from discreet.release.receipt import Receipt, together
+from discreet.release.receipt import Promise, Receipt, together
 from discreet.release.released import Guarded
 from discreet.render import numbers
 from discreet.schema.metadata import UNIT
 from discreet.synth import measure
 from discreet.synth import serialize as files
 from discreet.synth.adaptive_bins import check_cells
-from discreet.synth.budget import Unit, parts, release_rho
 from discreet.synth.exact_marginals import marginals_of
 from discreet.synth.marginals.domain import Columns, Floats
 from discreet.synth.workload import MOST_CELLS
@@ -56,11 +56,10 @@ PRODUCT = "a comparison of a synthetic table"
 MOST_SETS = 600
 """Distances that one comparison pays for."""
 
-EARLIER = "scored before the last round"
-BELIEVED = "believed"
+EARLIER = "measured, before the last improvement"
+BELIEVED = "expected from the noise"
 
 _ROOT = math.sqrt(2 / math.pi)
-_WIDTH, _NAMED = 540, 30  # pixels of a picture, and marginals that it names
 
 
 @dataclass(frozen=True)
@@ -140,24 +139,10 @@ class Comparison(Guarded):
 
     def plot(self) -> altair.TopLevelMixin:
         """Draw the distances, and the marginals that were looked at, side by side."""
-        import altair as alt
+        from discreet.synth import plots
 
         self.expect_release("plot")
-        rows = [
-            {
-                "columns": ", ".join(d.columns),
-                "ways": f"{len(d.columns)}",
-                "distance": max(d.value, 0),
-                "low": max(d.value - 1.96 * d.deviation, 0),
-                "high": max(d.value + 1.96 * d.deviation, 0),
-                "how": d.how,
-            }
-            for d in self.distances
-        ]
-        ticks = alt.Chart(_data(rows), title=self.title, width=_WIDTH).mark_tick(thickness=2)
-        every = ticks.encode(**_seen(), y=alt.Y("ways:N", title="columns"))
-        drawn: alt.TopLevelMixin = alt.vconcat(every, _by_name(rows), *map(_picture, self.shown))
-        return drawn
+        return plots.comparison(self)
 
     def _repr_html_(self) -> str:
         if self.test_bits:
@@ -171,9 +156,11 @@ def _free(table: Synthetic) -> dict[str, Any]:
     return {"label": label, "receipt": Receipt.free_of(label.receipt)}
 
 
-def _charged(table: Synthetic, loss: ZeroConcentrated, balances: Sequence[Balance]) -> dict[str, Any]:
-    """Return the label and the receipt of a comparison that was charged."""
-    receipt = Receipt(cost=cost(loss), losses=described(loss), balances=balances)
+def _charged(
+    table: Synthetic, loss: ZeroConcentrated, balances: Sequence[Balance], promise: Promise | None
+) -> dict[str, Any]:
+    """Return the label and the receipt of a comparison that was charged, with what is proven of it by itself."""
+    receipt = Receipt(cost=cost(loss), losses=described(loss), balances=balances, proven=promise)
     both = together([table.label.receipt, receipt])
     return {"label": replace(table.label, product=PRODUCT, receipt=both), "receipt": receipt}
 
@@ -183,53 +170,6 @@ def _known(value: float, deviation: float, *, believed: bool) -> str:
     if believed:
         return f"{value:.4f} (expected from the noise of what was measured)"
     return " ".join(numbers.with_margin(value, 1.96 * deviation)) if deviation else f"{value:.4f}"
-
-
-def _data(rows: Sequence[dict[str, Any]]) -> Any:
-    import altair as alt
-
-    return alt.Data(values=rows)  # type: ignore[no-untyped-call]
-
-
-def _seen() -> dict[str, Any]:
-    """Return the encoding by which every mark shows its distance."""
-    import altair as alt
-
-    return {
-        "x": alt.X("distance:Q", title="distance of the marginal (l1, from 0 to 2)"),
-        "color": alt.Color("how:N", title="known"),
-        "tooltip": ["columns:N", alt.Tooltip("distance:Q", format=".4f"), "how:N"],
-    }
-
-
-def _by_name(rows: Sequence[dict[str, Any]]) -> Any:
-    """Draw the marginals that are furthest off, one line each, with their intervals where they have any."""
-    import altair as alt
-
-    worst = sorted(rows, key=lambda row: -float(row["distance"]))[:_NAMED]
-    title = "By name" if len(worst) == len(rows) else f"The {len(worst)} furthest off, of {len(rows):,}"
-    names = alt.Y("columns:N", title=None, sort=None, axis=alt.Axis(labelLimit=320))
-    base = alt.Chart(_data(worst), title=title, width=_WIDTH)
-    ends = _seen() | {"x": alt.X("low:Q", title=""), "x2": "high:Q"}
-    points = base.mark_point(filled=True, opacity=1).encode(**_seen(), y=names)
-    return points + base.mark_rule(opacity=0.6).encode(**ends, y=names)
-
-
-def _picture(shown: Shown) -> Any:
-    import altair as alt
-
-    noise = 1.96 * shown.deviation
-    rows = [
-        {"synthetic": float(s), "table": float(t), "low": float(t) - noise, "high": float(t) + noise}
-        for s, t in zip(shown.synthetic.ravel()[:5000], shown.table.ravel()[:5000], strict=True)
-    ]
-    top = max(float(shown.synthetic.max()), float(shown.table.max()), 1.0)
-    base = alt.Chart(_data(rows), title=" × ".join(shown.columns), width=400, height=400)
-    diagonal = alt.Chart(_data([{"at": 0.0}, {"at": top}])).mark_line(color="#777777")
-    x = alt.X("synthetic:Q", title="rows, synthetic")
-    bars = base.mark_rule(opacity=0.4).encode(x=x, y=alt.Y("low:Q", title="rows, measured"), y2="high:Q")
-    points = base.mark_point(size=12).encode(x=x, y="table:Q")
-    return diagonal.encode(x="at:Q", y="at:Q") + bars + points
 
 
 def released(table: Synthetic) -> Comparison:
@@ -314,6 +254,7 @@ def paid(
     each = parts(budget["looks"], dict.fromkeys(looks, 1.0))
     unit = Unit(table.metadata.rows_per_person * UNIT)
     loss = ZeroConcentrated(rho)
+    promise = proven(source.payer.balances(), epsilon)
 
     def prepare(ready: Ready) -> Job[Comparison]:
         if not unit.affords(budget["scores"], len(sets)) or not unit.affords(min(each.values())):
@@ -332,15 +273,15 @@ def paid(
                 scores=[[list(s.columns), s.value, s.deviation] for s in done.scores["paid"]],
                 looks=[[list(m.columns), m.values.ravel().tolist(), m.variance] for m in done.measurements],
             )
-            return replace(_read(record, table, loss, charge.balances), test_bits=done.test_bits)
+            return replace(_read(record, table, loss, charge.balances, promise), test_bits=done.test_bits)
 
         record: dict[str, Any] = {}
-        return Job(loss, run, lambda made: None if made.test_bits else json.dumps(record))
+        return Job(loss, run, lambda made: None if made.test_bits else json.dumps(record), silent=True)
 
     return spend_on(
         source,
         [cache_key.text(table.metadata, text)],
-        read=lambda standing: _read(json.loads(standing.answer or ""), table, loss, standing.balances),
+        read=lambda standing: _read(json.loads(standing.answer or ""), table, loss, standing.balances, promise),
         prepare=prepare,
     )
 
@@ -352,7 +293,9 @@ def _worst(table: Synthetic) -> list[Columns]:
     return [pair[:1], *([pair] if len(pair) > 1 else [])]
 
 
-def _read(record: Any, table: Synthetic, loss: ZeroConcentrated, balances: Sequence[Balance]) -> Comparison:
+def _read(
+    record: Any, table: Synthetic, loss: ZeroConcentrated, balances: Sequence[Balance], promise: Promise | None
+) -> Comparison:
     names, total = table.domain.names, table.total
     distances = tuple(
         Distance(tuple(names[c] for c in columns), value / total, deviation / total, "measured")
@@ -367,5 +310,5 @@ def _read(record: Any, table: Synthetic, loss: ZeroConcentrated, balances: Seque
         )
         for columns, values, variance in record["looks"]
     )
-    released = _charged(table, loss, balances)
+    released = _charged(table, loss, balances, promise)
     return Comparison("The synthetic table beside the vault, with noise", distances, shown, **released)

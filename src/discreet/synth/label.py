@@ -13,8 +13,8 @@ from discreet.release.receipt import Receipt
 from discreet.schema.metadata import UNIT, TableMetadata
 
 NOTE = (
-    "Rows are drawn from a model of noisy marginals: no row is a person's. Relations between columns beyond the "
-    "measured marginals follow from the principle of maximum entropy, and may differ from the sealed rows."
+    "Rows are drawn from a model of noisy counts: no row is a person's. Relations between columns that were not "
+    "measured together are the simplest that fit, and may differ from the sealed rows."
 )
 
 

@@ -22,9 +22,9 @@ from typing import TypeAlias, cast
 import numpy as np
 
 from discreet import noise
+from discreet.kernel.gaussian_budget import Unit, parts
 from discreet.mechanisms import Exact, Gaussian
 from discreet.mechanisms.exact import LIMIT, Integers
-from discreet.synth.budget import Unit, parts
 from discreet.synth.marginals.domain import Columns, Domain, Floats
 from discreet.synth.marginals.estimate import Masks, estimate
 from discreet.synth.marginals.measurements import Evidence, Measurement

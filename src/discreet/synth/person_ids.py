@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from discreet import noise
 from discreet.errors import Fix, ParameterError
+from discreet.kernel.gaussian_budget import Unit
 from discreet.mechanisms import Exact, Gaussian
 from discreet.query.plan.group_index import dense
-from discreet.synth.budget import Unit
 from discreet.synth.sample import Stream
 
 if TYPE_CHECKING:

@@ -23,6 +23,7 @@ import numpy as np
 from discreet.errors import Code, Fix, ParameterError
 from discreet.kernel import Job, Ready, SealedTable, strictest_budget, vault_budget
 from discreet.kernel import spend as spend_on
+from discreet.kernel.gaussian_budget import Unit, parts, proven, release_rho
 from discreet.ledger.balance import Balance
 from discreet.ledger.budget import Budget
 from discreet.ledger.charge import Charge, Standing
@@ -31,13 +32,12 @@ from discreet.oracle import prior as priors
 from discreet.privacy.losses import ZeroConcentrated
 from discreet.query import cache_key
 from discreet.query.bins import Axis, Bins
-from discreet.rational import Rational, positive, whole
+from discreet.rational import Rational, whole
 from discreet.release.receipt import Promise, Receipt
 from discreet.schema.metadata import UNIT
 from discreet.synth import adaptive_bins, label, measure
 from discreet.synth import person_ids as whose
 from discreet.synth import sample as drawn
-from discreet.synth.budget import Unit, parts, release_rho
 from discreet.synth.exact_marginals import marginals_of
 from discreet.synth.marginals.domain import Columns, Domain
 from discreet.synth.measure import Progress, Released
@@ -165,10 +165,8 @@ def _ordered(
     digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     ids = " with persons" * persons
     text = f"synthetic table over {', '.join(domain.names)}{ids} [rho {rho}, {digest}]"
-    delta = vault_budget(balances).delta
-    proven = None if epsilon is None else Promise(positive(epsilon, "epsilon"), delta)  # by release_rho
     known = cache_key.text(metadata, text)
-    return _Order(metadata, fine, kept, rho, proven, wanted, public, conditions, persons, known)
+    return _Order(metadata, fine, kept, rho, proven(balances, epsilon), wanted, public, conditions, persons, known)
 
 
 def _expect_delta(budget: Budget) -> None:

@@ -12,7 +12,6 @@ Everything in it was released, so every use of it is post-processing and free.
 
 from __future__ import annotations
 
-import html
 import json
 import math
 import os
@@ -29,6 +28,8 @@ from discreet.rational import Rational, whole
 from discreet.release.label import Label
 from discreet.release.receipt import Receipt
 from discreet.release.released import Guarded
+from discreet.release.render import key
+from discreet.render.html import fragment, framed
 from discreet.schema.metadata import UNIT, TableMetadata
 from discreet.synth import decode, evaluate, serialize
 from discreet.synth.answer import SyntheticAnswer, answer
@@ -48,6 +49,15 @@ if TYPE_CHECKING:
     import pyarrow
 
     from discreet.kernel import SealedTable
+
+
+_PAGE = (
+    "<p><strong>{{ first }}</strong></p>{% if columns %}<table><thead><tr>{% for column in columns %}"
+    '<th{% if column.number %} class="n"{% endif %}>{{ column.name | plain }}</th>{% endfor %}</tr></thead><tbody>'
+    "{% for row in range(columns[0].cells | length) %}<tr>{% for column in columns %}"
+    '<td{% if column.number %} class="n"{% endif %}>{{ column.cells[row] | plain }}</td>{% endfor %}</tr>'
+    "{% endfor %}</tbody></table>{% endif %}{% for line in rest %}<p>{{ line }}</p>{% endfor %}"
+)
 
 
 class Marginal(NamedTuple):
@@ -220,8 +230,8 @@ class Synthetic(Guarded):
         elif not self.scores.get("triples") and len(self.domain) > 2:
             found.append("Noise was too large to measure three columns together: they follow from pairs.")
         found.append(
-            "Intervals of its answers hold for questions chosen before looking at it. If a question follows from "
-            "the last answer, ask an oracle: vault.oracle(…)."
+            "Intervals of its answers hold for questions chosen before looking at it. To ask one question after "
+            "another, take an oracle: vault.oracle(…)."
         )
         return tuple(found)
 
@@ -251,7 +261,7 @@ class Synthetic(Guarded):
         pairs = len({m.columns for m in self.measurements if len(m.columns) == 2})
         triples = len({m.columns for m in self.measurements if len(m.columns) == 3})
         lines = [
-            f"A synthetic {self.metadata.name}: {len(self.axes)} columns, about {self.total:,.0f} rows.",
+            f"Synthetic table {self.metadata.name}: {len(self.axes)} columns, about {self.total:,.0f} rows.",
             f"Measured: {len(self.axes)} columns, {pairs} of {math.comb(len(self.axes), 2):,} pairs, "
             f"{triples} of {math.comb(len(self.axes), 3):,} triples.",
             f"This used {self.cost.used}; {self.cost.remaining}."
@@ -262,13 +272,20 @@ class Synthetic(Guarded):
 
     def _repr_html_(self) -> str:
         if self.test_bits:
-            return f"<p>{html.escape(repr(self))}: made from test bits.</p>"
-        first, *rest = (html.escape(line) for line in str(self).split("\n"))
+            return framed(fragment('<p class="test">{{ text }}: made from test bits.</p>', text=repr(self)))
+        first, *rest = str(self).split("\n")
+        columns: list[dict[str, Any]] = []
         try:  # these are its own first rows: a table of only five rows would have other rows
-            shown = self.to_pandas().head().to_html(index=False)
+            head = self.to_pandas().head()
         except ParameterError as wrong:
-            shown = f"<p>{html.escape(str(wrong))}</p>"
-        return f"<p><strong>{first}</strong></p>{shown}" + "".join(f"<p>{line}</p>" for line in rest)
+            rest = [str(wrong), *rest]
+        else:
+            for name in head:
+                number = head[name].dtype.kind in "iuf"
+                pairs = zip(head[name], head[name].isna(), strict=True)
+                cells = ["null" if missing else key(value) for value, missing in pairs]
+                columns.append({"name": name, "number": number, "cells": cells})
+        return framed(fragment(_PAGE, first=first, columns=columns, rest=rest))
 
     def _levels(self, place: int) -> tuple[Any, ...]:
         axis = self.axes[place]

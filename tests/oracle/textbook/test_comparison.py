@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from discreet.audit.inputs.subject import Subject
-from discreet.audit.shipped import public_oracles, shipped
+from discreet.audit.shipped import shipped
+from discreet.audit.shipped.oracles import public_oracles
 from discreet.errors import ParameterError
 from discreet.oracle import OnlineRelease, Queries
 from discreet.oracle.textbook import plots

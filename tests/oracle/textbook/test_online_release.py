@@ -76,6 +76,15 @@ def test_an_invalid_query_is_refused(query: list[float]) -> None:
         OnlineRelease([1, 1], "0.1").ask(query)
 
 
+@pytest.mark.parametrize("query", [[np.nan, 0], [0, np.nan], [np.inf, 0]])
+def test_a_query_with_nan_is_refused_and_does_not_poison_the_hypothesis(query: list[float]) -> None:
+    release = OnlineRelease([3, 1], "0.1")
+    with pytest.raises(ParameterError, match="2 weights"):
+        release.ask(query)
+    assert release.hypothesis.tolist() == [0.5, 0.5]
+    assert release.ask([1, 0]) == 0.75
+
+
 def test_every_zero_one_query_over_few_cells_ends_up_answered() -> None:
     truth = np.array([0.5, 0.25, 0.125, 0.125])
     release = OnlineRelease(truth, "0.02")

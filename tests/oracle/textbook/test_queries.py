@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError, SensitivityExceeded
 from discreet.mechanisms import Exact
-from discreet.mechanisms.exact import LIMIT, _open
+from discreet.mechanisms.exact import LIMIT, opened
 from discreet.oracle import Queries
 from discreet.oracle.textbook.queries import (
     admit_histogram,
@@ -38,9 +38,9 @@ def test_no_person_exceeds_the_declared_sensitivity_of_a_sum_even_in_a_hostile_t
     other[cell] += 1
     row, every = np.array(query), Queries([query, query[::-1]], grid=5)
     made: list[Callable[[Exact], Any]] = [
-        lambda x: _open(total(x, row, sensitivity=5)),
-        lambda x: _open(distance(x, row, public, sensitivity=5)),
-        lambda x: _open(distances(x, every, np.array([public, 0]), sensitivity=5)),
+        lambda x: opened(total(x, row, sensitivity=5)),
+        lambda x: opened(distance(x, row, public, sensitivity=5)),
+        lambda x: opened(distances(x, every, np.array([public, 0]), sensitivity=5)),
         lambda x: sums(x, every, times=1),
         lambda x: sums(x, every, times=7) // 7,
     ]
@@ -52,9 +52,9 @@ def test_no_person_exceeds_the_declared_sensitivity_of_a_sum_even_in_a_hostile_t
 
 def test_a_sum_is_the_sum() -> None:
     histogram = Exact([5, 2, 9], sensitivity=1)
-    assert _open(total(histogram, np.array([2, 0, 1]), sensitivity=2)) == 19
-    assert _open(distance(histogram, np.array([2, 0, 1]), 20, sensitivity=2)) == 1
-    assert _open(
+    assert opened(total(histogram, np.array([2, 0, 1]), sensitivity=2)) == 19
+    assert opened(distance(histogram, np.array([2, 0, 1]), 20, sensitivity=2)) == 1
+    assert opened(
         distances(histogram, Queries([[1, 0, 0], [1, 1, 1]]), np.array([5, 0]), sensitivity=1)
     ).tolist() == [
         0,

@@ -3,6 +3,7 @@
 Modules:
 
     multiplicative_weights  a distribution over cells that learns from its mistakes
+    experts                 advice of experts: the algorithm behind all of these
     online_release          multiplicative weights without privacy
     pmw                     private multiplicative weights on AboveThreshold
     hardt_rothblum          private multiplicative weights as first published

@@ -53,7 +53,7 @@ class BLR:
     8
     """
 
-    epsilon: Exactly = Exactly(above=0, floats="warn")
+    epsilon: Exactly = Exactly(above=0, floats="decimal")
     queries: Queries
     rows: int
     size: int

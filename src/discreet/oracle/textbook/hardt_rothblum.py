@@ -53,8 +53,8 @@ class HardtRothblum(Setting):
     (True, True)
     """
 
-    epsilon: Exactly = Exactly(above=0, floats="warn")
-    delta: Exactly = Exactly(above=0, floats="warn")
+    epsilon: Exactly = Exactly(above=0, floats="decimal")
+    delta: Exactly = Exactly(above=0, floats="decimal")
 
     def __post_init__(self) -> None:
         super().__post_init__()

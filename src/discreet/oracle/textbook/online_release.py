@@ -35,7 +35,7 @@ class OnlineRelease:
 
     def __init__(self, truth: ArrayLike, alpha: Rational):
         shares = np.asarray(truth, np.float64)
-        if shares.ndim != 1 or not shares.size or shares.min() < 0 or not 0 < shares.sum() < np.inf:
+        if shares.ndim != 1 or not shares.size or not (shares >= 0).all() or not 0 < shares.sum() < np.inf:
             raise ParameterError(
                 "The truth must be a row of counts or shares, none of them negative and not all of them 0.",
                 fix=Fix("truth", Code("[70, 10, 10, 10]")),
@@ -48,10 +48,11 @@ class OnlineRelease:
     def ask(self, query: ArrayLike) -> float:
         """Return the share that the query counts, within α: weights from 0 to 1, one for each cell."""
         weights = np.asarray(query, np.float64)
-        if weights.shape != self._truth.shape or weights.min() < 0 or weights.max() > 1:
+        # A comparison with NaN is false, so the bounds are what must hold, and not what must not.
+        if weights.shape != self._truth.shape or not ((weights >= 0) & (weights <= 1)).all():
             raise ParameterError(
                 f"A query must have {self._truth.size} weights, each from 0 to 1.",
-                found=f"shape {weights.shape}",
+                found=f"shape {weights.shape}, from {weights.min(initial=0):g} to {weights.max(initial=0):g}",
                 fix="Give one weight for each cell.",
             )
         guess, true = float(weights @ self._weights.shares), float(weights @ self._truth)

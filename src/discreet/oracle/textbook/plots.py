@@ -5,14 +5,14 @@ Altair is imported only when a picture is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError
 from discreet.oracle.textbook.comparison import Point
+from discreet.oracle.textbook.multiplicative_weights import Floats, regret_at
 from discreet.oracle.textbook.multiplicative_weights import mistakes as most_mistakes
-from discreet.oracle.textbook.multiplicative_weights import regret_at
 from discreet.oracle.textbook.online_release import OnlineRelease
 from discreet.render.charts import COLOURS, GREY, altair_module, decades, house_style, palette
 
@@ -73,6 +73,50 @@ def mistakes(release: OnlineRelease, alpha: float) -> altair.LayerChart:
     return house_style(chart)
 
 
+def regret(history: Mapping[str, Floats], experts: int, rate: float) -> altair.LayerChart:
+    """Draw the regret after every round, of the weights and of the draws, below what the theorem allows.
+
+    Args:
+        history: The sums of expected losses, of incurred losses, and those of the best expert, after every round.
+        experts: The number of experts.
+        rate: The learning rate.
+
+    >>> import numpy as np
+    >>> sums = np.array([0.5, 1.0])
+    >>> drawn = regret({"expected": sums, "incurred": 2 * sums, "best": 0 * sums}, experts=2, rate=0.5)
+    >>> len(drawn.to_dict()["layer"])
+    2
+    """
+    rounds = len(history["best"])
+    if not rounds:
+        raise ParameterError("There is nothing to draw: no round has ended. Incur some losses.")
+    alt = altair_module()
+    allowed, expected, drawn = "what the theorem allows", "the weights", "the experts that were drawn"
+    some = sorted({*range(0, rounds, max(1, rounds // 300)), rounds - 1})
+    lines = {
+        allowed: [regret_at(experts, t + 1, rate) for t in some],
+        expected: (history["expected"] - history["best"])[some].tolist(),
+        drawn: (history["incurred"] - history["best"])[some].tolist(),
+    }
+    rows = [
+        {"round": t + 1, "regret": value, "line": name}
+        for name, values in lines.items()
+        for t, value in zip(some, values, strict=True)
+    ]
+    x = alt.X("round:Q", title="rounds", scale=alt.Scale(domain=[0, rounds], nice=False))
+    y = alt.Y("regret:Q", title="loss beyond that of the best expert")
+    legend = alt.Legend(
+        title=None, orient="top-left", labelFontSize=13, symbolStrokeWidth=3, offset=12, labelLimit=260
+    )
+    colour = alt.Color("line:N", scale=palette([*lines]), sort=None, legend=legend)
+    chart = alt.Chart(alt.Data(values=rows)).mark_line(strokeWidth=2.5).encode(x=x, y=y, color=colour)
+    zero = alt.Chart(alt.Data(values=[{"regret": 0}])).mark_rule(color=GREY, strokeDash=[2, 3]).encode(y=y)
+    subtitle = f"{experts:,} experts, learning rate {rate:.3g}"
+    title = {"text": "Regret of multiplicative weights", "subtitle": subtitle}
+    layers: altair.LayerChart = alt.layer(zero, chart).properties(title=title, width=_WIDTH, height=_HEIGHT)
+    return house_style(layers)
+
+
 def comparison(points: Sequence[Point], subtitle: str = "") -> altair.VConcatChart:
     """Draw errors against the number of queries, promised and measured, and below it the ε that was spent.
 
@@ -88,7 +132,9 @@ def comparison(points: Sequence[Point], subtitle: str = "") -> altair.VConcatCha
     last = max(2, *(point.queries for point in points))
     ticks = alt.Axis(format="~s", values=decades(1, last))
     x = alt.X("queries:Q", title="queries", axis=ticks, scale=alt.Scale(type="log", domain=[1, last], nice=False))
-    legend = alt.Legend(title=None, orient="top", labelFontSize=13, symbolStrokeWidth=3, labelLimit=260)
+    legend = alt.Legend(
+        title=None, orient="top", labelFontSize=13, symbolStrokeWidth=3, labelLimit=260, columnPadding=28
+    )
     colour = alt.Color("mechanism:N", scale=palette(names), sort=None, legend=legend)
     title = {"text": "Many queries, few of them paid", "subtitle": subtitle}
     panels: altair.VConcatChart = alt.vconcat(

@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike
 from discreet.errors import BudgetExceeded, Fix, ParameterError
 from discreet.mechanisms import AboveThreshold, Exact, Laplace, tails
 from discreet.mechanisms.exact import Integers, with_mark
-from discreet.mechanisms.sparse_vector import Run
+from discreet.mechanisms.threshold_run import Run
 from discreet.oracle.textbook.interaction import Answer, QueryRun, answers
 from discreet.oracle.textbook.queries import Queries, distance, total
 from discreet.oracle.textbook.theorem import Promise, Setting

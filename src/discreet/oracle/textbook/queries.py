@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import Exact, Sensitivity
-from discreet.mechanisms.exact import LIMIT, Integers, _open, admit
+from discreet.mechanisms.exact import LIMIT, Integers, admit, opened
 from discreet.oracle.textbook.multiplicative_weights import Floats
 from discreet.rational import whole
 
@@ -188,7 +188,7 @@ def sums(histogram: Exact, queries: Queries, *, times: int) -> Integers:
 
 def _clamped(histogram: Exact, weight: int) -> Integers:
     """Return the counts, each within 0 … C: no sum of them times `weight` exceeds a quarter of LIMIT."""
-    counts = _open(histogram)
+    counts = opened(histogram)
     return np.clip(counts, 0, LIMIT // 4 // (max(weight, 1) * counts.size))
 
 

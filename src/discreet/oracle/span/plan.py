@@ -1,0 +1,223 @@
+"""Plan an oracle before its charge: which part of its budget a span takes, and how many answers to expect.
+
+Let N be the number of answers within the margin that Gaussian noise pays for with the whole budget, one by one. A
+span that takes a share s leaves (1 − s)·N payments. Of the questions of the public law
+(`discreet.oracle.span.design`) a part φ is free, because the closed form of their variance says so; the others are
+paid for. So about (1 − s)·N/(1 − φ) questions are answered before the first refusal.
+
+* **Floor.** Whatever is asked, at least ⌊(1 − s)·N⌋ questions are answered. No oracle that measures first can
+  promise N for all streams: it has spent s, and a stream may be about what it did not measure.
+* **Credit.** What the span does not answer may still be predicted well. Where there is room for it, a threshold
+  test on a hypothesis is bought on credit: after k answers no more than s·ρ + k·(price of a payment) is spent, so
+  the floor survives all alarms.
+* **Margin.** The law is a guess. A span is taken only where it is expected to answer MARGIN·N questions; otherwise
+  s = 0, and every answer is paid for. That is always allowed.
+
+A plan is made of public facts alone: columns, budget, margin and promise. If the margin is a share of the rows,
+the plan waits for their noisy number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.mechanisms import Gaussian, tails
+from discreet.oracle.pricing import FINE, Terms, credit_test, payment_within
+from discreet.oracle.span.confidence import box_weight, quantile, split
+from discreet.oracle.span.design import Box, Column, Columns, Design, columns_of, design, questions, variance
+from discreet.oracle.span.residuals import sensitivity
+from discreet.query.bins import Axis
+from discreet.render import numbers
+
+MARGIN = 1.5
+"""What a span must promise, in answers that plain payments give."""
+
+SAMPLE = 600
+"""The questions of the law on which a plan is tried."""
+
+COVERED = 0.995
+"""The expected share of free answers from which no threshold test is worth its part of alpha."""
+
+SHARES = (2, 5, *range(10, 100, 5), 98)
+"""The shares of the budget that are tried, in percent."""
+
+PROMISES = {
+    "each": (
+        "each: an interval holds with its confidence for a question that was chosen without looking at free "
+        "answers of this oracle."
+    ),
+    "every": (
+        "every: each interval holds with its confidence however its question was chosen, even by an analyst who "
+        "knows the rows."
+    ),
+}
+"""What the interval of an answer promises, in one sentence."""
+
+
+@dataclass(frozen=True)
+class OraclePlan:
+    """What an oracle will do with its budget, from public facts alone. `vault.plan_oracle` makes it.
+
+    Args:
+        promise: "each" or "every": what the intervals promise.
+        margin: The largest margin of error of an answer, in rows.
+        share: The share of the budget that a span takes; 0 if every answer is paid for.
+        most: The most columns of a question that the span answers.
+        free: The expected share of free answers.
+        floor: The number of answers that are given whatever is asked.
+        plain: The number of answers that could be paid for one by one, without a span.
+        expected: The expected number of answers before the first refusal.
+        test: Whether a threshold test is bought on credit, from what free answers saved.
+    """
+
+    promise: str
+    margin: float
+    share: Fraction
+    most: int
+    free: float
+    floor: int
+    plain: int
+    expected: float
+    test: bool = False
+
+    def __str__(self) -> str:
+        first = f"Within {numbers.number(self.margin)} rows, {self.plain:,} answers can be paid for one by one."
+        if not self.share:
+            second = "No span is expected to do better: every answer is paid for."
+        else:
+            more = "more" if self.expected > 10**6 else f"about {self.expected:,.0f}"
+            more = "more than 1,000,000" if more == "more" else more
+            second = (
+                f"The oracle measures first, with {numbers.percent(float(self.share))} of its budget, and answers "
+                f"questions on up to {self.most} columns from that: {100 * self.free:.3g} % of them free, "
+                f"{more} before the first refusal is expected, and at least {self.floor:,} whatever is asked."
+            )
+        return "\n".join([first, second, f"Promise {PROMISES[self.promise]}"])
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what `from_json` reads."""
+        return {**self.__dict__, "share": str(self.share)}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> OraclePlan:
+        """Return the plan that `as_json` wrote."""
+        return cls(**{**record, "share": Fraction(record["share"])})
+
+
+def plan(axes: Sequence[Axis], agreed: Terms, margin: int) -> OraclePlan:
+    """Return the plan of an oracle for a margin in units of 1/FINE rows. It reads no row.
+
+    >>> from discreet.oracle.pricing import terms
+    >>> agreed = terms(rho=Fraction(1, 70), within=500, confidence="0.95", queries=10_000, start="span",
+    ...                rows_per_person=1, promise="each")
+    >>> axes = [Axis(f"a{i}", f"c{i}", 2, False, (0, 1)) for i in range(6)]
+    >>> found = plan(axes, agreed, 500 * FINE)
+    >>> found.plain, found.share, found.most, found.free
+    (1859, Fraction(1, 50), 4, 1.0)
+    """
+    left = agreed.rho - agreed.for_total
+    plain, expensive = _payments(agreed, margin, left, span=False), _payments(agreed, margin, left, span=True)
+    nothing = OraclePlan(agreed.promise, margin / FINE, Fraction(0), 0, 0.0, int(plain), int(plain), plain)
+    columns = columns_of(axes)
+    if agreed.span == 0 or not columns or plain < 1:
+        return nothing
+    best, limit = nothing, MARGIN * plain
+    for most in (1, 2, 3, 4):
+        made = _design(columns, most)
+        if made is None:
+            continue
+        width = _widths(made, agreed, left)
+        for share in _shares(agreed):
+            free = float((width / math.sqrt(share) <= margin / FINE).mean())
+            expected = (1 - float(share)) * expensive / max(1 - free, 1 / SAMPLE)
+            better = expected > max(best.expected, limit) or (agreed.span is not None and free > best.free)
+            whole = most == 4 and free > 0.99 and expected > max(limit, agreed.queries) and best.most < 4
+            if (whole if most == 4 else better) and _drawable(made, agreed, share * left):
+                floor = int((1 - share) * Fraction(expensive))
+                best = replace(nothing, share=share, most=most, free=free, floor=floor, expected=expected)
+    return _on_credit(best, agreed, margin, left)
+
+
+def _on_credit(found: OraclePlan, agreed: Terms, margin: int, left: Fraction) -> OraclePlan:
+    """Add a threshold test to a plan that leaves questions to pay for, if its runs leave room for a hypothesis.
+
+    Then payments have a smaller part of alpha and cost more: the floor and what is expected are lower. So the plan
+    must still promise MARGIN times what plain payments do.
+    """
+    if found.promise != "every" or not found.share or found.free >= COVERED:
+        return found
+    if credit_test(agreed, margin, (1 - found.share) * left) is None:
+        return found
+    _, alpha = split(agreed.alpha, True, agreed.promise, test=True)
+    noise, single = payment_within(agreed, margin, alpha)
+    payments = 0.0 if noise is None else float((1 - found.share) * left / single)
+    expected = payments / max(1 - found.free, 1 / SAMPLE)
+    if expected < max(MARGIN * found.plain, agreed.queries):
+        return found
+    return replace(found, floor=int(payments), expected=expected, test=True)
+
+
+def variances(made: Design, rho: Fraction, contribution: int) -> dict[Columns, int]:
+    """Return the variance of the noise of every set, in its own integer units: together at most ρ-zCDP."""
+    return {
+        columns: math.ceil(contribution**2 * Fraction(noise) / (2 * rho)) for columns, noise in made.noise.items()
+    }
+
+
+def noise(made: Design, columns: Columns, variance: int, contribution: int) -> Gaussian:
+    """Return the noise of a residual."""
+    return Gaussian(variance, sensitivity(contribution, [made.columns[i].strategy for i in columns]))
+
+
+def _payments(agreed: Terms, margin: int, left: Fraction, *, span: bool) -> float:
+    """Return how many answers ρ pays for, beside a span or without one."""
+    found, single = payment_within(agreed, margin, split(agreed.alpha, span, agreed.promise)[1])
+    return 0.0 if found is None else float(left / single)
+
+
+def _shares(agreed: Terms) -> list[Fraction]:
+    return [Fraction(share, 100) for share in SHARES] if agreed.span is None else [agreed.span]
+
+
+@lru_cache(maxsize=16)
+def _designs(columns: tuple[Column, ...], most: int) -> Design | None:
+    return design(columns, most)
+
+
+def _design(columns: tuple[Column, ...], most: int) -> Design | None:
+    """Return the design of sets of up to so many columns; None if it is too large, or has too few columns."""
+    return _designs(columns, most) if most <= len(columns) else None
+
+
+def _widths(made: Design, agreed: Terms, rho: Fraction) -> NDArray[np.float64]:
+    """Return the margins of the questions of the law, in rows, if the span had all of ρ."""
+    variances = made.variances(float(rho), agreed.rows_per_person)
+    shapes = [(column.size, column.ordered) for column in made.columns]
+    alpha = float(split(agreed.alpha, True, agreed.promise)[0])
+    found = []
+    for box in questions(made.columns, SAMPLE, max(made.most, 3)):
+        deviation = math.sqrt(variance(_factors(made, box), variances))
+        weight = 1.0 if agreed.promise == "each" else box_weight(shapes, box, made.most)
+        found.append(quantile(alpha * weight) * deviation if weight else math.inf)
+    return np.array(found)
+
+
+def _factors(made: Design, box: Box) -> list[dict[Columns, float]]:
+    found = []
+    for place, low, high in box:
+        mean, spread = made.columns[place].box(low, high)
+        found.append({(): mean, (place,): spread})
+    return found
+
+
+def _drawable(made: Design, agreed: Terms, rho: Fraction) -> bool:
+    """Return whether the noise of every set can be drawn."""
+    return max(variances(made, rho, agreed.sensitivity).values()) <= tails.WIDEST**2

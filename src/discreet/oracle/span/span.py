@@ -1,0 +1,188 @@
+"""Answer linear queries from measured residuals: values, margins, and which queries have neither.
+
+Everything here is computed from what was released, and from public facts. Which queries have an answer, and the
+margin of each, depends on public facts alone: they are known before anything is measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain, combinations, product
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.oracle.span.confidence import (
+    COUNTS,
+    ROUNDING,
+    WEIGHTED,
+    columns_weight,
+    levels_weight,
+    quantile,
+)
+from discreet.oracle.span.design import MOST_BINS, Column, Columns, variance
+
+if TYPE_CHECKING:
+    from discreet.oracle.linear_query import Query
+
+Floats = NDArray[np.float64]
+
+_FLOATS = 1e-12  # what sums of floats lose, in units of all that is added up: far above their rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Columns that a question weighs together, and the parts of their weights that belong to each set of them.
+
+    `factors` are those of the variance, and `tables` the weights that each residual is multiplied with.
+    """
+
+    factors: Mapping[Columns, float]
+    tables: Mapping[Columns, Floats]
+
+
+class Span:
+    """Residuals as they were measured, and the answers from them.
+
+    Args:
+        columns: The columns of the oracle.
+        variances: The variance of the noise on the numbers of each set, in rows².
+        least: The least standard deviation of any noise, in its own integer units.
+        most: The most columns of a set.
+        promise: "each" or "every".
+        alpha: The alpha of the span.
+        overlap: What the weights of queries are multiplied with, because answers overlap.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        variances: Mapping[Columns, float],
+        *,
+        least: float,
+        most: int,
+        promise: str,
+        alpha: Fraction,
+        overlap: float = 1.0,
+    ):
+        self._columns, self._variances, self._least = tuple(columns), dict(variances), least
+        self._most, self._promise, self._alpha = most, promise, float(alpha) * overlap
+        self._tables: dict[Columns, Floats] = {}
+        self._sizes: dict[Columns, float] = {}
+
+    @property
+    def tables(self) -> Mapping[Columns, Floats]:
+        """What was measured, as residual tables in rows: each adds up to zero along each of its columns."""
+        return self._tables
+
+    @property
+    def variances(self) -> Mapping[Columns, float]:
+        """The variance of the noise on the numbers of each set, in rows²."""
+        return self._variances
+
+    def cell_variance(self, columns: Columns) -> float:
+        """Return the mean variance of the cells of a residual table, in rows²."""
+        spreads = (float(np.trace(self._columns[i].strategy.spread)) / self._columns[i].size for i in columns)
+        return self._variances[columns] * math.prod(spreads)
+
+    def learn(self, columns: Columns, measured: Floats) -> None:
+        """Take the numbers of one set, in rows, in the order of its strategies."""
+        table = measured.reshape([self._columns[i].strategy.matrix.shape[0] for i in columns])
+        for axis, i in enumerate(columns):
+            table = np.moveaxis(np.tensordot(self._columns[i].strategy.inverse, table, (1, axis)), 0, axis)
+        self._tables[columns] = np.array(table, order="C")  # of no axis for the total
+        self._sizes[columns] = float(np.abs(table).sum()) * (1 + sum(self._columns[i].size for i in columns))
+
+    def forget(self, columns: Columns) -> None:
+        """Drop a set that was not measured: queries that need it have no answer."""
+        self._variances.pop(columns, None)
+
+    def groups(self, query: Query) -> list[Group]:
+        """Return the columns of a query that are weighed together, each with its parts."""
+        return [self._group(columns, weights) for columns, weights in _joined(query)]
+
+    def margin(self, query: Query, groups: Sequence[Group], parts: int = 1) -> float:
+        """Return the margin of error of a query in rows, ∞ if it has no answer; known before anything is measured.
+
+        `parts` is the number of queries that a question is made of, which share alpha under "each".
+        """
+        deviation = math.sqrt(variance([group.factors for group in groups], self._variances))
+        if not query.whole or not math.isfinite(deviation):
+            return math.inf
+        if deviation == 0:
+            return 0.0  # the query selects nothing, whatever the rows are
+        weight = 1 / parts if self._promise == "each" else self.weight(query)
+        return (quantile(min(self._alpha * weight, 1.0)) + ROUNDING / self._least) * deviation
+
+    def weight(self, query: Query) -> float:
+        """Return the weight of a query among all; 0 if it compares columns with each other."""
+        if any(len(columns) > 1 for columns, _ in query.conditions):
+            return 0.0
+        chosen = {columns[0]: weights > 0 for columns, weights in query.conditions if not weights.all()}
+        target = None if query.values is None else query.values[0]
+        used = {*chosen} if target is None else {*chosen, target}
+        weight = columns_weight(len(self._columns), len(used), self._most)
+        weight *= COUNTS if target is None else (1 - COUNTS) / len(used)
+        for i, levels in chosen.items():
+            weight *= levels_weight(self._columns[i].size, self._columns[i].ordered, levels)
+        if target is not None:
+            weight *= 1 - WEIGHTED if target in chosen else WEIGHTED
+        return weight
+
+    def value(self, groups: Sequence[Group]) -> tuple[float, float]:
+        """Return the answer of a query in rows, and a bound on what floats lose in it."""
+        value, lost = 0.0, 0.0
+        for parts in product(*(group.tables.items() for group in groups)):
+            some = tuple(sorted(chain(*(columns for columns, _ in parts))))
+            if any(not group.factors[columns] for group, (columns, _) in zip(groups, parts, strict=True)):
+                continue
+            value += self._contracted(some, parts)
+            lost += _FLOATS * self._sizes[some]
+        return value, lost
+
+    def _contracted(self, some: Columns, parts: Sequence[tuple[Columns, Floats]]) -> float:
+        """Return the sum of a residual table, weighed by the parts of a question."""
+        factor, table, left = 1.0, self._tables[some], list(some)
+        for columns, weights in sorted(parts, key=lambda part: part[1].size, reverse=True):
+            if not columns:
+                factor *= float(weights)
+                continue
+            places = [left.index(i) for i in columns]
+            table = np.tensordot(table, weights, (places, list(range(len(columns)))))
+            left = [i for i in left if i not in columns]
+        return factor * float(table)
+
+    def _group(self, columns: Columns, weights: Floats) -> Group:
+        factors, tables = {}, {}
+        for size in range(len(columns) + 1):
+            for some in combinations(columns, size):
+                others = tuple(axis for axis, i in enumerate(columns) if i not in some)
+                table = weights.mean(axis=others) if others else weights
+                for axis in range(len(some)):
+                    table = table - table.mean(axis=axis, keepdims=True)
+                spread = table
+                if any(self._columns[i].size > MOST_BINS for i in some):
+                    factors[some], tables[some] = math.inf, table  # never measured
+                    continue
+                for axis, i in enumerate(some):
+                    moved = np.tensordot(self._columns[i].strategy.inverse.T, spread, (1, axis))
+                    spread = np.moveaxis(moved, 0, axis)
+                factors[some], tables[some] = float((spread**2).sum()), np.asarray(table)
+        return Group(factors, tables)
+
+
+def _joined(query: Query) -> list[tuple[Columns, Floats]]:
+    """Return the factors of a query, those that share a column multiplied with each other."""
+    parts = [(tuple(columns), weights) for columns, weights in query.conditions]
+    if query.values is None:
+        return parts
+    target, values = query.values
+    for place, (columns, weights) in enumerate(parts):
+        if target in columns:
+            shape = [-1 if i == target else 1 for i in columns]
+            return [*parts[:place], (columns, weights * values.reshape(shape)), *parts[place + 1 :]]
+    return [*parts, ((target,), values)]

@@ -1,0 +1,187 @@
+"""Answer questions from a span that is measured first, and by payments.
+
+    cache ─▶ span: is its margin small enough? ─▶ yes: free
+                                               └▶ no: a threshold test, if the plan has one, or pay
+
+**What is private.** Gaussian noise on residuals (`discreet.oracle.span.residuals`), on the number of rows if the
+margin is a share of them, and on single answers. Each has a ρ that is set aside in the journal before the noise
+is drawn. Which questions are free, all margins and all refusals follow from public facts and, if the margin is a
+share of the rows, from their noisy number.
+
+**What an answer promises.** One of two sentences: `discreet.oracle.span.plan.PROMISES`. Under "every", an answer
+is wrong if the span as a whole failed (α/10) or its payment missed (9α/10), for any analyst; with a threshold
+test, the parts are .05α for the span, .37α for the test and .58α for the payment. Under "each", it has
+all of α. The two queries of a sum or an average share alpha, so a question has the confidence that was asked
+for. Theory: docs/theory/oracle.md.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import cached_property
+from itertools import chain, combinations
+from typing import Any
+
+import numpy as np
+
+from discreet.kernel.threshold_test import Run, Side
+from discreet.oracle.answer import Part
+from discreet.oracle.fit import Columns, Measurement
+from discreet.oracle.linear_query import Query
+from discreet.oracle.marginals import FEW_CELLS
+from discreet.oracle.pricing import CREDIT_RUNS, FINE, Prices, credit_test, guard, margin_of, payment_within
+from discreet.oracle.span.confidence import split
+from discreet.oracle.span.measure import measured, planned
+from discreet.oracle.span.plan import OraclePlan
+from discreet.oracle.span.span import Span
+from discreet.oracle.threshold_oracle import ThresholdOracle
+
+_UNKNOWN = 1e12  # the variance of a number of rows that was not measured
+
+
+class SpanOracle(ThresholdOracle):
+    """Answers many questions on one charge, most of them from what it measured first. `vault.oracle` makes it."""
+
+    _span: Span | None = None
+    _answers = 0
+
+    @property
+    def plan(self) -> OraclePlan:
+        """How its budget is divided, and what was expected of it."""
+        return self._plan
+
+    @property
+    def rows(self) -> float:
+        """The number of rows, estimated from what was measured; not a number if nothing was."""
+        return float(self._known.values) if self._known.variance < _UNKNOWN else math.nan
+
+    # -- start -------------------------------------------------------------------------------------------------
+
+    def _begun(self) -> Prices:
+        agreed = self._terms
+        rows = float(self._marginals.total().values) if agreed.for_total else 0.0
+        margin = margin_of(agreed, rows)
+        self._plan = planned(self._journal, self._axes, agreed, margin)
+        self._span = measured(self._journal, self._sums, self._axes, agreed, self._plan)
+        _, self._alpha = split(agreed.alpha, bool(self._plan.share), agreed.promise, self._plan.test)
+        fresh = payment_within(agreed, margin, self._alpha)
+        left = (1 - self._plan.share) * (agreed.rho - agreed.for_total)
+        test = credit_test(agreed, margin, left) if self._plan.test else None
+        if test is None:
+            known = Prices(margin, None, 0, Fraction(0), 0, *fresh)
+        else:
+            watch, run, gap = test
+            known = Prices(margin, watch, CREDIT_RUNS, run, gap, *fresh)
+        self._guard = guard(self._journal, agreed, known)
+        return known
+
+    def _prepare(self) -> None:
+        """Measure nothing more: the hypothesis is made when it is first needed."""
+        recorded = [r["answers"] for r in self._journal.begun.values() if r["begin"] == "credit"]
+        self._answers = max(recorded, default=0)
+
+    @cached_property
+    def _known(self) -> Measurement:
+        """The number of rows, from all that was measured; of a huge variance if nothing was."""
+        found = [self._marginals.total()] if self._terms.for_total else []
+        if self._span is not None and () in self._span.tables:
+            found.append(Measurement((), self._span.tables[()], self._span.variances[()]))
+        if not found:  # a prediction that is not checked may as well start from the largest answer so far
+            most = max((part.high for part in self._cache.values()), default=FINE)
+            return Measurement((), np.array(max(most / FINE, 1.0)), _UNKNOWN)
+        weights = [1 / part.variance for part in found]
+        total = sum(w * float(part.values) for w, part in zip(weights, found, strict=True)) / sum(weights)
+        return Measurement((), np.array(total), 1 / sum(weights))
+
+    def _start(self) -> list[Measurement]:
+        """Return marginals of one and two columns, and small ones of three, as the span estimates them."""
+        if self._span is None:
+            return []
+        tables = self._span.tables
+        small = [
+            columns
+            for columns in tables
+            if 1 <= len(columns) <= 2
+            or (len(columns) == 3 and math.prod(self._axes[i].size for i in columns) <= FEW_CELLS)
+        ]
+        return [found for columns in small if (found := self._estimated(self._span, columns)) is not None]
+
+    def _estimated(self, span: Span, columns: Columns) -> Measurement | None:
+        """Return the least squares estimate of a marginal; None if one of its sets was lost."""
+        sizes = [self._axes[i].size for i in columns]
+        values, variance = np.zeros(sizes), 0.0
+        for some in chain.from_iterable(combinations(columns, k) for k in range(len(columns) + 1)):
+            if some not in span.tables:
+                return None
+            rest = math.prod(size for i, size in zip(columns, sizes, strict=True) if i not in some)
+            shape = [size if i in some else 1 for i, size in zip(columns, sizes, strict=True)]
+            values = values + span.tables[some].reshape(shape) / rest
+            variance += span.cell_variance(some) / rest**2
+        return Measurement(columns, values, variance)
+
+    # -- one query ---------------------------------------------------------------------------------------------
+
+    def _released(self, query: Query, parts: int) -> Part | None:
+        """Return the answer of the span, if its margin is small enough."""
+        if self._span is None:
+            return None
+        groups = self._span.groups(query)
+        margin = self._span.margin(query, groups, parts)
+        if margin * FINE > self._prices.margin:
+            return None
+        value, lost = self._span.value(groups)
+        found = Part.around(round(value * FINE), math.ceil((margin + lost) * FINE) + 1, "span")
+        self._cache[query.text] = found
+        return found
+
+    def _fresh(self, query: Query, statement: Any, parts: int) -> Part:
+        # The two queries of a sum or an average would need half of the test's alpha each: they are paid for.
+        runs = self._runs_if_trusted(query) if parts == 1 else None
+        if runs is not None:
+            return self._checked(query, statement, self._predicted(query), runs)
+        return self._paid(query, statement, 0, self._alpha / parts)
+
+    def _paid(self, query: Query, statement: Any, predicted: int, alpha: Fraction) -> Part:
+        """Answer with fresh noise that misses its margin with probability `alpha`."""
+        known = self._prices
+        if known.payment is None or known.single > self._journal.left:
+            raise self._used_up()
+        step = self._journal.begin("payment", known.single, question=query.text)
+        noisy = int(known.payment.release(self._sums.value(query, statement)))
+        found = Part.around(noisy, known.payment.error(1 - alpha), "paid", known.single)
+        self._journal.end(step, part=found.as_json())
+        return found
+
+    @property
+    def _alpha_after_alarm(self) -> Fraction:
+        return self._alpha
+
+    # -- credit ------------------------------------------------------------------------------------------------
+
+    def _runs_if_trusted(self, query: Query) -> dict[Side, Run] | None:
+        """Return a run for either side, if they are there or credit buys them; None if it is better to pay."""
+        known = self._prices
+        if known.watch is None or Fraction(self._bad, self._seen + 1) * known.run > known.single:
+            return None
+        running = {run.side for run in self._guard.runs if not run.over}
+        cost = (2 - len(running)) * known.run
+        if cost > self._left_for_payments():
+            return None
+        if cost:
+            self._journal.end(self._journal.begin("credit", Fraction(0), answers=self._given))
+        return self._guard.ready()
+
+    @property
+    def _given(self) -> int:
+        """How many queries were answered: those that are known to be, after a restart."""
+        return max(self._answers, len(self._cache))
+
+    def _left_for_payments(self) -> Fraction:
+        """Return the credit: what free answers saved. After k answers, spent ≤ s·ρ + k·(price of a payment)."""
+        agreed = self._terms
+        start = agreed.for_total + self._plan.share * (agreed.rho - agreed.for_total)
+        return min(self._journal.left, start + self._given * self._prices.single - self._journal.spent)
+
+    def _halved(self, part: Part) -> Part:
+        return part  # parts of two were made with half of alpha each
