@@ -6,6 +6,7 @@
     museum      mistakes that were made in practice, each caught by an attack
 
     battery     run every attack that applies: `check_mechanism`
+    power       weaken noise step by step until it is caught
     attacks/    exact enumeration, contract, error bar, overspending, randomness
     replay/     record a computation, and replay it on neighbouring tables
     blackbox/   bound ε from below by sampling

@@ -8,6 +8,7 @@ is a conformance suite: it is meant for mechanisms of other projects as much as 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, TypeAlias
@@ -15,21 +16,27 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from discreet import privacy
-from discreet.audit.attacks import exact, overspending, randomness
+from discreet.audit.attacks import exact, overspending, pieces, randomness
 from discreet.audit.attacks.contract import attack_contract, attack_error
 from discreet.audit.attacks.outcomes import written
 from discreet.audit.blackbox import blackbox
 from discreet.audit.inputs.pairs import pairs, sensitivity_of
 from discreet.audit.inputs.subject import Subject
+from discreet.audit.inputs.transcripts import Aimed, aimed
 from discreet.audit.report.verdict import Report, Verdict
 from discreet.errors import Code, Fix, NotEnumerable, ParameterError
 from discreet.mechanisms import Exact, Gaussian, Laplace, Mechanism
 from discreet.privacy.losses import describe
 from discreet.privacy.session import Budget
-from discreet.rational import Rational
+from discreet.rational import Rational, whole
 
-_UNEXPLORED, _MOST_RUNS = "1e-3", 10_000  # the exact attack then takes some seconds at most
-_SLOWER = 10  # single releases take about this much longer than releases in a batch, so fewer are sampled
+BUDGET = 10_000
+"""Runs of the code on each table that an enumeration may take: some seconds at most."""
+
+SAMPLES, SINGLE_SAMPLES = 100_000, 10_000
+"""Releases on each table of a black box, in batches and one by one: a batch makes about ten in the time of one."""
+
+_END, _ENOUGH = "1e-12", "1e-4"  # where an enumeration ends, and what it may leave without being undecided
 
 Attack: TypeAlias = Callable[[], Verdict | None]
 Progress: TypeAlias = Callable[[str], None]
@@ -55,17 +62,21 @@ def check_mechanism(
     thing: Checkable,
     *,
     name: str | None = None,
-    samples: int = 100_000,
+    samples: int | None = None,
     confidence: Rational = "0.999999",
+    budget: int = BUDGET,
     progress: Progress | None = None,
 ) -> Report:
     """Attack a mechanism, a `Subject` or a `Filter` in every way that applies.
 
     Args:
-        thing: What to attack.
-        name: The name in the report; by default that of the subject or of the class.
-        samples: Releases on each input for the black box; a tenth of it if releases cannot be made in batches.
+        thing: What to attack. name: The name in the report; by default that of the subject or of the class.
+        samples: Releases on each input for the black box; by default 100,000 if they are made in batches, 10,000
+        if
+            they are made one by one, and fewer for a subject that says so.
         confidence: The confidence of the black box; a claim that holds is refuted with at most 1 minus this.
+        budget: Runs of the code on each input for an attack that enumerates draws. One that needs more and has
+            refuted nothing is undecided.
         progress: Called with the name of each attack as it begins.
 
     >>> from discreet.mechanisms import Laplace
@@ -76,7 +87,8 @@ def check_mechanism(
     ['contract', 'exact', 'black box', 'error bar', 'randomness']
     """
     verdicts = []
-    for attack_name, attack in _attacks(thing, samples, confidence):
+    terms = Terms(samples, confidence, whole(budget, "budget"))
+    for attack_name, attack in attacks(thing, terms):
         if progress:
             progress(attack_name)
         if verdict := attack():
@@ -89,17 +101,31 @@ def check_mechanism(
     )
 
 
-def _attacks(thing: Checkable, samples: int, confidence: Rational) -> Iterator[tuple[str, Attack]]:
+@dataclass(frozen=True)
+class Terms:
+    """How much work attacks may do, and how sure they have to be."""
+
+    samples: int | None = None
+    confidence: Rational = "0.999999"
+    budget: int = BUDGET
+
+
+def attacks(thing: Checkable, terms: Terms) -> Iterator[tuple[str, Attack]]:
+    """Yield every attack that applies, by name.
+
+    >>> [name for name, _ in attacks(Laplace(1), Terms())]
+    ['contract', 'exact', 'black box', 'error bar', 'randomness']
+    """
     match thing:
         case type():
             raise _not_auditable(thing)
         case Filter():
             yield "budget", partial(overspending.attack, thing.make, budget=thing.budget)
         case Subject():
-            yield from _attacks_on_law(thing, samples, confidence)
+            yield from attacks_on_law(thing, terms)
         case Mechanism():
             yield "contract", partial(attack_contract, thing)
-            yield from _attacks_on_law(subject_of(thing), samples, confidence)
+            yield from attacks_on_law(subject_of(thing), terms)
             yield "error bar", partial(attack_error, thing)
             yield "randomness", partial(_streams, thing)
         case _:
@@ -117,18 +143,45 @@ def _not_auditable(thing: object) -> ParameterError:
     )
 
 
-def _attacks_on_law(subject: Subject, samples: int, confidence: Rational) -> Iterator[tuple[str, Attack]]:
-    yield "exact", partial(_exact_if_possible, subject)
-    fewer = samples if subject.batch else max(samples // _SLOWER, 1_000)
-    yield "black box", partial(blackbox.attack, subject, samples=fewer, confidence=confidence)
+def attacks_on_law(subject: Subject, terms: Terms) -> Iterator[tuple[str, Attack]]:
+    """Yield the attacks on the law of the releases: those that the subject names, or enumeration and a black box.
+
+    >>> from discreet import noise
+    >>> coin = Subject(name="a coin", release=lambda bit: bit, loss=privacy.Pure(1), pairs=[(0, 1)])
+    >>> [name for name, _ in attacks_on_law(coin, Terms())]
+    ['exact', 'black box']
+    """
+    named = subject.attacks or {"exact": exact.attack, "black box": blackbox.attack}
+    for name, attack in named.items():
+        if attack is exact.attack:
+            yield name, partial(_exact_if_possible, subject, terms.budget)
+        elif attack is blackbox.attack:
+            count = terms.samples or subject.samples or (SAMPLES if subject.batch else SINGLE_SAMPLES)
+            yield name, partial(blackbox.attack, subject, samples=count, confidence=terms.confidence)
+        else:
+            yield name, partial(_if_possible, attack, subject)
 
 
-def _exact_if_possible(subject: Subject) -> Verdict | None:
-    """Return the exact verdict, or None if the subject draws its randomness elsewhere, or too much of it."""
+def _if_possible(attack: Callable[[Subject], Verdict], subject: Subject) -> Verdict | None:
+    """Return the verdict, or None if the subject cannot be enumerated."""
+    with suppress(NotEnumerable):
+        return attack(subject)
+    return None
+
+
+def _exact_if_possible(subject: Subject, budget: int) -> Verdict | None:
+    """Return the exact verdict, or None if the subject draws its randomness elsewhere, or too much of it.
+
+    Where single values are too many, it is tried by pieces: transcripts of a few comparisons come to an end so.
+    """
     try:
-        verdict = exact.attack(subject, unexplored=_UNEXPLORED, most=_MOST_RUNS)
+        verdict = exact.attack(subject, unexplored=_END, most=budget, enough=_ENOUGH)
     except NotEnumerable:
         return None
+    if verdict.undecided:
+        with suppress(NotEnumerable):
+            by_pieces = pieces.attack(subject, most=budget)
+            return verdict if by_pieces.undecided else by_pieces
     return verdict
 
 
@@ -150,12 +203,21 @@ def subject_of(mechanism: Mechanism) -> Subject:
         loss=mechanism.loss,
         pairs=pairs(mechanism),
     )
+    if transcripts := aimed(mechanism):
+        whole_runs = partial(_by_pieces, transcripts)
+        subject = replace(
+            subject, attacks={"exact": exact.attack, "piecewise": whole_runs, "black box": blackbox.attack}
+        )
     # Additive noise is independent for every entry, so a vector of n entries is n releases of one integer.
     scalars = all(isinstance(value, int) for value, _ in subject.pairs)
     if type(mechanism) in (Laplace, Gaussian) and scalars:
         one = sensitivity.each or 1
         return replace(subject, batch=lambda value, count: mechanism.release(Exact(np.full(count, value), one)))
     return subject
+
+
+def _by_pieces(transcripts: Aimed, claimed: Subject) -> Verdict:
+    return pieces.attack(replace(transcripts.subject, loss=claimed.loss), pivots=transcripts.pivots)
 
 
 def _streams(mechanism: Mechanism) -> Verdict | None:

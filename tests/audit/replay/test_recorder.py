@@ -22,7 +22,7 @@ from discreet.mechanisms import (
     Sensitivity,
     Sparse,
 )
-from discreet.mechanisms.sparse_vector import NumericRun, Run
+from discreet.mechanisms.threshold_run import NumericRun, Run
 from discreet.privacy import Session
 from tests.audit.computations import (
     ONE,

@@ -37,9 +37,10 @@ def report(*verdicts: Verdict) -> Report:
 
 def test_a_report_has_these_keys_and_no_others() -> None:
     plain = as_plain(report(HOLDS))
-    assert list(plain) == ["subject", "claim", "caught", "verdicts", "declared"]
+    assert list(plain) == ["subject", "claim", "caught", "undecided", "verdicts", "declared"]
     assert list(plain["verdicts"][0]) == [
-        *("attack", "caught", "words", "claimed", "found", "delta", "confidence", "seconds", "attained"),
+        *("attack", "caught", "words", "claimed", "found", "delta", "confidence", "seconds"),
+        *("undecided", "unexplored", "attained"),
     ]
     assert plain["verdicts"][0]["attained"] == [[0.1, 0.8]]
     assert plain["declared"]["misses"][0] == pytest.approx(1)

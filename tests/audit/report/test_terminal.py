@@ -65,7 +65,7 @@ def test_nothing_is_cut_off(width: int) -> None:
 @pytest.mark.parametrize(
     ("width", "headings"),
     [
-        (71, ["attack", "verdict", "claimed ε", "found ε ≥", "δ", "confidence", "seconds"]),
+        (73, ["attack", "verdict", "claimed ε", "found ε ≥", "δ", "confidence", "seconds"]),
         (60, ["attack", "verdict", "claimed ε", "found ε ≥", "δ"]),
         (40, ["attack", "verdict", "claimed ε"]),
         (5, ["attac"]),

@@ -37,3 +37,36 @@ def test_parameters_are_named_one_by_one(parameters: dict[str, int]) -> None:
 def test_parameters_are_whole_numbers(domain: int) -> None:
     with pytest.raises(ParameterError, match="domain must be a whole number"):
         registry.of("grr", {"domain": domain, "keep": 2**63 + 1})
+
+
+@pytest.mark.parametrize(
+    ("name", "protocol"),
+    [
+        ("RAPPOR", "rappor"),
+        ("SFP", "fragments"),
+        ("dBitFlip", "bit-flip"),
+        ("Warner", "grr"),
+        ("CMS", "cms"),
+        ("HCMS", "hcms"),
+        ("Square Wave", "square-wave"),
+        ("1BitMean", "one-bit-mean"),
+    ],
+)
+def test_a_protocol_answers_to_the_name_of_its_paper(name: str, protocol: str) -> None:
+    assert local.protocol(name) is registry.kind(protocol)
+
+
+def test_every_alias_is_of_a_protocol_and_hides_none() -> None:
+    assert set(registry.ALIASES.values()) <= set(registry.PROTOCOLS)
+    assert not set(registry.ALIASES) & set(registry.PROTOCOLS)
+    assert all(registry.canonical(name) == name for name in registry.PROTOCOLS)
+
+
+def test_a_name_that_is_nearly_one_gets_a_suggestion() -> None:
+    with pytest.raises(ParameterError, match=r"no protocol 'rapor'.*rappor"):
+        local.protocol("rapor")
+
+
+def test_a_signed_collection_has_the_name_of_the_registry_and_no_other() -> None:
+    with pytest.raises(ParameterError, match="no protocol 'GRR'"):
+        registry.of("GRR", {"domain": 2, "keep": 3 * 2**62})

@@ -14,12 +14,13 @@ are moved outwards by that much, which costs an audited ε no more than 2e-9.
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.errors import Fix, ParameterError
+from discreet.errors import Fix, ParameterError, extra
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -28,15 +29,25 @@ MARGIN = 1e-9
 """The relative error that we allow SciPy: the bounds are moved outwards by this much."""
 
 
+def special_functions() -> ModuleType:
+    """Import SciPy's special functions, or say how to install them.
+
+    >>> special_functions().__name__
+    'scipy.special'
+    """
+    with extra("audit", "Attacks need scipy"):
+        from scipy import special
+    module: ModuleType = special
+    return module
+
+
 def lower(k: ArrayLike, n: int, alpha: float) -> Floats:
     """Return lower bounds on the true probability, each of which fails with probability at most `alpha`.
 
     >>> lower([0, 50, 100], 100, 0.001).round(4)
     array([0.    , 0.3448, 0.9333])
     """
-    counts = _counts(k, n, alpha)
-    from scipy import special
-
+    counts, special = _counts(k, n, alpha), special_functions()
     some = np.maximum(counts, 1)  # Beta(0, ·) is not a law: no success means no lower bound
     bound: Floats = special.betaincinv(some, n - some + 1, alpha) * (1 - MARGIN)
     return np.where(counts > 0, bound, 0.0)
@@ -48,9 +59,7 @@ def upper(k: ArrayLike, n: int, alpha: float) -> Floats:
     >>> upper([0, 50, 100], 100, 0.001).round(4)
     array([0.0667, 0.6552, 1.    ])
     """
-    counts = _counts(k, n, alpha)
-    from scipy import special
-
+    counts, special = _counts(k, n, alpha), special_functions()
     most = np.minimum(counts, n - 1)
     bound: Floats = special.betainccinv(most + 1, n - most, alpha) * (1 + MARGIN)
     return np.where(counts < n, np.minimum(bound, 1.0), 1.0)

@@ -2,14 +2,23 @@
 
 Probabilities are intervals of integers over 2^PRECISION (`noise.certified_exp`), with lower ends rounded down and
 upper ends rounded up. A law with infinitely many values is cut where single values have probability below 2^−72.
+
+Inside `weaker(f)` every law has less noise than the code asked for: scales are divided by f, variances by f², and
+the exponents of choices and of coins e^{−x} are multiplied by f. So the auditor sees code whose noise is too small
+by f, without a change to the code: this is how its own power is measured (`audit.power`). Other coins stay as they
+are.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import count
+from itertools import accumulate, count
 from typing import Any, TypeAlias
 
 from discreet.errors import NotEnumerable
@@ -20,30 +29,91 @@ PRECISION = 160
 ONE = 1 << PRECISION
 _NEGLIGIBLE = ONE >> 72
 _MANY = 1 << 14  # most values of one draw: more cannot be enumerated in practice
+_MOST = 1 << 18  # most values of one draw that are added up
 
 Option: TypeAlias = tuple[int, Interval]
 """A value that may be drawn, and bounds on its probability."""
 
 
-@lru_cache(maxsize=256)
+_factor: ContextVar[Fraction] = ContextVar("weaker noise", default=Fraction(1))
+_EXPONENT = {"discrete_laplace": -1, "discrete_gaussian": -2, "bernoulli_exp": 1, "softmax": 1}
+
+
+@contextmanager
+def weaker(factor: Fraction) -> Iterator[None]:
+    """Let every law that is enumerated have noise that is too small by `factor`.
+
+    >>> narrow, wide = (Asked("discrete_laplace", Fraction(scale)) for scale in (2, 4))
+    >>> with weaker(Fraction(2)):
+    ...     halved = options(wide)
+    >>> halved == options(narrow)
+    True
+    """
+    token = _factor.set(factor)
+    try:
+        yield
+    finally:
+        _factor.reset(token)
+
+
+def is_noise(asked: Asked) -> bool:
+    """Return whether `weaker` changes this law.
+
+    >>> is_noise(Asked("bernoulli", Fraction(1, 2)))
+    False
+    """
+    return asked.law in _EXPONENT
+
+
 def options(asked: Asked) -> tuple[Option, ...]:
     """Return the values that may be drawn, each with its probability, the likeliest first.
 
     >>> [value for value, _ in options(Asked("discrete_laplace", Fraction(1)))[:3]]
     [0, 1, -1]
     """
+    known = _options(_weakened(asked))
+    if len(known) > _MANY:
+        raise _too_many(asked)
+    return known
+
+
+def _weakened(asked: Asked) -> Asked:
+    factor = _factor.get()
+    if factor == 1 or not is_noise(asked):
+        return asked
+    times_each = factor ** _EXPONENT[asked.law]
+    if isinstance(asked.parameter, tuple):
+        return Asked(asked.law, tuple(gap * times_each for gap in asked.parameter))
+    return Asked(asked.law, asked.parameter * times_each)
+
+
+def likeliest(asked: Asked) -> int:
+    """Return the value that is drawn most often.
+
+    >>> likeliest(Asked("bernoulli", Fraction(1, 3)))
+    0
+    """
+    return _options(_weakened(asked))[0][0]
+
+
+@lru_cache(maxsize=256)
+def _options(asked: Asked) -> tuple[Option, ...]:
     found: list[Option] = []
     for option in _LAWS[asked.law](asked.parameter):
         found.append(option)
-        if len(found) > _MANY:
-            raise NotEnumerable(
-                f"{asked.law}({asked.parameter}) has too many values to enumerate.",
-                fix=[
-                    "Audit a mechanism of the same kind with less noise.",
-                    "Or use audit.lower_bound, which samples releases.",
-                ],
-            )
+        if len(found) > _MOST:
+            raise _too_many(asked)
     return tuple(sorted((option for option in found if option[1][1]), key=lambda option: -option[1][1]))
+
+
+def _too_many(asked: Asked) -> NotEnumerable:
+    return NotEnumerable(
+        f"{asked.law}({asked.parameter}) has too many values to enumerate.",
+        fix=[
+            "Audit a mechanism of the same kind with less noise.",
+            "Or use audit.lower_bound, which samples releases.",
+        ],
+    )
 
 
 def _laplace(scale: Fraction) -> Iterator[Option]:
@@ -101,3 +171,50 @@ _LAWS: dict[str, Callable[[Any], Iterator[Option]]] = {
     "uniform_below": _uniform,
     "softmax": _softmax,
 }
+
+
+@dataclass(frozen=True)
+class Line:
+    """The values of one draw in their order, with the probability of every range of them."""
+
+    values: tuple[int, ...]
+    below: tuple[Interval, ...]
+    """Bounds on the sums of the probabilities before each value, and before the end."""
+
+    def chance(self, low: int, high: int) -> Interval:
+        """Return bounds on the probability of the values from `low` to `high`.
+
+        >>> line(Asked("uniform_below", Fraction(4))).chance(1, 2) == (ONE // 2, ONE // 2)
+        True
+        """
+        start, end = bisect_left(self.values, low), bisect_right(self.values, high)
+        return self.below[end][0] - self.below[start][0], self.below[end][1] - self.below[start][1]
+
+    def within(self, low: int, high: int, share: float) -> int:
+        """Return the value below which this share of the probability from `low` to `high` is.
+
+        >>> line(Asked("uniform_below", Fraction(4))).within(1, 2, 0.75)
+        2
+        """
+        start, end = bisect_left(self.values, low), bisect_right(self.values, high)
+        first, last = self.below[start][0], self.below[end][0]
+        wanted = first + int(share * (last - first))
+        place = bisect_right(self.below, wanted, start, end, key=lambda sums: sums[0]) - 1
+        return self.values[min(end - 1, place)]
+
+
+def line(asked: Asked) -> Line:
+    """Return the law of a draw as a line of values.
+
+    >>> line(Asked("bernoulli", Fraction(1, 2))).values
+    (0, 1)
+    """
+    return _line(_weakened(asked))
+
+
+@lru_cache(maxsize=256)
+def _line(asked: Asked) -> Line:
+    ordered = sorted(_options(asked))
+    lows = accumulate((chance[0] for _, chance in ordered), initial=0)
+    highs = accumulate((chance[1] for _, chance in ordered), initial=0)
+    return Line(tuple(value for value, _ in ordered), tuple(zip(lows, highs, strict=True)))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from discreet.audit.attacks.outcomes import observed
+from discreet.audit.report.verdict import Verdict
 from discreet.privacy.losses import Losses, counted, describe
 
 
@@ -20,6 +21,10 @@ class Subject:
         loss: The loss that is claimed.
         pairs: Pairs of neighbouring inputs.
         batch: `batch(data, count)` makes `count` independent releases at once. Black-box attacks need many.
+        attacks: Attacks on this subject by name, where enumeration and a black box would take too long; by default
+            these two.
+        samples: Releases on each input for a black box, where one takes long; None, the default, for what is
+        usual.
 
     >>> from discreet import noise, privacy
     >>> coin = Subject(
@@ -37,6 +42,8 @@ class Subject:
     loss: Losses
     pairs: Sequence[tuple[Any, Any]]
     batch: Callable[[Any, int], Any] | None = None
+    attacks: Mapping[str, Callable[[Subject], Verdict]] | None = None
+    samples: int | None = None
 
     @property
     def claim(self) -> str:

@@ -9,6 +9,9 @@ same attack on a mended twin, which must pass: an attack that catches everything
     floats          noise in floating point
     gaussian        Gaussian and Laplace noise of the wrong width or kind
     generators      generators with a second holder, noise that is drawn again
+    holdouts        holdouts that forget what they gave away
+    learning        minimisers that are released with all their digits
+    minimisers      theorems of private learning with one condition missing
     responses       randomised responses that reveal too much
     selection       choosing the best candidate
     sparse_vector   the sparse vector technique

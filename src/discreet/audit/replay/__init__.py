@@ -7,4 +7,5 @@ traces        one run: its tape and its result
 diff          compare two runs: calls, values, results
 sensitivity   how much a value changed, against its declared sensitivity
 exposure      what was released about one person, against what was declared and charged
+transcript    what all additive releases of a run lose between two tables, exactly
 """

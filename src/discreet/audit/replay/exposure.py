@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
+from itertools import chain
 
 from discreet import privacy
 from discreet.audit.replay.tape import Call
-from discreet.privacy import Loss, PoissonSubsampled, Repeated
+from discreet.privacy import Approximate, Loss, PoissonSubsampled, Repeated
 from discreet.privacy.losses import Losses, counted, describe
 
 _DELTAS = ("0", "1e-12", "1e-9", "1e-6", "1e-3")
@@ -48,13 +50,13 @@ def overspent(
     """Yield where the calls about one person cost more than was declared, or than was charged to sessions.
 
     >>> from discreet.privacy import Pure
-    >>> twice = [Call(what="Laplace.release", parameters={}, loss=Pure(1))] * 2
+    >>> twice = [Call(what="Laplace.release", parameters={}, losses=(Pure(1),))] * 2
     >>> [spent.found for spent in overspent([("here", twice)], [], Pure(1))]
     [2.0]
     """
     limits = {} if declared is None else {"declared": counted(declared)}
     if charged:
-        limits["charged"] = counted([call.loss for call in charged if call.loss and not call.error])
+        limits["charged"] = counted([loss for call in charged if not call.error for loss in call.losses])
     for by, limit in limits.items():
         bare = list(_repeated([_without_sampling(loss) * count for loss, count in limit.items()]))
         for place, losses in _largest(exposed):
@@ -69,12 +71,20 @@ def overspent(
 
 
 def _excess(place: str, by: str, losses: list[Repeated], limit: list[Repeated]) -> Overspent | None:
-    for delta in _DELTAS:
+    for delta in _deltas(losses):
         found, claimed = _epsilon(frozenset(losses), delta), _epsilon(frozenset(limit), delta)
         if found > claimed * (1 + (_LATTICE if delta != "0" else 0)):
             shown = tuple(describe(loss.loss if loss.count == 1 else loss) for loss in losses)
-            return Overspent(place, by, shown, claimed, found, float(delta))
+            return Overspent(place, by, shown, claimed, found, float(Fraction(delta)))
     return None
+
+
+def _deltas(losses: list[Repeated]) -> Iterator[str]:
+    """Yield the δ to compare at: a fixed list, and twice the δ that the losses spend, above which ε is finite."""
+    yield from _DELTAS
+    spent = sum(loss.count * loss.loss.delta for loss in losses if isinstance(loss.loss, Approximate))
+    if 0 < spent < Fraction(1, 2):
+        yield str(2 * spent)
 
 
 @lru_cache(maxsize=1024)  # the same sums occur on every table
@@ -100,10 +110,10 @@ def _within(losses: dict[Loss, int], other: dict[Loss, int]) -> bool:
 
 
 def _losses(calls: list[Call]) -> list[Loss]:
-    """Return one loss for each call, but only one for all calls of a run."""
-    runs = {call.owner: call.loss for call in calls if call.owner is not None and call.loss}
-    single = [call.loss for call in calls if call.owner is None and call.loss and not call.error]
-    return [*single, *runs.values()]
+    """Return the losses of every call, but only once for all calls of a run."""
+    runs = {call.owner: call.losses for call in calls if call.owner is not None}
+    single = [call.losses for call in calls if call.owner is None and not call.error]
+    return [*chain.from_iterable(single), *chain.from_iterable(runs.values())]
 
 
 def _without_sampling(loss: Loss) -> Loss:

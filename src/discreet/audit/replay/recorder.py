@@ -2,9 +2,10 @@
 
 Inside `recording` and `replaying` the mechanisms' own methods are wrapped, and restored at the end of the last
 block, so that the mechanisms need no code for it. The recorded methods are found, not listed: every method
-`release` of a class of this package (and of its subclasses) that is given an `Exact`; `ask` of the runs of the
-sparse vector technique; `Session.charge`, which is always executed, because it sees no data; and functions marked
-as `primitive`. A call within a call (a mechanism that uses another one) is part of the outer call.
+`release` of a class of this package (and of its subclasses) that is given an `Exact` or an `ExactByKey`; `ask` of
+the runs of the sparse vector technique; `Session.charge`, which is always executed, because it sees no data; and
+functions marked as `primitive`. A call within a call (a mechanism that uses another) is part of the outer call. So
+partition selection is one call: its value is the presence of all partitions, its answer those that it keeps.
 
 A tape belongs to one context: threads that were not given it are neither recorded nor changed, and a method that
 was bound before the block began (`draw = mechanism.release`) is not recorded either. A release that is not
@@ -33,8 +34,8 @@ from discreet.audit.replay.sensitivity import Bound, Norm, exactly
 from discreet.audit.replay.tape import Call, Tape, copied, running
 from discreet.errors import DiscreetError
 from discreet.mechanisms import Exact, Mechanism
-from discreet.mechanisms.exact import _open
-from discreet.mechanisms.sparse_vector import Run
+from discreet.mechanisms.exact import ExactByKey, opened
+from discreet.mechanisms.threshold_run import Run
 from discreet.privacy import Loss, Pure, Session
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -91,8 +92,8 @@ def primitive(function: Callable[..., Any] | None = None, *, norm: Norm = "l1") 
     ...     return value + noise.discrete_laplace(sensitivity / epsilon)
     >>> with recording(seed=1) as tape:
     ...     _ = noisy(2.5, sensitivity=1, epsilon=1)
-    >>> tape.calls[0].value, tape.calls[0].loss
-    (2.5, Pure(epsilon=Fraction(1, 1)))
+    >>> tape.calls[0].value, tape.calls[0].losses
+    (2.5, (Pure(epsilon=Fraction(1, 1)),))
     """
     if function is None:
         return functools.partial(_primitive, norm=Bound(1, norm).norm)
@@ -117,9 +118,10 @@ def _release(original: Callable[..., Any]) -> Callable[..., Any]:
     def release(mechanism: Any, *given: Any, **named: Any) -> Any:
         make, tape = functools.partial(original, mechanism, *given, **named), running.get()
         exact = next(iter((*given, *named.values())), None)
-        if tape is None or not isinstance(exact, Exact):
+        if tape is None or not isinstance(exact, Exact | ExactByKey):
             return make()
-        return tape.meet(_call(mechanism, "release", exact), make)
+        beside = _arguments(given[1:], {name: part for name, part in named.items() if part is not exact})
+        return tape.meet(_call(mechanism, "release", exact, beside), make)
 
     return release
 
@@ -130,9 +132,10 @@ def _ask(original: Callable[..., Any]) -> Callable[..., Any]:
         tape = running.get()
         if tape is None or not isinstance(exact, Exact):
             return original(run, exact)
-        call = replace(_call(run._mechanism, "ask", exact), owner=tape.number(run))
+        call = replace(_call(run.mechanism, "ask", exact), owner=tape.number(run))
         # The number of positives left is public: a run that is answered from the tape keeps counting.
-        answer, run._left = tape.meet(call, lambda: (original(run, exact), run._left))
+        answer, left = tape.meet(call, lambda: (original(run, exact), run.left))
+        run.lower(left)
         return answer
 
     return ask
@@ -144,7 +147,7 @@ def _charge(original: Callable[..., Any]) -> Callable[..., Any]:
         tape = running.get()
         if tape is None or not isinstance(loss, Loss):
             return original(session, loss)
-        call = Call(what="Session.charge", parameters={"loss": loss}, owner=tape.number(session), loss=loss)
+        call = Call(what="Session.charge", parameters={"loss": loss}, owner=tape.number(session), losses=(loss,))
         return tape.meet(call, lambda: original(session, loss), live=True)
 
     return charge
@@ -156,27 +159,38 @@ def _primitive(function: Callable[..., Any], norm: Norm) -> Callable[..., Any]:
         make, tape = functools.partial(function, value, *given, sensitivity=sensitivity, **named), running.get()
         if tape is None:
             return make()
-        parameters = {f"argument {i}": glimpse(part) for i, part in enumerate(given, start=2)}
         call = Call(
             what=function.__name__,
-            parameters=parameters | {name: glimpse(part) for name, part in named.items()},
+            parameters=_arguments(given, named),
             value=copied(value),
             declared=Bound(_number(sensitivity), norm),
-            loss=_pure(named.get("epsilon")),
+            losses=_pure(named.get("epsilon")),
         )
         return tape.meet(call, make)
 
     return marked
 
 
-def _call(mechanism: Any, method: str, exact: Exact) -> Call:
+def _call(mechanism: Any, method: str, exact: Exact | ExactByKey, beside: dict[str, Any] | None = None) -> Call:
     return Call(
         what=f"{type(mechanism).__name__}.{method}",
-        parameters={"mechanism": mechanism},
-        value=_open(exact),
+        parameters={"mechanism": mechanism, **(beside or {})},
+        value=opened(exact),
         declared=exact.sensitivity,
-        loss=getattr(mechanism, "loss", None),
+        losses=_losses(mechanism),
     )
+
+
+def _losses(mechanism: Any) -> tuple[Loss, ...]:
+    """Return what one release costs: `loss`, or several `losses` that are charged together."""
+    single = getattr(mechanism, "loss", None)
+    return tuple(getattr(mechanism, "losses", ())) if single is None else (single,)
+
+
+def _arguments(given: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments beside the exact value: parameters, which may not depend on the data."""
+    numbered = {f"argument {i}": glimpse(part) for i, part in enumerate(given, start=2)}
+    return numbered | {name: glimpse(part) for name, part in named.items()}
 
 
 def _number(sensitivity: Any) -> Any:
@@ -188,11 +202,11 @@ def _number(sensitivity: Any) -> Any:
     return plain if isinstance(plain, int | float | Fraction | Decimal) and plain == plain else glimpse(plain)
 
 
-def _pure(epsilon: Any) -> Loss | None:
+def _pure(epsilon: Any) -> tuple[Loss, ...]:
     try:
-        return None if epsilon is None else Pure(epsilon)
+        return () if epsilon is None else (Pure(epsilon),)
     except (DiscreetError, TypeError):
-        return None
+        return ()
 
 
 # -- wrapping methods -------------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 The distance is computed in integers and fractions, so an excess of one unit in the last place is an excess, and
 not a rounding error of the auditor. Let d = v′ − v. The norms of `Sensitivity` (‖d‖₀, ‖d‖∞, ‖d‖₁, ‖d‖₂²) are
 compared, with the sign that a monotonic value promises, or the one norm of a `Bound`. NaN equals NaN and an
-infinity equals itself; the distance from one of them to any other value is infinite.
+infinity equals itself; the distance from one of them to any other value is infinite. A key that occurs in only one
+of two values by key (`ExactByKey`) counts as 0 in the other.
 """
 
 from __future__ import annotations
@@ -86,7 +87,12 @@ def differences(before: Any, after: Any) -> list[Number]:
 
     >>> differences([1.0, math.nan, 2.0], [1.5, math.nan, math.inf])
     [Fraction(1, 2), inf]
+    >>> differences({"Oslo": 9}, {"Oslo": 9, "Foula": 1})
+    [1]
     """
+    if isinstance(before, dict) and isinstance(after, dict):
+        keys = list(before | after)
+        before, after = ([counts.get(key, 0) for key in keys] for counts in (before, after))
     first, second = _array(before), _array(after)
     try:
         with np.errstate(all="ignore"):

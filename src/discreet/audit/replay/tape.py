@@ -3,6 +3,7 @@
 A tape with a `source` compares each call with the one at the same position of that other tape, returns what was
 released then, and stops the code at the first call that differs in anything that may not depend on the data: which
 mechanism, its parameters, the declared sensitivity, the shape of the value. Values are kept, and compared later.
+A value by key (`ExactByKey`) has no shape: its keys are part of what it holds.
 
 Noise comes from bits that follow from the tape's seed. Every call that is executed has its own bits, so that other
 draws of the code from `discreet.noise`, such as a secret sample, are the same when calls are answered from the
@@ -47,7 +48,8 @@ class Call:
     declared: Sensitivity | Bound | None = None
     owner: int | None = None
     """The run or session that it belongs to, numbered in the order of their first calls."""
-    loss: Loss | None = None
+    losses: tuple[Loss, ...] = ()
+    """What the call costs; several losses are charged together."""
     answer: Any = field(default=None, repr=False)
     error: BaseException | None = None
 

@@ -2,9 +2,10 @@
 
 The JSON document has stable keys; new ones may be added, and none changes its meaning within one `format`:
 
-    {"format": 1, "discreet": "0.1.0", "failed": false, "summary": "…", "seconds": 1.5,
-     "reports": [{"subject", "claim", "caught", "verdicts": […], "declared"}],
-     "visits": [{"name", "title", "story", "sources", "ours", "as_expected", "broken", "mended"}]}
+    {"format": 1, "discreet": "0.1.0", "failed": false, "undecided": false, "summary": "…", "seconds": 1.5,
+     "reports": [{"subject", "claim", "caught", "undecided", "verdicts": […], "declared"}],
+     "visits": [{"name", "title", "story", "sources", "ours", "as_expected", "broken", "mended"}],
+     "powers": [{"subject", "attack", "weakened", "factor", "seconds"}]}
 
 Verdicts (`broken` and `mended` too) have the fields of `Verdict`, with `attained` as pairs. `declared` is null, or
 the trade-off curve of the claim as `{"false_alarms": […], "misses": […]}`. Null means that there is no such
@@ -22,6 +23,7 @@ from typing import Any
 
 import discreet
 from discreet.audit.museum.exhibit import Exhibit
+from discreet.audit.power import Power
 from discreet.audit.report.verdict import Report, Verdict
 
 FORMAT = 1
@@ -51,12 +53,18 @@ class Findings:
 
     reports: tuple[Report, ...] = ()
     visits: tuple[Visit, ...] = ()
+    powers: tuple[Power, ...] = ()
     seconds: float = 0.0
 
     @property
     def failed(self) -> bool:
         """Whether a claim was refuted, or an exhibit of the museum did not behave as expected."""
         return any(report.caught for report in self.reports) or not all(v.as_expected for v in self.visits)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether nothing failed, and some subject was neither refuted nor enumerated to the end."""
+        return not self.failed and any(report.undecided for report in self.reports)
 
 
 # -- sentences and numbers --------------------------------------------------------------------------------------
@@ -70,7 +78,9 @@ def summary(findings: Findings) -> str:
     '1 mechanism, 0 attacks, nothing caught, 1.5 s.'
     """
     parts = []
-    if findings.reports or not findings.visits:
+    if findings.powers:
+        parts += _of_powers(findings.powers)
+    elif findings.reports or not findings.visits:
         parts += _of_reports(findings.reports)
     if findings.visits:
         parts += _of_visits(findings.visits)
@@ -79,11 +89,20 @@ def summary(findings: Findings) -> str:
 
 def _of_reports(reports: tuple[Report, ...]) -> list[str]:
     attacks = sum(len(report.verdicts) for report in reports)
-    caught = sum(report.caught for report in reports)
+    caught, undecided = sum(report.caught for report in reports), sum(report.undecided for report in reports)
     return [
         _count(len(reports), "mechanism"),
         _count(attacks, "attack"),
         f"{caught} CAUGHT" if caught else "nothing caught",
+        *([f"{undecided} undecided"] if undecided else []),
+    ]
+
+
+def _of_powers(powers: tuple[Power, ...]) -> list[str]:
+    missed = sum(power.factor is None for power in powers)
+    return [
+        _count(len(powers), "mechanism"),
+        f"{missed} never caught" if missed else "each caught when its noise is weak enough",
     ]
 
 
@@ -157,6 +176,25 @@ def delta(verdict: Verdict) -> str:
     return "–" if verdict.claimed is None and verdict.found is None else f"{verdict.delta:.3g}"
 
 
+def word(thing: Verdict | Report) -> str:
+    """Return the verdict in one word.
+
+    >>> word(Verdict(attack="exact", caught=False, words="", undecided=True))
+    'undecided'
+    """
+    return "CAUGHT" if thing.caught else "undecided" if thing.undecided else "holds"
+
+
+def factor(power: Power) -> str:
+    """Return the factor at which a subject is caught as text.
+
+    >>> from fractions import Fraction
+    >>> factor(Power(subject="a coin", attack="exact", weakened="claim", factor=Fraction(5, 4)))
+    '×1.25'
+    """
+    return "–" if power.factor is None else f"×{float(power.factor):.4g}"
+
+
 def confidence(verdict: Verdict) -> str:
     """Return the confidence of a verdict, or "certain" if the attack used no statistics.
 
@@ -181,10 +219,12 @@ def as_document(findings: Findings) -> dict[str, Any]:
         "format": FORMAT,
         "discreet": discreet.__version__,
         "failed": findings.failed,
+        "undecided": findings.undecided,
         "summary": summary(findings),
         "seconds": findings.seconds,
         "reports": [as_plain(report) for report in findings.reports],
         "visits": [_visit(visit) for visit in findings.visits],
+        "powers": [_power(power) for power in findings.powers],
     }
 
 
@@ -192,13 +232,15 @@ def as_plain(report: Report) -> dict[str, Any]:
     """Return a report as dictionaries, lists, strings and finite numbers.
 
     >>> as_plain(Report(subject="a coin", claim="Pure(epsilon=1)", verdicts=()))
-    {'subject': 'a coin', 'claim': 'Pure(epsilon=1)', 'caught': False, 'verdicts': [], 'declared': None}
+    {'subject': 'a coin', 'claim': 'Pure(epsilon=1)', 'caught': False, 'undecided': False, 'verdicts': [],
+    'declared': None}
     """
     curve = report.declared
     return {
         "subject": report.subject,
         "claim": report.claim,
         "caught": report.caught,
+        "undecided": report.undecided,
         "verdicts": [_verdict(verdict) for verdict in report.verdicts],
         "declared": curve
         and {"false_alarms": _plain(curve.alpha.tolist()), "misses": _plain(curve.beta.tolist())},
@@ -207,6 +249,16 @@ def as_plain(report: Report) -> dict[str, Any]:
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:
     return {field.name: _plain(getattr(verdict, field.name)) for field in dataclasses.fields(verdict)}
+
+
+def _power(power: Power) -> dict[str, Any]:
+    return {
+        "subject": power.subject,
+        "attack": power.attack,
+        "weakened": power.weakened,
+        "factor": None if power.factor is None else float(power.factor),
+        "seconds": power.seconds,
+    }
 
 
 def _visit(visit: Visit) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import discreet
 from discreet import plots
-from discreet.audit.report.findings import Findings, Visit, confidence, delta, epsilons, summary
+from discreet.audit.report.findings import Findings, Visit, confidence, delta, epsilons, factor, summary, word
 from discreet.audit.report.verdict import Report, Verdict
 from discreet.errors import DiscreetError
 from discreet.render.html import document, fragment, trusted
@@ -21,6 +21,7 @@ from discreet.render.html import document, fragment, trusted
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+_CLASSES = {"CAUGHT": "caught", "undecided": "undecided", "holds": "holds"}
 _POINTS = 150  # points per attack in a picture, because more only cover each other
 _SIDE = 300  # pixels
 
@@ -30,7 +31,7 @@ _BODY = """<h1>Privacy audit</h1>
 {% for anchor, name, word in entries %}<li><a href="#{{ anchor }}">{{ name }}</a>: {{ word }}</li>
 {% endfor %}</ul></nav>
 {% endif %}{% for section in sections %}{{ section }}
-{% endfor %}{% if articles %}<h2>Museum of broken mechanisms</h2>
+{% endfor %}{{ powers }}{% if articles %}<h2>Museum of broken mechanisms</h2>
 {% for article in articles %}{{ article }}
 {% endfor %}{% endif %}<footer><small>discreet {{ version }}</small></footer>"""
 _SECTION = """<section id="subject-{{ number }}">
@@ -43,9 +44,21 @@ _SECTION = """<section id="subject-{{ number }}">
 {% for row in rows %}<tr><td>{{ row.attack }}</td><td>{{ row.word }}</td>{% for number in row.numbers %}\
 <td class="number">{{ number }}</td>{% endfor %}</tr>
 {% endfor %}</tbody></table></div>
-{% for verdict in report.verdicts if verdict.caught %}<p class="words">\
-<span class="caught">{{ verdict.attack }}:</span> {{ verdict.words }}</p>{% endfor %}{{ figure }}
+{% for verdict in report.verdicts if verdict.caught or verdict.undecided %}<p class="words">\
+<span class="{{ "caught" if verdict.caught else "undecided" }}">{{ verdict.attack }}:</span> \
+{{ verdict.words }}</p>{% endfor %}{{ figure }}
 </section>"""
+_POWERS = """<section>
+<h2>Power</h2>
+<p>The noise of each mechanism was weakened step by step until an attack caught it.</p>
+<div class="scroll"><table>
+<thead><tr><th>subject</th><th>attack</th><th>weakened</th><th class="number">caught from</th></tr></thead>
+<tbody>
+{% for power in powers %}<tr><td>{{ power.subject }}</td><td>{{ power.attack or "sampling only" }}</td>\
+<td>{{ power.weakened or "–" }}</td><td class="number">{{ factor(power) }}</td></tr>
+{% endfor %}</tbody></table></div>
+</section>
+"""
 _FIGURE = """
 <figure role="img" aria-label="{{ caption }}">{{ svg }}<figcaption>{{ caption }}</figcaption></figure>"""
 _ARTICLE = """<article id="exhibit-{{ number }}">
@@ -68,17 +81,18 @@ def page(findings: Findings) -> str:
     >>> "nothing caught" in page(Findings())
     True
     """
-    entries = [(f"subject-{i}", r.subject, _word(r.caught)) for i, r in enumerate(findings.reports)]
+    entries = [(f"subject-{i}", r.subject, _word(r)) for i, r in enumerate(findings.reports)]
     entries += [
         (f"exhibit-{i}", v.exhibit.name, _word_in_the_museum(v.broken)) for i, v in enumerate(findings.visits)
     ]
     body = fragment(
         _BODY,
-        verdict="caught" if findings.failed else "holds",
+        verdict="caught" if findings.failed else "undecided" if findings.undecided else "holds",
         summary=summary(findings),
         entries=entries,
         sections=[_section(report, number) for number, report in enumerate(findings.reports)],
         articles=[_article(visit, number) for number, visit in enumerate(findings.visits)],
+        powers=fragment(_POWERS, powers=findings.powers, factor=factor) if findings.powers else "",
         version=discreet.__version__,
     )
     return document("Privacy audit", body)
@@ -107,14 +121,14 @@ def require_pictures() -> ModuleType:
 
 def _section(report: Report, number: int) -> Markup:
     rows = [
-        {"attack": verdict.attack, "word": _word(verdict.caught), "numbers": _numbers(verdict)}
+        {"attack": verdict.attack, "word": _word(verdict), "numbers": _numbers(verdict)}
         for verdict in report.verdicts
     ]
     return fragment(
         _SECTION,
         number=number,
         report=report,
-        word=_word(report.caught),
+        word=_word(report),
         words=("attack", "verdict"),
         numbers=("claimed ε", "found ε ≥", "δ", "confidence", "seconds"),
         rows=rows,
@@ -126,8 +140,9 @@ def _numbers(verdict: Verdict) -> tuple[str, ...]:
     return (*epsilons(verdict), delta(verdict), confidence(verdict), f"{verdict.seconds:.1f}")
 
 
-def _word(caught: bool) -> Markup:
-    return trusted('<span class="caught">CAUGHT</span>' if caught else '<span class="holds">holds</span>')
+def _word(thing: Verdict | Report) -> Markup:
+    said = word(thing)
+    return fragment('<span class="{{ kind }}">{{ said }}</span>', kind=_CLASSES[said], said=said)
 
 
 # -- pictures ---------------------------------------------------------------------------------------------------
@@ -164,7 +179,7 @@ def _article(visit: Visit, number: int) -> Markup:
         broken=visit.broken,
         mended=visit.mended,
         broken_word=_word_in_the_museum(visit.broken),
-        mended_word=_word(visit.mended.caught),
+        mended_word=_word(visit.mended),
     )
 
 

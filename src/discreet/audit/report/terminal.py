@@ -14,12 +14,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from discreet.audit.report.findings import Findings, Visit, confidence, delta, epsilons, summary
+from discreet.audit.power import Power
+from discreet.audit.report.findings import Findings, Visit, confidence, delta, epsilons, factor, summary, word
 from discreet.audit.report.verdict import Report, Verdict
 
 _WIDE, _WIDE_MUSEUM = 140, 120  # columns of the terminal from which headings become columns
 _HEADINGS = ("attack", "verdict", "claimed ε", "found ε ≥", "δ", "confidence", "seconds")
-_WIDTHS = (10, 7, 9, 9, 7, 10, 7)  # fixed, so that the numbers of all reports are aligned
+_WIDTHS = (10, 9, 9, 9, 7, 10, 7)  # fixed, so that the numbers of all reports are aligned
 _GAP = 2  # columns between columns
 
 
@@ -31,6 +32,9 @@ def show(findings: Findings, console: Console, *, quiet: bool = False, stories: 
     """
     if findings.reports and not quiet:
         _reports(findings.reports, console)
+    if findings.powers:
+        console.print(_table_of_powers(findings.powers))
+        console.print()
     if findings.visits and not (quiet or stories):
         console.print(_table_of_visits(findings.visits, wide=console.width >= _WIDE_MUSEUM))
         console.print()
@@ -41,8 +45,9 @@ def show(findings: Findings, console: Console, *, quiet: bool = False, stories: 
             _print_story(visit, console)
         elif not visit.as_expected:
             _print_unexpected(visit, console)
-    if not quiet or findings.failed:
-        console.print(Text(summary(findings), style="bold red" if findings.failed else "bold green"))
+    if not quiet or findings.failed or findings.undecided:
+        style = "bold red" if findings.failed else "bold yellow" if findings.undecided else "bold green"
+        console.print(Text(summary(findings), style=style))
 
 
 # -- mechanisms -------------------------------------------------------------------------------------------------
@@ -112,13 +117,31 @@ def _cells(verdict: Verdict) -> list[Text]:
 
 def _print_caught(report: Report, console: Console) -> None:
     for verdict in report.verdicts:
-        if verdict.caught:
+        if verdict.caught or (verdict.undecided and report.undecided):
             _print_verdict(console, report.subject, verdict, _label(verdict))
 
 
 def _print_verdict(console: Console, name: str, verdict: Verdict, word: Text) -> None:
     console.print(Text.assemble((name, "bold"), ", ", verdict.attack, ": ", word))
     console.print(Padding(Text(verdict.words), (0, 0, 1, 2)))
+
+
+def _table_of_powers(powers: tuple[Power, ...]) -> Table:
+    table = _table()
+    table.add_column("subject", overflow="fold")
+    table.add_column("attack", no_wrap=True)
+    table.add_column("weakened", no_wrap=True)
+    table.add_column("caught from", justify="right", no_wrap=True)
+    table.add_column("seconds", justify="right", no_wrap=True)
+    for power in powers:
+        table.add_row(
+            Text(power.subject, style="bold"),
+            Text(power.attack or "sampling only"),
+            Text(power.weakened or "–"),
+            Text(factor(power)),
+            Text(f"{power.seconds:.1f}"),
+        )
+    return table
 
 
 # -- the museum -------------------------------------------------------------------------------------------------
@@ -188,7 +211,8 @@ def _table(*, headed: bool = True) -> Table:
 
 
 def _label(verdict: Verdict) -> Text:
-    return Text("CAUGHT", style="bold red") if verdict.caught else Text("holds", style="green")
+    said = word(verdict)
+    return Text(said, style={"CAUGHT": "bold red", "undecided": "yellow"}.get(said, "green"))
 
 
 def _museum_label(verdict: Verdict) -> Text:

@@ -15,6 +15,9 @@ class Verdict:
     claims. Attacks on the course of a computation, not on its law, have `words` only. A `confidence` of None means
     that the attack used no statistics: the verdict is certain.
 
+    An attack that enumerates draws may have to stop before its end. If it has refuted nothing until then, it is
+    `undecided`: neither caught nor shown to hold. `unexplored` is the probability of the draws that are left.
+
     >>> Verdict(attack="exact", caught=True, words="Twice the ε.", claimed=1.0, found=2.0).caught
     True
     """
@@ -27,6 +30,8 @@ class Verdict:
     delta: float = 0.0
     confidence: float | None = None
     seconds: float = 0.0
+    undecided: bool = False
+    unexplored: float | None = None
     attained: tuple[tuple[float, float], ...] = field(default=(), repr=False)
     """(false alarms, misses) of the tests that the attack tried, for a picture."""
 
@@ -49,3 +54,9 @@ class Report:
     def caught(self) -> bool:
         """Whether any attack refuted the claim."""
         return any(verdict.caught for verdict in self.verdicts)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether nothing was caught, and every attack that enumerates draws stopped before its end."""
+        ended = [not verdict.undecided for verdict in self.verdicts if verdict.unexplored is not None]
+        return not self.caught and bool(ended) and not any(ended)

@@ -115,7 +115,8 @@ def protocol_for(domain: Domain, protocol: Randomiser | str | None, epsilon: Rat
     if epsilon is None:
         raise ParameterError("The cost of one report is missing.", fix=Fix("epsilon", "1"))
     if isinstance(protocol, str):
-        named: Randomiser = registry.kind(protocol).for_epsilon(domain.shape(protocol), epsilon)
+        name = registry.canonical(protocol)
+        named: Randomiser = registry.kind(name).for_epsilon(domain.shape(name), epsilon)
         return named
     if isinstance(domain, Labels):
         return choose(domain.size, epsilon).randomiser

@@ -45,8 +45,8 @@ class Poisoning:
     def __str__(self) -> str:
         return (
             f"If {self.fraction:.2%} of the reports are malicious ({self.malicious:,}), each number may be off by "
-            f"{self.shift:.4f} more (consistent version: {self.consistent_shift:.4f}). {self.undone:.2%} of "
-            "malicious reports can move a number by its margin of error."
+            f"{self.shift:.4f} more (consistent version: {self.consistent_shift:.4f}). "
+            f"{self.undone:.2%} of malicious reports are enough to move a number by its margin of error."
         )
 
 
@@ -72,7 +72,7 @@ def poisoning(
     >>> survey = warner("0.55")
     >>> print(poisoning(survey, survey.estimate(np.array([470, 530]), n=1000), "0.02"))
     If 2.00% of the reports are malicious (20), each number may be off by 0.2000 more (consistent version: 0.4000).
-    3.08% of malicious reports can move a number by its margin of error.
+    3.08% of malicious reports are enough to move a number by its margin of error.
     """
     share = rational(fraction, "fraction", floats="exact")
     if not 0 <= share <= 1:

@@ -29,10 +29,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 
-from discreet.errors import Fix, ParameterError
+from discreet.errors import Fix, ParameterError, extra
 from discreet.local.protocols.frequency.frequency_oracle import FrequencyOracle
 from discreet.local.protocols.protocol import Randomiser
 from discreet.local.server.estimate import Floats
@@ -45,6 +46,7 @@ _TAILS, _TRANSFORM = 1e-9, 1e-6  # relative error bounds of scipy's binomials an
 _BINS, _DEVIATIONS, _CELLS = 160, 9.0, 6  # bins of C; standard deviations that are covered; cells in one
 _PRECISE, _LEAST = 5e-4, 1e-7  # relative precision and least value of the returned ε
 _MOST, _WIDE = 10**9, 2**17  # the most reports in a batch; a number of cells that is always affordable
+_NEED = "The guarantee of a shuffler needs scipy"
 _HOPELESS = 60.0  # the ε of one report beyond which no crowd helps
 
 
@@ -97,8 +99,7 @@ def clones(local: Rational, n: int, epsilon: float) -> float:
     >>> clones(2, 10_000, 0.2) < 1e-12, clones(2, 1, 0.0) > 0.7
     (True, True)
     """
-    from scipy.special import betainc
-
+    betainc = _special_functions().betainc
     w = math.exp(float(rational(local, "epsilon", floats="exact")) * (1 + 1e-12))
     if math.exp(epsilon) >= w:
         return 0.0
@@ -114,10 +115,16 @@ def clones(local: Rational, n: int, epsilon: float) -> float:
     return float(min(1.0, falling[-1] + np.sum((falling[:-1] - falling[1:]) * below)))
 
 
+def _special_functions() -> ModuleType:
+    with extra("local", _NEED):
+        from scipy import special
+    module: ModuleType = special
+    return module
+
+
 def _deltas(labels: Floats, w: float, epsilon: float) -> Floats:
     """Return δ for each number of others' labels."""
-    from scipy.special import betainc
-
+    betainc = _special_functions().betainc
     grown = math.exp(epsilon)
     least = np.minimum(np.floor((labels + 1) * (grown * w - 1) / ((w - 1) * (1 + grown))), labels)
     more = np.where(least < labels, betainc(least + 1, np.maximum(labels - least, 1), 0.5), 0.0)
@@ -128,8 +135,7 @@ def _deltas(labels: Floats, w: float, epsilon: float) -> Floats:
 
 def _log_fair(heads: Floats, tosses: Floats) -> Floats:
     """Return log P[Bin(tosses, ½) = heads], by Stirling's series where factorials would lose digits."""
-    from scipy.special import gammaln
-
+    gammaln = _special_functions().gammaln
     tails = tosses - heads
     small = gammaln(tosses + 1) - gammaln(heads + 1) - gammaln(tails + 1) - tosses * math.log(2)
     t, k, m = (np.maximum(each, 1.0) for each in (tosses, heads, tails))
@@ -166,7 +172,8 @@ def levels_of(randomiser: Randomiser) -> Levels | None:
 
 def blanket(levels: Levels, n: int, epsilon: float) -> float:
     """Return a δ for ε, of n shuffled reports of a protocol with two levels."""
-    from scipy.fft import irfft, next_fast_len, rfft
+    with extra("local", _NEED):
+        from scipy.fft import irfft, next_fast_len, rfft
 
     w, grown = levels.worst, math.exp(epsilon)
     if grown >= w:

@@ -204,8 +204,9 @@ def _picture(simulated: Simulation, confidence: Rational, most: int) -> altair.L
     percent = alt.Axis(format="%", tickCount=6)
     y = alt.Y("low:Q", title="share of the population", axis=percent, scale=alt.Scale(zero=True))
     names_of = alt.Scale(domain=["truth", "estimate, with its interval"], range=[_ORANGE, _BLUE])
+    # Above the picture: inside, it would lie over the most frequent values.
     legend = alt.Legend(
-        title=None, orient="top-right", labelFontSize=13, symbolSize=120, symbolOpacity=1, offset=4
+        title=None, orient="top", labelFontSize=13, symbolSize=120, symbolOpacity=1, labelLimit=0, columns=2
     )
 
     def of(what: str) -> Any:

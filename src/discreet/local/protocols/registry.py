@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, cast
 
-from discreet.errors import ParameterError
+from discreet.errors import Fix, ParameterError
 from discreet.local.protocols.protocol import Randomiser
 
 PROTOCOLS = {
@@ -37,25 +38,64 @@ PROTOCOLS = {
 }
 """The module and the class of each protocol."""
 
+ALIASES = {
+    "warner": "grr",
+    "krr": "grr",
+    "rr": "grr",
+    "sfp": "fragments",
+    "dbitflip": "bit-flip",
+    "dbitflippm": "bit-flip",
+    "1bitmean": "one-bit-mean",
+    "basic-rappor": "two-step-unary",
+    "treehist": "prefix-tree",
+}
+"""Other names of a protocol: those of the papers. Warner's survey is GRR with two answers."""
+
+
+def canonical(name: str) -> str:
+    """Return the name of a protocol in the registry, whatever name of it is given: in any case, with any hyphens.
+
+    >>> canonical("RAPPOR"), canonical("dBitFlip"), canonical("SFP"), canonical("square_wave")
+    ('rappor', 'bit-flip', 'fragments', 'square-wave')
+    """
+    plain = _plain(name)
+    found = _NAMES.get(plain)
+    if found is None:
+        near = get_close_matches(plain, _NAMES, n=1)
+        fixes: list[Fix | str] = [Fix("name", _NAMES[close]) for close in near]
+        raise ParameterError(
+            f"There is no protocol {name!r}.", fix=[*fixes, f"Use one of {', '.join(PROTOCOLS)}."]
+        )
+    return found
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in str(name).lower() if letter.isalnum())
+
+
+_NAMES = {_plain(name): protocol for name, protocol in [*((p, p) for p in PROTOCOLS), *ALIASES.items()]}
+
 
 def kind(name: str) -> Any:
     """Return the class of a protocol.
 
-    >>> kind("grr").__name__
-    'GRR'
+    >>> kind("grr").__name__, kind("HCMS").__name__
+    ('GRR', 'HCMS')
     """
-    if name not in PROTOCOLS:
-        raise ParameterError(f"There is no protocol {name!r}.", fix=f"Use one of {', '.join(PROTOCOLS)}.")
-    module, _, attribute = PROTOCOLS[name].partition(":")
+    module, _, attribute = PROTOCOLS[canonical(name)].partition(":")
     return getattr(import_module(module), attribute)
 
 
 def of(name: str, parameters: Mapping[str, int]) -> Randomiser:
     """Return the protocol of a name with these parameters, all of them integers.
 
+    A collection is signed, so it has the name of the registry and no other.
+
     >>> of("grr", {"domain": 2, "keep": 3 * 2**62}).loss
     Pure(epsilon=Fraction(1098612288669, 1000000000000))
     """
+    if name not in PROTOCOLS:
+        raise ParameterError(f"There is no protocol {name!r}.", fix=f"Use one of {', '.join(PROTOCOLS)}.")
     protocol = kind(name)
     wanted = [field.name for field in fields(protocol) if field.init]
     if sorted(parameters) != sorted(wanted):

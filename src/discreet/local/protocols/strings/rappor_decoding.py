@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, extra
 from discreet.local.protocols.protocol import Values
 from discreet.local.server.estimate import Estimate, Floats, norm_sub
 
@@ -74,7 +74,8 @@ def decoded(equations: Equations, state: Values, n: int) -> Estimate:
 
 def nonnegative_of(equations: Equations, state: Values, n: int) -> Estimate:
     """Return nonnegative frequencies. Their standard errors are those of the unbiased version."""
-    from scipy.optimize import nnls
+    with extra("local", "Nonnegative frequencies need scipy"):
+        from scipy.optimize import nnls
 
     _, back, right = _normal(equations, state)
     # |Lᵀf − L⁻¹b|² with LLᵀ = G is the sum of squares but for a constant.

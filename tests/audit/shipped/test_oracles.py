@@ -1,0 +1,50 @@
+"""The mechanisms of `oracle` keep their claims, on transcripts that come near them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from discreet.audit.attacks import exact
+from discreet.audit.shipped import shipped
+from discreet.audit.shipped.oracles import oracles
+from discreet.mechanisms import AboveThreshold, ReportNoisyMax, Sparse
+
+# What each loses of its claim, at least: less would mean that its queries are not aimed at the threshold any more.
+TIGHT = {
+    "PrivateMultiplicativeWeights": 0.95,
+    "HardtRothblum": 0.95,
+    "MWEM": 0.95,
+    "BLR": 0.95,
+    "Watch": 0.95,
+    "Selection": 0.5,
+}
+
+
+@pytest.mark.parametrize("name", TIGHT)
+def test_an_oracle_keeps_its_claim_and_comes_near_it(name: str) -> None:
+    subject = oracles()[name]
+    runs = (subject.attacks or {"exact": partial(exact.attack, unexplored="1e-12")}).items()
+    (verdict,) = [run(subject) for key, run in runs if key != "black box"]
+    assert not verdict.caught
+    assert not verdict.undecided
+    assert verdict.found is not None
+    assert verdict.claimed is not None
+    assert verdict.found >= TIGHT[name] * verdict.claimed
+
+
+def test_a_median_keeps_its_claim_and_comes_near_it() -> None:
+    subject = oracles()["Quantiles"]
+    verdict = exact.attack(subject)
+    assert not verdict.caught
+    assert verdict.found is not None
+    assert verdict.claimed is not None
+    assert verdict.found >= verdict.claimed / 1.5
+
+
+def test_runs_and_choices_have_examples_with_small_claims() -> None:
+    examples = shipped().values()
+    for kind in (AboveThreshold, Sparse, ReportNoisyMax):
+        assert any(isinstance(example, kind) for example in examples)
+    assert any(isinstance(example, AboveThreshold) and example.epsilon == 1 for example in examples)
