@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import learning
 import pricing
+import stream
 import textbook
 import tour
 
@@ -30,6 +32,8 @@ def main() -> None:
     charts = {
         **tour.charts(),
         **textbook.charts(),
+        "learning-shapes": learning.chart(),
+        **stream.charts(),
         "pricing": pricing.chart(pricing.revenue(pricing.limits())),
         "audit": half_the_noise().plot(privacy.DiscreteLaplace(2)),
     }

@@ -39,8 +39,11 @@ OUTSIDE = {
     "query": {"numpy", "pyarrow", "sqlglot"},
     "kernel": set[str](),
     "sealing": {"numpy", "pyarrow", "duckdb", "pandas", "polars", "pyspark", *ADBC},
-    "oracle": {"numpy", "scipy", "pyarrow", "altair"},
-    "synth": {"numpy", "scipy", "pyarrow", "pandas", "polars", "altair"},
+    "oracle": {"numpy", "pyarrow", "altair"},
+    "synth": {"numpy", "pyarrow", "pandas", "polars", "altair"},
+    "learn": {"numpy", "pyarrow", "duckdb", "pandas", "polars", "sklearn", "threadpoolctl", "altair"},
+    "validity": {"numpy", "altair", "pandas"},
+    "stream": {"numpy", "pyarrow", "altair"},
     "vault": {"pyarrow", "pyspark", "duckdb", *ADBC},
     "local": {"numpy", "scipy", "pyarrow", "duckdb", "cryptography", "altair", "pyspark"},
     "audit": {"numpy", "scipy", "rich", "altair", "vl_convert", "markupsafe"},
@@ -216,7 +219,7 @@ def test_no_package_uses_private_attributes_of_another() -> None:
     assert not [module.name for module in MODULES if reach.search(module.read_text())]
 
 
-PACKAGES = ("noise", "privacy", "mechanisms", "oracle", "synth", "local", "audit")
+PACKAGES = ("noise", "privacy", "mechanisms", "oracle", "synth", "stream", "local", "audit")
 
 
 @pytest.mark.parametrize("name", ["discreet", *(f"discreet.{package}" for package in PACKAGES)])

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 
@@ -28,10 +31,30 @@ def test_whole_numbers_of_every_kind_are_taken_in_silence(three: Rational) -> No
     assert type(whole(three, "count")) is int
 
 
-def test_a_float_warns_of_the_value_it_really_has() -> None:
+def test_a_float_warns_of_the_value_it_really_has_where_that_counts() -> None:
     with pytest.warns(InexactFloat, match=r"scale=0\.1 is the float 3602879701896397/36028797018963968"):
-        assert rational(0.1, "scale") == Fraction(0.1)
+        assert rational(0.1, "scale", floats="warn") == Fraction(0.1)
     assert rational(0.1, "scale", floats="exact") == Fraction(0.1)
+
+
+@pytest.mark.parametrize("written", [0.1, 0.01, 1e-9, 2.5, np.float64(0.1), 1e22, 5e-324])
+def test_a_float_that_a_person_writes_is_the_decimal_that_it_prints(written: float) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert rational(written, "epsilon") == Fraction(str(float(written)))
+        assert positive(written, "epsilon") == Fraction(str(float(written)))
+
+
+def test_a_person_at_a_prompt_is_told_once_in_one_line() -> None:
+    typed = "import discreet as dp\ndp.Budget(0.3)\ndp.Budget(0.3)\ndp.Budget(0.3, 1e-9)\n"
+    done = subprocess.run([sys.executable, "-i", "-q"], input=typed, capture_output=True, text=True, check=True)
+    notes = [line for line in done.stdout.splitlines() if "Note" in line]
+    assert [note.partition("Note: ")[2] for note in notes] == [
+        "epsilon=0.3 is read as the decimal 0.3, exactly.",
+        "delta=1e-09 is read as the decimal 1e-09, exactly.",
+    ]
+    script = [sys.executable, "-W", "error", "-c", typed]
+    assert subprocess.run(script, capture_output=True, text=True, check=True).stdout == ""
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, Decimal("NaN"), Decimal("Infinity")])

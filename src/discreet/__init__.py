@@ -10,7 +10,10 @@
     privacy      what a guarantee is, and how guarantees add up
     mechanisms   one private release each
     oracle       many queries, few of them paid: vault.oracle, and multiplicative weights, MWEM, BLR
+    learn        models that remember no person, with scikit-learn's face: vault.fit (needs `discreet[learn]`)
+    validity     findings that survive adaptive analysis: a holdout that may be reused, and the theorems behind it
     synth        synthetic tables with the marginals of the sealed rows: vault.synthesize
+    stream       counts that stay private at every moment: vault.stream, counters, windows, alarms
     local        reports that devices randomise themselves: protocols, clients, servers
     plots        pictures of costs and risks (needs `discreet[plots]`)
     audit        attacks on all of these, and on anything else that claims to be private
@@ -29,7 +32,20 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet import audit, errors, local, mechanisms, noise, oracle, plots, privacy, synth
+    from discreet import (
+        audit,
+        errors,
+        learn,
+        local,
+        mechanisms,
+        noise,
+        oracle,
+        plots,
+        privacy,
+        stream,
+        synth,
+        validity,
+    )
     from discreet.ledger import Budget, Ledger
     from discreet.query.builder import select, where
     from discreet.release.release import Release
@@ -67,6 +83,7 @@ __all__ = [
     "__version__",
     "audit",
     "errors",
+    "learn",
     "local",
     "mechanisms",
     "noise",
@@ -74,7 +91,9 @@ __all__ = [
     "plots",
     "privacy",
     "select",
+    "stream",
     "synth",
+    "validity",
     "where",
 ]
 

@@ -8,9 +8,11 @@
     ├── NotComposable (TypeError)        a loss that this kind of composition cannot account for
     ├── DatabaseUnavailable              a database that cannot be reached, refuses the login, or fails
     ├── LedgerUnavailable                a ledger that cannot be read or written now: locked, disk full
-    │   └── LedgerMissing                no ledger there, or a file that is not one
+    │   ├── LedgerMissing                no ledger there, or a file that is not one
+    │   └── AnswerUnrecorded             a question that was charged, whose answer could not be recorded
     ├── LedgerTampered                   a ledger whose entries do not follow from each other, or of another vault
     ├── SealingFailed                    a source that could not be read, or storage that could not be written
+    ├── MissingPackage (ImportError)     a package of an extra that is not installed
     ├── QuestionRefused (ValueError)     a question that a vault does not answer, and the nearest one that it does
     ├── NotEnumerable                    code whose draws the exact attack cannot enumerate
     └── NotForRelease (RuntimeError)     a result made from test bits that would leave
@@ -24,7 +26,8 @@ JSON.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -202,12 +205,43 @@ class LedgerMissing(LedgerUnavailable):
     """No ledger where one should be, or a file that is not one."""
 
 
+class AnswerUnrecorded(LedgerUnavailable):
+    """A question that was charged, and whose answer could not be recorded. Asked again, it costs nothing."""
+
+
 class LedgerTampered(DiscreetError):
     """A ledger whose entries do not follow from each other, or one that belongs to another vault."""
 
 
 class SealingFailed(DiscreetError):
     """A source that could not be read, or storage that could not be written. No value of a row is shown."""
+
+
+class MissingPackage(DiscreetError, ImportError):
+    """A package that only one extra of Discreet brings along, and that is not installed."""
+
+
+@contextmanager
+def extra(name: str, purpose: str) -> Iterator[None]:
+    """Say which extra to install if an import inside the block fails.
+
+    Args:
+        name: The extra, as pyproject.toml calls it.
+        purpose: What needs the package, and the package, as the beginning of a sentence.
+
+    >>> with extra("audit", "Attacks need scipy"):
+    ...     import a_package_that_is_not_there
+    Traceback (most recent call last):
+    discreet.errors.MissingPackage: Attacks need scipy, which is not installed. Run: pip install "discreet[audit]"
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "discreet":
+            raise  # a fault of ours, which no installation mends
+        raise MissingPackage(
+            f"{purpose}, which is not installed.", fix=f'Run: pip install "discreet[{name}]"'
+        ) from None
 
 
 class QuestionRefused(DiscreetError, ValueError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -62,12 +61,6 @@ def told(*arguments: str | Path) -> Any:
     result = run(*arguments, "--json")
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
-
-
-def offers(parameter: str, value: str, text: str) -> bool:
-    """Whether an error offers a value for a parameter: as an option, or in Python where it has no fix yet."""
-    option = parameter.replace("_", "-")
-    return re.search(rf"--{option} |\b{parameter}=[\"']?", text) is not None and value in text
 
 
 def started(*arguments: str | Path, **environment: str) -> subprocess.Popen[bytes]:

@@ -128,7 +128,8 @@ def test_help_on_audit_shows_examples_and_exit_codes() -> None:
     for part in (
         "discreet audit --museum",
         "--epsilon 1 --on '[1, 2]' --and '[1]'",
-        "Exit status: 0 nothing caught",
+        "0 Nothing was caught.",
+        "6 Undecided",
     ):
         assert part in text
 

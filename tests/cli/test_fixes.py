@@ -194,7 +194,9 @@ def options_of(command: Any) -> set[str]:
 @pytest.mark.parametrize("layer", LAYERS)
 def test_every_option_that_a_fix_names_is_one_of_a_command(layer: str) -> None:
     group = typer.main.get_group(app)
-    commands = [*group.commands.values(), *group.commands["local"].commands.values()]  # type: ignore[attr-defined]
+    commands = [*group.commands.values()]
+    for name in ("local", "stream"):
+        commands += group.commands[name].commands.values()  # type: ignore[attr-defined]
     known = set().union(*map(options_of, commands))
     written = [option(fix) for fix in fixes(layer) if fix.parameter != "X"]
     assert written

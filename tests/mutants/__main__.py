@@ -21,6 +21,7 @@ from queue import SimpleQueue
 from tests.mutants.audit import AUDIT
 from tests.mutants.engines import ENGINES
 from tests.mutants.kernel import KERNEL
+from tests.mutants.learn import LEARN
 from tests.mutants.ledger import LEDGER
 from tests.mutants.local import LOCAL
 from tests.mutants.mechanisms import MECHANISMS
@@ -29,7 +30,9 @@ from tests.mutants.mutant import Mutant
 from tests.mutants.noise import NOISE
 from tests.mutants.oracle import ORACLE
 from tests.mutants.privacy import PRIVACY
+from tests.mutants.stream import STREAM
 from tests.mutants.synth import SYNTH
+from tests.mutants.validity import VALIDITY
 from tests.mutants.vault import VAULT
 
 ROOT = Path(__file__).parent.parent.parent
@@ -47,6 +50,9 @@ MUTANTS = [
     *VAULT,
     *ORACLE,
     *SYNTH,
+    *LEARN,
+    *VALIDITY,
+    *STREAM,
     *LOCAL,
     *AUDIT,
 ]

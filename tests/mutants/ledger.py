@@ -168,8 +168,8 @@ LEDGER = [
     Mutant(
         "ledger: one charge pays for two answers",
         "ledger/ledger.py",
-        "if rows.release_of(charge.number) is not None:",
-        "if False:",
+        "if (closed := rows.end_of(charge.number)) is not None:",
+        "if (closed := None) is not None:",
         RELEASES,
     ),
     Mutant(
@@ -183,7 +183,7 @@ LEDGER = [
         "ledger: balances read before the lock",
         "ledger/ledger.py",
         "        with self._store.write() as rows:\n"
-        "            before = [_balance(rows, account) for account in accounts]\n",
+        "            before = [balance_in(rows, account) for account in accounts]\n",
         "        before = self._balances(accounts)\n        with self._store.write() as rows:\n",
         "tests/ledger/test_concurrency.py",
     ),
@@ -209,11 +209,39 @@ LEDGER = [
         "tests/ledger/test_failures.py",
     ),
     Mutant(
+        "PostgreSQL: a role with INSERT appends entries of every kind",
+        "ledger/store/postgres_rights.py",
+        "        IF NEW.kind IS DISTINCT FROM 'charge' THEN",
+        "        IF NEW.kind IS DISTINCT FROM 'charge' THEN RETURN NEW; END IF; IF false THEN",
+        "tests/ledger/store/test_postgres_rights.py",
+    ),
+    Mutant(
+        "PostgreSQL: a charge carries a larger budget",
+        "ledger/store/postgres_rights.py",
+        "            IF ((carried->'budget')::jsonb = (before->'budget')::jsonb AND",
+        "            IF (true AND",
+        "tests/ledger/store/test_postgres_rights.py",
+    ),
+    Mutant(
+        "PostgreSQL: a charge takes back what was spent",
+        "ledger/store/postgres_rights.py",
+        "                IF p[3] * q[1] * q[2] < (p[1] * q[2] + p[2] * q[1]) * q[3]\n                    OR",
+        "                IF",
+        "tests/ledger/store/test_postgres_rights.py",
+    ),
+    Mutant(
+        "PostgreSQL: names are looked up where the role wants",
+        "postgres/triggers.py",
+        "    SET search_path = pg_catalog, pg_temp\n",
+        "",
+        "tests/ledger/store/test_postgres_rights.py",
+    ),
+    Mutant(
         "PostgreSQL: no lock",
         "ledger/store/postgres.py",
-        'with self._ledger(f"LOCK TABLE {self._table} IN EXCLUSIVE MODE") as connection:',
-        'with self._ledger("SET TRANSACTION READ WRITE") as connection:',
-        POSTGRES,
+        'IN EXCLUSIVE MODE") as connection:\n            yield self._rows',
+        'IN ACCESS SHARE MODE") as connection:\n            yield self._rows',
+        "tests/ledger/test_concurrency.py tests/ledger/store/test_postgres.py",
     ),
     Mutant(
         "PostgreSQL: the snapshot is taken before the lock",

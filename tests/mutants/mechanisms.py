@@ -31,7 +31,50 @@ GAUSSIAN_DRAW = "noise.discrete_gaussian(self.variance, exact.size)"
 QUERY_DRAW = "noise.discrete_laplace(self.query_scale, exact.size)"
 COINS = "noise.bernoulli_exp(gaps(exact), over=self.scale)"
 
+PIECES = "tests/audit/attacks/test_pieces.py"
+AUDITED = f"{PIECES}::test_a_run_or_a_choice_undercharged_by_a_tenth_is_caught_and_no_more"
+SPLIT = "comparing = self.epsilon - self.numbers"
+
+
+def charged_too_little(factor: int) -> Mutant:
+    """A run whose noise is that of a larger ε."""
+    name = f"Sparse: noise of both kinds × 1/{factor}, seen by the auditor"
+    after = SPLIT.replace("self.epsilon", f"{factor} * self.epsilon")
+    return Mutant(name, "mechanisms/sparse_vector.py", SPLIT, after, AUDITED)
+
+
 MECHANISMS = [
+    charged_too_little(2),
+    charged_too_little(4),
+    charged_too_little(5),
+    Mutant(
+        "ReportNoisyMax: a tenth too little noise, seen by the auditor",
+        "mechanisms/report_noisy_max.py",
+        LAPLACE_DRAW,
+        LAPLACE_DRAW.replace("self.scale", "self.scale * 10 / 11"),
+        AUDITED,
+    ),
+    Mutant(
+        "RestartingSparse: charged for one run",
+        "mechanisms/sparse_vector.py",
+        "return self.once.loss * self.positives",
+        "return self.once.loss * 1",
+        "tests/mechanisms/test_restarting.py",
+    ),
+    Mutant(
+        "RestartingSparse: the first threshold is used again",
+        "mechanisms/threshold_run.py",
+        "self._run = self._mechanism.once.start() if self._left else self._run",
+        "self._run._left = 1",
+        "tests/mechanisms/test_restarting.py",
+    ),
+    Mutant(
+        "RestartingSparse: one threshold for a whole vector",
+        "mechanisms/sparse_vector.py",
+        "above[place] = value >= lines[given]",
+        "above[place] = value >= lines[0]",
+        "tests/mechanisms/test_restarting.py",
+    ),
     scale("Laplace", "laplace", LAPLACE_DRAW, LAPLACE_DRAW.replace("self.scale", "self.scale / 2"), ADDITIVE),
     sensitivity("Laplace", "laplace", "l1=self.sensitivity)", "l1=2 * self.sensitivity)"),
     numpy(
@@ -122,7 +165,7 @@ MECHANISMS = [
     ),
     scale(
         "Run: queries",
-        "sparse_vector",
+        "threshold_run",
         "noise.discrete_laplace(self._scale)",
         "noise.discrete_laplace(self._scale / 2)",
         SPARSE,
@@ -157,25 +200,25 @@ MECHANISMS = [
         SPARSE,
     ),
     Mutant(
-        "Run: never halts", "mechanisms/sparse_vector.py", "self._left -= bool(above)", "self._left -= 0", SPARSE
+        "Run: never halts", "mechanisms/threshold_run.py", "self._left -= bool(above)", "self._left -= 0", SPARSE
     ),
     Mutant(
         "Run: goes on in a child",
-        "mechanisms/sparse_vector.py",
+        "mechanisms/threshold_run.py",
         "if generation() != self._generation:",
         "if False:",
         SPARSE,
     ),
     Mutant(
         "Run: counts and negated counts",
-        "mechanisms/sparse_vector.py",
+        "mechanisms/threshold_run.py",
         "if direction != self._direction:",
         "if False:",
         SPARSE,
     ),
     Mutant(
         "NumericRun: number without the mark of its line",
-        "mechanisms/sparse_vector.py",
+        "mechanisms/threshold_run.py",
         "of=above)",
         "of=None)",
         SPARSE,

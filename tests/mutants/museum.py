@@ -15,7 +15,7 @@ MUSEUM = [
     ),
     Mutant(
         "museum, sparse-vector-3: a number without noise of its own",
-        "mechanisms/sparse_vector.py",
+        "mechanisms/threshold_run.py",
         "noise.discrete_laplace(self._mechanism.number_scale)",
         "0",
         SPARSE,

@@ -7,7 +7,7 @@ from tests.mutants.mutant import Mutant
 CRASHES = "tests/oracle/test_crashes.py"
 ORACLE_TESTS = "tests/oracle/test_oracle.py"
 SUMS = "tests/oracle/test_exact_sums.py"
-THRESHOLD_TEST = "tests/oracle/test_threshold_test.py"
+THRESHOLD_TEST = "tests/kernel/test_threshold_test.py"
 TERMS = "tests/oracle/test_pricing.py"
 
 PRACTICAL = [
@@ -43,7 +43,7 @@ PRACTICAL = [
     ),
     Mutant(
         "oracle: a payment drawn before it is set aside",
-        "oracle/oracle.py",
+        "oracle/threshold_oracle.py",
         '        step = self._journal.begin("payment", known.single, question=query.text)\n'
         "        noisy = int(known.payment.release(self._sums.value(query, statement)))\n",
         "        noisy = int(known.payment.release(self._sums.value(query, statement)))\n"
@@ -52,28 +52,28 @@ PRACTICAL = [
     ),
     Mutant(
         "oracle: after a crash a run goes on with the same threshold",
-        "oracle/oracle.py",
+        "oracle/threshold_oracle.py",
         '                for run in record["runs"]:\n                    self._guard.end(run)\n',
         "                pass\n",
         f"{CRASHES}::test_killed_at_every_point_of_asking_nothing_is_drawn_that_was_not_set_aside",
     ),
     Mutant(
         "oracle: a payment from the budget of runs that are still to come",
-        "oracle/oracle.py",
+        "oracle/threshold_oracle.py",
         "return self._journal.left - self._guard.to_come * self._prices.run",
         "return self._journal.left",
         THRESHOLD_TEST,
     ),
     Mutant(
         "journal: more than is left",
-        "oracle/journal.py",
+        "kernel/journal.py",
         "if rho > self.left:",
         "if self.left <= 0:",
         f"{CRASHES}::test_a_journal_refuses_what_is_more_than_is_left_and_equality_is_allowed",
     ),
     Mutant(
         "journal: what was begun and has no end is given back",
-        "oracle/journal.py",
+        "kernel/journal.py",
         '            self.spent += Fraction(record["rho"])\n        else:\n'
         '            self.ended[record["n"]] = record',
         '        else:\n            self.spent += Fraction(self.begun[record["n"]]["rho"])\n'
@@ -82,52 +82,52 @@ PRACTICAL = [
     ),
     Mutant(
         "guard: runs are free",
-        "oracle/threshold_test.py",
+        "kernel/threshold_test.py",
         '"run", self._cost, side=side,',
         '"run", 0 * self._cost, side=side,',
         THRESHOLD_TEST,
     ),
     Mutant(
         "guard: a run goes on after its alarm",
-        "oracle/threshold_test.py",
+        "kernel/threshold_test.py",
         "if side not in newest or newest[side].over]",
         "if side not in newest]",
         THRESHOLD_TEST,
     ),
     Mutant(
         "guard: a new threshold after every restart",
-        "oracle/threshold_test.py",
+        "kernel/threshold_test.py",
         'run = Run(NoisyThreshold(drawn, int(record["line"])), record["side"], record["run"])',
         'run = start(drawn, record["side"], record["run"])',
         THRESHOLD_TEST,
     ),
     Mutant(
         "threshold test: one threshold for queries of either side",
-        "oracle/threshold_test.py",
+        "kernel/threshold_test.py",
         "if exact.sensitivity.monotonic != self.side:",
         "if False:",
         THRESHOLD_TEST,
     ),
     Mutant(
         "threshold test: a run never ends",
-        "oracle/threshold_test.py",
+        "kernel/threshold_test.py",
         "self.over = gap is not None",
         "self.over = False",
         THRESHOLD_TEST,
     ),
     Mutant(
         "threshold test: comparisons without noise",
-        "oracle/threshold_test.py",
+        "kernel/threshold_test.py",
         "added(exact, one_sided(self.mechanism.query_scale)) - self.value",
         "added(exact, 0) - self.value",
         THRESHOLD_TEST,
     ),
     Mutant(
         "threshold test: four thirds of ε",
-        "oracle/threshold_test.py",
+        "kernel/threshold_test.py",
         "return epsilon * Fraction(9, 20), epsilon * Fraction(11, 20)",
         "return 2 * epsilon / 3, 2 * epsilon / 3",
-        f"{THRESHOLD_TEST} src/discreet/oracle/threshold_test.py",
+        f"{THRESHOLD_TEST} src/discreet/kernel/threshold_test.py",
     ),
     Mutant(
         "terms: margins of answers without the slack of the threshold test",
@@ -149,6 +149,87 @@ PRACTICAL = [
         "rho = Fraction(sensitivity**2) / (2 * variance)",
         "rho = Fraction(sensitivity**2) / (4 * variance)",
         TERMS,
+    ),
+    Mutant(
+        "terms: a payment beside a span for half of what it costs",
+        "oracle/pricing.py",
+        "rho = Fraction(sensitivity**2, 2) / variance",
+        "rho = Fraction(sensitivity**2, 4) / variance",
+        "tests/oracle/test_span_promise.py",
+    ),
+    Mutant(
+        "span: half of the sensitivity of a residual",
+        "oracle/span/residuals.py",
+        "squared *= chosen.cost",
+        "squared *= max(1, chosen.cost // 2)",
+        "tests/oracle/span/test_residuals.py",
+    ),
+    Mutant(
+        "span: a residual that wraps around",
+        "oracle/span/residuals.py",
+        "beyond = np.abs(near) >= 1.5 * 2.0**62",
+        "beyond = np.zeros(near.shape, bool)",
+        "tests/oracle/span/test_residuals.py",
+    ),
+    Mutant(
+        "span: the norm of the shortest column",
+        "oracle/span/strategy.py",
+        "return max(1, max(sum(entry * entry for entry in column) for column in columns))",
+        "return max(1, min(sum(entry * entry for entry in column) for column in columns))",
+        "tests/oracle/span/test_strategy.py",
+    ),
+    Mutant(
+        "span: rows that measure the total as well",
+        "oracle/span/strategy.py",
+        "    rounded[np.diag_indices(size)] -= rounded.sum(axis=1)\n",
+        "",
+        "tests/oracle/span/test_strategy.py",
+    ),
+    Mutant(
+        "span: noise of half the variance for the same budget",
+        "oracle/span/plan.py",
+        "math.ceil(contribution**2 * Fraction(noise) / (2 * rho))",
+        "math.ceil(contribution**2 * Fraction(noise) / (4 * rho))",
+        "tests/oracle/span/test_span.py::test_the_noise_of_all_sets_costs_no_more_than_the_budget",
+    ),
+    Mutant(
+        "span: drawn before it is set aside",
+        "oracle/span/measure.py",
+        '        step = journal.begin("span", rho, sets=[list(columns) for columns in sets])\n'
+        "        sealed = sums.residuals(places, counted, wanted)\n"
+        "        drawn = {columns: np.atleast_1d(noises[columns].release(sealed[columns])) for columns in sets}\n",
+        "        sealed = sums.residuals(places, counted, wanted)\n"
+        "        drawn = {columns: np.atleast_1d(noises[columns].release(sealed[columns])) for columns in sets}\n"
+        '        step = journal.begin("span", rho, sets=[list(columns) for columns in sets])\n',
+        "tests/oracle/test_span_crashes.py",
+    ),
+    Mutant(
+        "span: a scan without numbers is measured again",
+        "oracle/span/measure.py",
+        "                span.forget(columns)\n",
+        "                continue\n",
+        "tests/oracle/test_span_oracle.py",
+    ),
+    Mutant(
+        "span: every question with all of alpha",
+        "oracle/span/span.py",
+        'weight = 1 / parts if self._promise == "each" else self.weight(query)',
+        "weight = 1 / parts",
+        "tests/oracle/span/test_span.py",
+    ),
+    Mutant(
+        "span: a part of alpha for every set of levels as large as for a range",
+        "oracle/span/confidence.py",
+        "return common / (size - 1) / math.comb(size, count)",
+        "return common / (size - 1)",
+        "tests/oracle/span/test_span.py",
+    ),
+    Mutant(
+        "span: the doubt of a payment is not shared with the span",
+        "oracle/span/confidence.py",
+        "return (alpha * SPAN, alpha * (1 - SPAN)) if span else (Fraction(0), alpha)",
+        "return (alpha, alpha) if span else (Fraction(0), alpha)",
+        "tests/oracle/test_span_promise.py",
     ),
     Mutant(
         "opening: half of its ρ is charged",
@@ -260,4 +341,51 @@ TEXTBOOK = [
     ),
 ]
 
-ORACLE = [*PRACTICAL, *TEXTBOOK]
+AUDITED = "tests/audit/shipped/test_oracles.py"
+
+ORACLE = [
+    Mutant(
+        "PMW: charged half",
+        "oracle/textbook/pmw.py",
+        "return self.line.loss * self.most_updates, self.number.loss * self.most_updates",
+        "return losses.Pure(self.each / 2) * self.most_updates, losses.Pure(self.each / 2) * self.most_updates",
+        AUDITED,
+    ),
+    Mutant(
+        "PMW: its Laplace half is not charged",
+        "oracle/textbook/pmw.py",
+        "return self.line.loss * self.most_updates, self.number.loss * self.most_updates",
+        "return self.line.loss * self.most_updates, losses.Pure(0) * self.most_updates",
+        AUDITED,
+    ),
+    Mutant(
+        "BLR: drawn at twice its ε",
+        "oracle/textbook/blr.py",
+        "index = self.choosing.release(",
+        "index = Exponential(2 * self.epsilon, self.choosing.sensitivity).release(",
+        AUDITED,
+    ),
+    Mutant(
+        "HardtRothblum: a tenth of its noise",
+        "oracle/textbook/hardt_rothblum.py",
+        "noisy = self._mechanism.noise.release(",
+        "noisy = Laplace(self._mechanism.noise.scale / 10, self._mechanism.moves).release(",
+        AUDITED,
+    ),
+    Mutant(
+        "OnlineRelease: NaN passes",
+        "oracle/textbook/online_release.py",
+        "not ((weights >= 0) & (weights <= 1)).all()",
+        "weights.min() < 0 or weights.max() > 1",
+        "tests/oracle/textbook/test_online_release.py",
+    ),
+    Mutant(
+        "MultiplicativeWeights: the weights rise with losses",
+        "oracle/textbook/experts.py",
+        "self._weights.moved(known, -self.rate)",
+        "self._weights.moved(known, self.rate)",
+        "tests/oracle/textbook/test_experts.py",
+    ),
+    *PRACTICAL,
+    *TEXTBOOK,
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-ACCOUNTING = "tests/synth/test_budget.py"
+ACCOUNTING = "tests/kernel/test_gaussian_budget.py"
 FITTING = "tests/synth/test_measure.py"
 SYNTHESIZE = "tests/synth/test_synthesize.py"
 PERSONS = "tests/synth/test_person_ids.py"
@@ -14,43 +14,43 @@ REPLAY = "tests/synth/test_replay.py"
 SYNTH = [
     Mutant(
         "accounting: μ², not its half",
-        "synth/budget.py",
+        "kernel/gaussian_budget.py",
         "return Fraction(math.floor(low * digits), digits) ** 2 / 2",
         "return Fraction(math.floor(low * digits), digits) ** 2",
         ACCOUNTING,
     ),
     Mutant(
         "accounting: δ of the estimate, not of its bound",
-        "synth/budget.py",
+        "kernel/gaussian_budget.py",
         "return Fraction(math.floor(low * digits), digits) ** 2 / 2",
         "return Fraction(math.ceil(1.001 * low * digits), digits) ** 2 / 2",
         ACCOUNTING,
     ),
     Mutant(
         "accounting: parts rounded up",
-        "synth/budget.py",
+        "kernel/gaussian_budget.py",
         "math.floor(_GRID * share / whole)",
         "math.ceil(_GRID * share / whole)",
         ACCOUNTING,
     ),
     Mutant(
         "accounting: many scores with the noise of one",
-        "synth/budget.py",
+        "kernel/gaussian_budget.py",
         "return Gaussian(self._variance(rho, count), self.score_sensitivity(count))",
         "return Gaussian(self._variance(rho, 1), self.score_sensitivity(count))",
         ACCOUNTING,
     ),
     Mutant(
         "accounting: many scores with the sensitivity of one",
-        "synth/budget.py",
+        "kernel/gaussian_budget.py",
         "return Sensitivity(entries=count, each=self.contribution)",
         "return Sensitivity(entries=count, each=self.contribution, l2_squared=self.contribution**2)",
         ACCOUNTING,
     ),
     Mutant(
         "accounting: nothing for rounding at random",
-        "synth/budget.py",
-        "math.ceil(entries * self.contribution**2 / (2 * rho)) + SMOOTHED",
+        "kernel/gaussian_budget.py",
+        "math.ceil(entries * self.contribution**2 / (2 * rho)) + SMOOTHING",
         "math.ceil(entries * self.contribution**2 / (2 * rho))",
         ACCOUNTING,
     ),

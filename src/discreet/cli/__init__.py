@@ -9,6 +9,7 @@
     progress         a bar on stderr
     exit_codes       exit codes, and errors without tracebacks
     fixes            fixes of errors, as options and commands
+    help             help that wraps, and exit statuses as a table
     demo_data        the invented city of `discreet demo`
 
 A command is a function in its own module. It imports what it needs when it runs, so that `discreet --help` is
@@ -27,15 +28,21 @@ import typer
 import discreet
 from discreet.cli.commands.ask import ask, preview
 from discreet.cli.commands.audit import audit
+from discreet.cli.commands.clean import clean
 from discreet.cli.commands.demo import demo
 from discreet.cli.commands.describe import describe
+from discreet.cli.commands.fit import fit, predict
 from discreet.cli.commands.ledger import budget, ledger
 from discreet.cli.commands.local_design import design, simulate
 from discreet.cli.commands.local_estimate import estimate
 from discreet.cli.commands.local_reports import aggregate, encode
 from discreet.cli.commands.oracle import oracle
-from discreet.cli.commands.seal import propose, seal
+from discreet.cli.commands.propose import propose
+from discreet.cli.commands.seal import seal
+from discreet.cli.commands.stream import count, stream_demo
 from discreet.cli.commands.synthesize import synthesize
+from discreet.cli.commands.validity import demo as show_overfitting
+from discreet.cli.commands.validity import plan as plan_holdout
 from discreet.cli.exit_codes import Careful, Commands, reporting_errors
 
 
@@ -53,8 +60,8 @@ app = typer.Typer(cls=Commands, rich_markup_mode="rich", pretty_exceptions_enabl
 
 _COMMANDS = {
     "For a first look, and for auditors": (demo, audit),
-    "For the curator": (propose, seal, budget),
-    "For analysts": (describe, preview, ask, oracle, synthesize, ledger),
+    "For the curator": (propose, seal, budget, clean),
+    "For analysts": (describe, preview, ask, oracle, synthesize, fit, predict, ledger),
 }
 for panel, commands in _COMMANDS.items():
     for command in commands:
@@ -67,6 +74,25 @@ on_devices = typer.Typer(
 for each in (design, simulate, encode, aggregate, estimate):
     on_devices.command(cls=Careful, help=unwrapped(each.__doc__))(reporting_errors(each))
 app.add_typer(on_devices, name="local", rich_help_panel="For devices")
+
+on_holdouts = typer.Typer(
+    cls=Commands,
+    rich_markup_mode="rich",
+    no_args_is_help=True,
+    help="Keep findings valid under adaptive analysis.",
+)
+for part in (plan_holdout, show_overfitting):
+    on_holdouts.command(cls=Careful, help=unwrapped(part.__doc__))(reporting_errors(part))
+app.add_typer(on_holdouts, name="validity", rich_help_panel="For analysts")
+of_streams = typer.Typer(
+    cls=Commands,
+    rich_markup_mode="rich",
+    no_args_is_help=True,
+    help="Count what arrives, privately at every moment.",
+)
+of_streams.command("count", cls=Careful, help=unwrapped(count.__doc__))(reporting_errors(count))
+of_streams.command("demo", cls=Careful, help=unwrapped(stream_demo.__doc__))(reporting_errors(stream_demo))
+app.add_typer(of_streams, name="stream", rich_help_panel="For streams")
 
 
 _HELP = """Learn from data about people with differential privacy.

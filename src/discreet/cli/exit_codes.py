@@ -6,6 +6,7 @@
     3     the budget is not sufficient; nothing was charged
     4     a vault does not answer such questions; nothing was charged, and no row was read
     5     an answer, but not within the margin that was asked for: the budget ended first
+    6     undecided: nothing was found wrong, but the work ended before it could be (discreet audit)
     70    the command itself failed (EX_SOFTWARE of sysexits.h): the traceback follows, and nothing was shown
     75    the ledger cannot be reached now (EX_TEMPFAIL): it is locked, or its disk or server is down; try again
     130   stopped with Ctrl-C
@@ -30,6 +31,7 @@ from typing import Any, ParamSpec
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from discreet.cli import help as help_text
 from discreet.cli import output
 from discreet.cli.fixes import rendered
 from discreet.cli.locations import display_name, hidden
@@ -42,7 +44,7 @@ from discreet.errors import (
     QuestionRefused,
 )
 
-CAUGHT, BAD_INPUT, OVERSPENT, REFUSED, TOO_WIDE = 1, 2, 3, 4, 5
+CAUGHT, BAD_INPUT, OVERSPENT, REFUSED, TOO_WIDE, UNDECIDED = 1, 2, 3, 4, 5, 6
 CRASHED, UNAVAILABLE, STOPPED, UNREAD = 70, 75, 130, 141
 
 _CODES: dict[type[DiscreetError], int] = {
@@ -153,6 +155,22 @@ def _vault(given: dict[str, Any]) -> str:
 class Careful(TyperCommand):
     """A command whose errors name only its own options, and whose usage errors do not quote passwords."""
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Show the help, with the exit statuses in a table of their own."""
+        whole = self.help
+        self.help, found = help_text.statuses(whole)
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self.help = whole
+        help_text.table(found)
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the parameters, which show what they take in plain words."""
+        found = super().get_params(ctx)
+        help_text.plain_types(found)
+        return found
+
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **more: Any) -> Any:
         """Read what was typed."""
         with _careful([*args]):
@@ -171,6 +189,12 @@ class Careful(TyperCommand):
 
 class Commands(TyperGroup):
     """A group of commands whose usage errors do not quote passwords."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the parameters, which show what they take in plain words."""
+        found = super().get_params(ctx)
+        help_text.plain_types(found)
+        return found
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command that was typed."""

@@ -25,11 +25,13 @@ _COMMANDS = {
     "server.frequencies": "",
     "propose": "discreet propose SOURCE",
     "Vault.seal": "discreet seal SOURCE",
+    "Vault.check": "discreet seal SOURCE --check",
     "vault.reseal": "discreet seal SOURCE --to VAULT --reseal",
     "vault.ask": "discreet ask VAULT QUESTION",
     "vault.preview": "discreet preview VAULT QUESTION",
     "vault.oracle": "discreet oracle VAULT",
     "vault.synthesize": "discreet synthesize VAULT",
+    "vault.fit": "discreet fit VAULT",
     "table.compare": "discreet synthesize VAULT",
     "ledger.allot": "discreet budget VAULT --allot",
     "ledger.amend": "discreet budget VAULT --amend",
@@ -43,8 +45,7 @@ _RENAMED = {
     ("table.compare", "epsilon"): "compare",
     ("table.compare", "spend"): "compare",
     ("", "letters"): "alphabet",
-    ("", "fraction"): "liars",
-    ("", "malicious"): "liars",
+    ("", "fraction"): "malicious",
     ("", "longitudinal"): "policy",
     ("", "shape"): "population",
 }
@@ -80,6 +81,8 @@ def option(fix: Fix, vault: str = "VAULT", known: Collection[str] | None = None)
     if call and call not in _COMMANDS:
         return fix.python
     name = _RENAMED.get((call, fix.parameter), _RENAMED.get(("", fix.parameter), fix.parameter))
+    if name == "path" and known is not None and "--path" not in known:
+        name = "state"  # so the commands of streams call the file that keeps a state
     value = _value(fix.value)
     command = _COMMANDS.get(call, "").replace("VAULT", shlex.quote(vault))
     if name == "question" and "QUESTION" in command:

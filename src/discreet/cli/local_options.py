@@ -34,7 +34,7 @@ Labels = Annotated[
     typer.Option(metavar="FILE", help="The labels of a domain of which the collection has only the hash."),
 ]
 Delta = Annotated[str, typer.Option(help="The δ of the shuffled guarantee.")]
-Liars = Annotated[str, typer.Option(help="The fraction of devices that may send malicious reports.")]
+Malicious = Annotated[str, typer.Option(help="The fraction of devices that may send malicious reports.")]
 Confidence = Annotated[str, typer.Option(help="The confidence of the intervals.")]
 
 _LOOKED_AT = 20  # lines that are read to find the column with the values
@@ -298,3 +298,45 @@ def guaranteed(promise: Guarantee) -> dict[str, str | int]:
         "shuffled_among": promise.n,
         "shuffled_noise": promise.noise,
     }
+
+
+def protocol_in_words(name: str, size: int) -> str:
+    """Return the protocol that was asked for, in words.
+
+    >>> protocol_in_words("two-step-grr", 1), protocol_in_words("rappor", 32)
+    ('Two-step randomised response, 1 byte per report.', 'RAPPOR, 32 bytes per report.')
+    """
+    return f"{_PROTOCOLS.get(name, name)}, {size:,} byte{'' if size == 1 else 's'} per report."
+
+
+def percent(share: str | float) -> str:
+    """Return a share in percent, without needless digits.
+
+    >>> percent("0.95"), percent(0.9975)
+    ('95 %', '99.8 %')
+    """
+    return f"{100 * float(share):.3g} %"
+
+
+_PROTOCOLS = {
+    "grr": "Randomised response",
+    "two-step-grr": "Two-step randomised response",
+    "hadamard": "Hadamard response",
+    "olh": "Local hashing",
+    "projective": "Projective geometry response",
+    "subset": "Subset selection",
+    "sue": "Symmetric unary encoding",
+    "oue": "Optimised unary encoding",
+    "two-step-unary": "Two-step unary encoding",
+    "bit-flip": "Bit flipping",
+    "duchi": "Duchi's mechanism",
+    "hybrid": "The hybrid mechanism",
+    "piecewise": "The piecewise mechanism",
+    "one-bit-mean": "One-bit mean",
+    "square-wave": "Square wave reporting",
+    "cms": "Count-mean sketch",
+    "hcms": "Hadamard count-mean sketch",
+    "prefix-tree": "Prefix tree",
+    "rappor": "RAPPOR",
+    "fragments": "Sequence fragments",
+}

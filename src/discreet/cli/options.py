@@ -77,10 +77,7 @@ def prior(file: Path | None) -> Any:
     """Return a public table, read from a file."""
     if file is None:
         return None
-    if not file.is_file():
-        raise DiscreetError(
-            "The file of the public table does not exist.", found=file, fix="Name a .parquet or .csv file."
-        )
+    expect_table(file, "The file of the public table")
     if file.suffix.lower() == ".parquet":
         from pyarrow import parquet
 
@@ -88,6 +85,12 @@ def prior(file: Path | None) -> Any:
     from pyarrow import csv
 
     return csv.read_csv(file)
+
+
+def expect_table(file: Path, what: str) -> None:
+    """Refuse a file that is not there. `what` begins the sentence."""
+    if not file.is_file():
+        raise DiscreetError(f"{what} does not exist.", found=file, fix="Name a .parquet or .csv file.")
 
 
 def _value(text: str) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from discreet.cli import exit_codes
-from tests.cli.desk import OPTIONS, offers, run, told
+from tests.cli.desk import OPTIONS, run, told
 
 COUNT = "select count(*) from people"
 
@@ -81,7 +81,7 @@ def test_a_lost_ledger_is_said_to_be_lost(here: Path) -> None:
 
 
 def test_one_entry_is_spoken_of_as_one(here: Path) -> None:
-    assert run("ledger", here, "verify").stdout.startswith("1 entry holds, and so do its sums.")
+    assert run("ledger", here, "verify").stdout.startswith("The only entry is unchanged, and its sums are right.")
 
 
 # -- budgets ----------------------------------------------------------------------------------------------------
@@ -89,11 +89,47 @@ def test_one_entry_is_spoken_of_as_one(here: Path) -> None:
 
 def test_the_curator_amends_the_budget_but_never_below_what_was_spent(here: Path) -> None:
     run("ask", here, COUNT, "--epsilon", "1")
-    assert run("budget", here, "--amend", "--epsilon", "3", "--reason", "a second year").exit_code == 0
+    assert run("budget", here, "--amend", "--epsilon", "3", "--reason", "a second year", "--yes").exit_code == 0
     assert told("ledger", here)["accounts"][0]["left"] == 2
     less = run("budget", here, "--amend", "--epsilon", "0.5")
     assert less.exit_code == exit_codes.BAD_INPUT
     assert told("ledger", here)["accounts"][0]["epsilon"] == 3
+
+
+RAISED = ("--amend", "--epsilon", "3", "--reason", "a second year")
+
+
+def test_a_budget_is_not_raised_without_a_reason_and_a_confirmation(here: Path) -> None:
+    before = told("ledger", here)
+    reasonless = run("budget", here, "--amend", "--epsilon", "3", "--yes")
+    assert reasonless.exit_code == exit_codes.BAD_INPUT
+    assert "Try: --reason 'a second year'." in reasonless.stderr
+    for typed in ("", "yes\n", "2\n"):
+        refused = run("budget", here, *RAISED, typed=typed)
+        assert refused.exit_code == exit_codes.BAD_INPUT
+        assert "was not confirmed" in refused.stderr
+    assert told("ledger", here) == before
+
+
+@pytest.mark.parametrize(("given", "typed", "kept"), [((), "3\n", "typed 3"), (("--yes",), "", "--yes")])
+def test_the_ledger_keeps_why_a_budget_was_raised_and_how_that_was_confirmed(
+    here: Path, given: tuple[str, ...], typed: str, kept: str
+) -> None:
+    raised = run("budget", here, *RAISED, *given, typed=typed)
+    assert raised.exit_code == 0, raised.stderr
+    assert ("only the larger budget is promised" in " ".join(raised.stderr.split())) == (not given)
+    entry = told("ledger", here, "entries")[-1]
+    assert (entry["kind"], entry["body"]["reason"], entry["body"]["confirmed"]) == (
+        "amendment",
+        "a second year",
+        kept,
+    )
+    assert f"amendment: a second year (confirmed: {kept})" in run("ledger", here, "entries").stdout
+
+
+def test_a_budget_is_lowered_without_a_word(here: Path) -> None:
+    assert run("budget", here, "--amend", "--epsilon", "1").exit_code == 0
+    assert told("ledger", here)["accounts"][0]["epsilon"] == 1
 
 
 @pytest.mark.parametrize(
@@ -127,7 +163,8 @@ def test_an_allotment_above_the_whole_is_given_with_a_word(here: Path) -> None:
 
 
 def test_a_budget_that_hardly_promises_anything_is_given_with_a_word_on_stderr(here: Path) -> None:
-    raised = run("budget", here, "--amend", "--epsilon", "1000", "--delta", "0.1", "--json")
+    why = ("--reason", "a rehearsal", "--yes")
+    raised = run("budget", here, "--amend", "--epsilon", "1000", "--delta", "0.1", "--json", *why)
     assert raised.exit_code == 0
     assert "ε = 1000 protects little" in raised.stderr
     assert "far below one over the number of persons" in raised.stderr
@@ -139,7 +176,6 @@ def test_a_strict_vault_answers_only_those_with_an_account(here: Path) -> None:
     question = ("ask", "strict.vault", "select count(*) from strict", "--epsilon", "0.1")
     assert run(*question).exit_code == exit_codes.OVERSPENT
     refused = run(*question, "--analyst", "ana")
-    assert "allot" in refused.stderr
-    assert offers("analyst", "ana", refused.stderr)
+    assert "Try: discreet budget strict.vault --allot --analyst ana (by the curator" in refused.stderr
     run("budget", "strict.vault", "--allot", "--analyst", "ana", "--epsilon", "0.3")
     assert run(*question, "--analyst", "ana").exit_code == 0

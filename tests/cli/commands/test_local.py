@@ -6,7 +6,6 @@ import csv
 import json
 import os
 import re
-import shlex
 import shutil
 from pathlib import Path
 
@@ -243,7 +242,7 @@ def test_reports_of_one_period_are_told_from_those_of_a_year(survey: Path) -> No
     counted(Path("memory.json"), "may.batch", state="year.state")
     refused = run("local", "estimate", "memory.json", "year.state")
     assert refused.exit_code == exit_codes.REFUSED
-    assert "period=day" in refused.stderr or "--state FILE --period DAY" in refused.stderr
+    assert "--state FILE --period DAY (counts one period by itself)" in refused.stderr
     assert in_options(refused.stderr)
     day = told("local", "aggregate", "memory.json", "may.batch", "--period", "2026-05-04", "--state", "day.state")
     assert day["period"] == ["2026-05-04", "2026-05-04"]
@@ -415,13 +414,21 @@ def test_a_rehearsal_lays_estimates_beside_the_truth(survey: Path) -> None:
     with noise.deterministic(3):
         shown = run("local", "simulate", survey, "--population", "students.csv", "--plot", "rehearsal.svg")
     assert shown.exit_code == 0, shown.output
-    for words in ("0.2000", "0.8000", "truth", "Intervals hold the truth", "Local: ", "Shuffled: ", "(50)"):
+    for words in (
+        "0.2000",
+        "0.8000",
+        "truth",
+        "of the intervals contain the truth",
+        "Local: ",
+        "Shuffled: ",
+        "(50)",
+    ):
         assert words in shown.stdout
     assert "Simulation of" in Path("rehearsal.svg").read_text(encoding="utf-8")
-    terms = ("--size", "50", "--epsilon", "2", "--devices", "20000", "--population", "uniform", "--lying", "0.05")
+    terms = ("--size", "50", "--epsilon", "2", "--devices", "20000", "--population", "uniform")
     with noise.deterministic(3):
-        lied = told("local", "simulate", *terms)
-    assert lied["lying"] == 1000
+        lied = told("local", "simulate", *terms, "--malicious", "0.05")
+    assert (lied["malicious_devices"], lied["malicious"]) == (1000, 0.05)
     assert max(row["estimate"] for row in lied["values"]) > 0.08  # of which 0.02 are true
     assert len(lied["values"]) == 50
 
@@ -448,7 +455,7 @@ def test_texts_that_nobody_listed_are_asked_for_by_name(survey: Path) -> None:
     counted(Path("sites.json"), "sites.batch", state="sites.state")
     refused = run("local", "estimate", "sites.json", "sites.state")
     assert refused.exit_code == exit_codes.BAD_INPUT
-    assert "--candidates FILE" in refused.stderr or "server.frequencies" in refused.stderr
+    assert "Try: --candidates FILE." in refused.stderr
     assert in_options(refused.stderr)
 
 
@@ -491,14 +498,14 @@ def test_texts_that_nobody_listed_are_asked_for_by_name(survey: Path) -> None:
         (("aggregate", "cheating.json", "gone.batch", "--state", "a.state"), "Nothing was counted"),
         (
             ("estimate", "cheating.json", "answers.csv"),
-            "answers.csv: this is no state | answers.csv: This is not a state",
+            "answers.csv: This is not a state",
         ),
         (("estimate", "cheating.json", "gone.state"), "Name the file that discreet local aggregate wrote"),
         (("estimate", "nowhere.json", "answers.csv"), "does not exist (found: nowhere.json)"),
         (("estimate", "answers.csv", "answers.csv"), "--public FILE"),
         (
             ("estimate", "answers.csv", "a.state", "--public", "cheating.pub"),
-            "answers.csv: this is no signed collection | answers.csv: This is not a signed collection",
+            "answers.csv: This is not a signed collection",
         ),
         (
             ("design", "x", "--epsilon", "1"),
@@ -516,7 +523,7 @@ def test_texts_that_nobody_listed_are_asked_for_by_name(survey: Path) -> None:
         ),
         (
             ("design", "x", "--epsilon", "1", "--values", "a,b", "--alphabet", "ab", "--protocol", "grr"),
-            "leave out domain | Give an alphabet or a domain, not both",
+            "Give an alphabet or a domain, not both. Leave out the domain.",
         ),
         (("design", "x", "--epsilon", "1", "--values", "a,b", "--null", "c"), "label of the domain"),
         (("design", "x", "--epsilon", "1", "--values", "a"), "2 or more"),
@@ -547,7 +554,7 @@ def test_what_is_wrong_is_said_before_anything_is_made(survey: Path, typed: tupl
     refused = run("local", *typed, *more, *day)
     assert refused.exit_code == exit_codes.BAD_INPUT, refused.output
     said = " ".join(refused.stderr.split())
-    assert any(each in said for each in words.split(" | "))
+    assert words in said
     assert in_options(refused.stderr)
     assert sorted(os.listdir()) == before
 
@@ -563,18 +570,5 @@ def test_help_has_examples() -> None:
         said = run("local", command, "--help")
         assert said.exit_code == 0
         assert f"discreet local {command}" in said.stdout
-        assert ("Exit status: 1 all reports were refused" in said.stdout) is (command == "aggregate")
+        assert ("1  All reports were refused" in said.stdout) is (command == "aggregate")
     assert "estimate" in run("local").stdout + run("local").stderr
-
-
-def test_the_commands_of_the_tutorial_work_as_they_stand(survey: Path) -> None:
-    page = Path(__file__).parents[3] / "docs" / "tutorials" / "university-survey.md"
-    (block,) = re.findall(r"^```console\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    for left_over in (survey, survey.with_suffix(".pub"), Path("survey.key")):
-        left_over.unlink()
-    typed = [shlex.split(line)[2:] for line in block.splitlines()]
-    assert len(typed) == 5
-    for command in typed:
-        done = run(*command)
-        assert done.exit_code == 0, done.output
-    assert {"rehearsal.png", "shares.csv", "autumn.state"} < set(os.listdir())

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import pty
 import shlex
 import signal
 import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+import discreet as dp
 from discreet.cli import exit_codes
+from discreet.sealing.draft import read_schema
 from tests.cli import desk
 from tests.cli.desk import OPTIONS, run, told
 
@@ -63,7 +67,12 @@ def test_odd_rows_are_sealed_and_counted(here: Path) -> None:
         "",
     ]
     Path("odd.csv").write_text("\n".join(["user_id;age;city;paid;day", *rows]), encoding="utf-8")
-    sealed = run("seal", "odd.csv", *OPTIONS, "--to", "odd.vault")
+    refused = run("seal", "odd.csv", *OPTIONS, "--to", "odd.vault")
+    assert refused.exit_code == exit_codes.BAD_INPUT
+    assert "More than half of column 'day' cannot be read" in refused.stderr
+    assert "discreet seal SOURCE --check (shows which cells), or --anyway" in refused.stderr
+    assert "02.01.2026" not in refused.stderr
+    sealed = run("seal", "odd.csv", *OPTIONS, "--to", "odd.vault", "--anyway")
     assert sealed.exit_code == 0, sealed.output
     ((row,), error) = (told("ask", "odd.vault", "select count(*) from odd", "--epsilon", "1")["rows"], 40)
     assert abs(row["count"] - 5) < error  # exceeded once in 10⁸: Laplace noise of scale 2
@@ -212,3 +221,142 @@ def test_control_c_while_sealing_leaves_nothing_behind(here: Path) -> None:
     assert process.returncode == exit_codes.STOPPED
     assert said == b"discreet: stopped.\n"
     assert {*os.listdir()} == before
+
+
+GERMAN = """\
+Kunde;Datum;Betrag;Ort
+k1;26.12.2025;71,86;München
+k1;24.12.2025;1.234,00;Köln
+
+k2;heute;5,00;München
+k3;01.02.2025;-;München
+"""
+GERMAN_SCHEMA = """\
+[columns.Datum]
+type = "date"
+lo = "2025-01-01"
+hi = "2025-12-31"
+
+[columns.Betrag]
+type = "real"
+lo = 0
+hi = 100
+step = "0.01"
+"""
+NOTATED = GERMAN_SCHEMA.replace('hi = "2025-12-31"', 'hi = "2025-12-31"\nformat = "%d.%m.%Y"').replace(
+    'step = "0.01"', 'step = "0.01"\ndecimal = ","\nthousands = "."'
+)
+
+
+def german(folder: Path, schema: str) -> tuple[str, ...]:
+    Path("kunden.csv").write_text(GERMAN, encoding="latin-1")
+    Path("kunden.toml").write_text(schema, encoding="utf-8")
+    return ("seal", "kunden.csv", "--encoding", "latin-1", "--schema", "kunden.toml", "--person", "Kunde")
+
+
+def test_a_file_with_commas_and_german_dates_does_not_seal_without_a_word(here: Path) -> None:
+    command = german(here, GERMAN_SCHEMA)
+    refused = run(*command, "--epsilon", "2", "--to", "kunden.vault")
+    assert refused.exit_code == exit_codes.BAD_INPUT
+    assert "Declare column 'Datum' with format = \"%d.%m.%Y\"." in refused.stderr
+    assert 'Declare column \'Betrag\' with decimal = "," and thousands = ".".' in refused.stderr
+    assert not Path("kunden.vault").exists()
+
+
+def test_a_check_reports_every_column_and_seals_nothing(here: Path) -> None:
+    before = sorted(os.listdir())
+    command = german(here, NOTATED)
+    checked = run(*command, "--check")
+    assert checked.exit_code == 0, checked.output
+    lines = [" ".join(line.split()) for line in checked.stdout.splitlines()]
+    assert "4 rows of 3 persons. 1 of them have more than 1 row, and their rows are scaled down." in lines
+    assert "Datum 3 0 0 0 1" in lines
+    assert "Betrag 2 0 1 0 1" in lines
+    assert "Datum: unreadable, and therefore missing: 'heute' (line 5)." in lines
+    assert sorted(os.listdir()) == sorted([*before, "kunden.csv", "kunden.toml"])
+    assert run(*german(here, GERMAN_SCHEMA), "--check").exit_code == exit_codes.CAUGHT
+
+
+def test_the_report_is_printed_on_a_terminal_and_not_into_a_file(here: Path) -> None:
+    command = (*german(here, NOTATED), "--epsilon", "2")
+    piped = run(*command, "--to", "piped.vault")
+    assert piped.exit_code == 0, piped.output
+    assert "heute" not in piped.output
+    assert "unreadable" not in piped.stdout
+    shown, status = on_a_terminal(*command, "--to", "shown.vault")
+    assert status == 0, shown
+    assert "'heute' (line 5)" in shown
+    assert "This report is private" in shown
+
+
+def test_bounds_are_learned_for_a_share_of_the_budget(here: Path) -> None:
+    learned = run(
+        *("seal", "people.csv", *OPTIONS, "--to", "new.vault", "--learn", "paid=20%"),
+    )
+    assert learned.exit_code == exit_codes.BAD_INPUT  # its bounds are in the schema
+    assert "there is nothing to learn" in learned.stderr
+    Path("people.toml").write_text(desk.SCHEMA.replace("hi = 100\n", 'hi = "TODO"\n'), encoding="utf-8")
+    learned = run("seal", "people.csv", *OPTIONS, "--to", "new.vault", "--learn", "paid=20%")
+    assert learned.exit_code == 0, learned.output
+    assert "bounds learned from the rows" in " ".join(learned.stdout.split())
+    assert told("describe", "new.vault")["columns"]["paid"]["bounds_cost"].startswith("20 % of the budget")
+    assert told("ledger", "new.vault")["accounts"][0]["spent"] == pytest.approx(0.4)
+    wrong = run("seal", "people.csv", *OPTIONS, "--to", "other.vault", "--learn", "paid=200%")
+    assert "at most 100 %" in wrong.stderr
+
+
+def on_a_terminal(*arguments: str, answers: str = "") -> tuple[str, int]:
+    """Run a command on a terminal, type answers, and return what was shown, and its exit status."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "discreet", *arguments]
+    env = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL, env=env)
+    os.close(theirs)
+    os.write(ours, answers.encode())
+    shown = b""
+    with suppress(OSError):  # the terminal is gone when the command has ended
+        while chunk := os.read(ours, 4096):
+            shown += chunk
+    os.close(ours)
+    return shown.decode().replace("\r\n", "\n"), process.wait()
+
+
+def test_on_a_terminal_the_schema_is_asked_for_and_can_be_sealed(here: Path) -> None:
+    german(here, NOTATED)
+    Path("kunden.toml").unlink()
+    answers = "\n".join(
+        [
+            "",  # Kunde identifies the person
+            *("", "2025-01-01", "2025-12-31", "%d.%m.%Y"),  # Datum is a date
+            *("", "", "100", "", ","),  # Betrag is real, from 0
+            *("category", "München, Köln"),  # Ort
+            "",
+        ]
+    )
+    shown, status = on_a_terminal(
+        "propose", "kunden.csv", "--encoding", "latin-1", "--out", "kunden.toml", answers=answers
+    )
+    assert status == 0, shown
+    assert "--encoding latin-1 --schema kunden.toml --person Kunde --epsilon 2 --to kunden.vault --check" in shown
+    assert read_schema("kunden.toml") == {
+        "Datum": dp.Date("2025-01-01", "2025-12-31", format="%d.%m.%Y"),
+        "Betrag": dp.Real(0, 100, "0.01", decimal=","),
+        "Ort": dp.Category(["München", "Köln"]),
+    }
+    assert "heute" not in shown + Path("kunden.toml").read_text(encoding="utf-8")
+
+
+def test_without_a_terminal_the_draft_is_written(here: Path) -> None:
+    drafted = run("propose", "people.csv", "--out", "draft.toml")
+    assert drafted.exit_code == 0
+    assert "replace every TODO in it, check every guess" in " ".join(drafted.stdout.split())
+    assert "a guess from the name: check it" in Path("draft.toml").read_text(encoding="utf-8")
+
+
+def test_cells_of_several_lines_need_an_option(here: Path) -> None:
+    text = 'user_id,age,city,paid,day\n1,30,"Os\nlo",5,2026-01-01\n'
+    Path("lines.csv").write_text(text, encoding="utf-8")
+    refused = run("seal", "lines.csv", *OPTIONS, "--to", "lines.vault")
+    assert refused.exit_code == exit_codes.BAD_INPUT
+    assert "opens a cell in line 2 and does not close on that line. Try: --multiline" in refused.stderr
+    assert run("seal", "lines.csv", *OPTIONS, "--to", "lines.vault", "--multiline").exit_code == 0

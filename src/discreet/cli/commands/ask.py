@@ -48,8 +48,6 @@ Purpose = Annotated[
     str | None, typer.Option(envvar="DISCREET_PURPOSE", help="The purpose, if it has an account.", metavar="NAME")
 ]
 
-_CALLS = {"release.to_pandas()": "--csv", "release.label": "--label"}  # what a rendered release offers in Python
-
 
 def ask(
     vault: Location,
@@ -94,9 +92,9 @@ def ask(
     [cyan]discreet ask "postgresql://host/database#people" "select count(*) from people" --epsilon 0.1[/cyan]
       a vault in a database; give the password with PGPASSWORD or ~/.pgpass
 
-    Exit status: 0 answered, 1 the ledger is damaged or gone, 2 bad input, 3 the budget is not sufficient, 4 not a
-    question that is answered, 5 answered, but with a larger margin than --within 5% allows, 70 a crash, 75 the
-    ledger cannot be reached now (try again), 130 stopped. With --json, an error is a JSON object on stderr.
+    With --json, an error is a JSON object on stderr.
+
+    Exit status: as ask; 0 = answered; 5 = answered, but with a larger margin than --within 5% allows.
     """
     from discreet.render.terminal import plain
 
@@ -144,7 +142,7 @@ def preview(
 
     [cyan]discreet preview people.vault "select count(*) from people" --spend 5%[/cyan]
 
-    Exit status: as of discreet ask; 3 if the budget is not sufficient.
+    Exit status: as ask; 3 = the budget would not suffice.
     """
     from discreet.vault.vault import Vault
 
@@ -176,8 +174,8 @@ def _read(question: str) -> str:
 def _price(
     epsilon: str | None, spend: str | None, within: list[str] | None, confidence: str, keys_delta: str | None
 ) -> dict[str, Any]:
-    widths = [_width(written) for written in within or []]
-    relative = any(width.endswith("%") for _, width in widths)
+    margins = [_margin(written) for written in within or []]
+    relative = any(margin.endswith("%") for _, margin in margins)
     given = sum((epsilon is not None, spend is not None, bool(within)))
     if given != 1 and not (relative and spend is None):  # epsilon caps the total of a relative margin
         raise DiscreetError(
@@ -186,18 +184,18 @@ def _price(
             else "Give what to spend, or the margin of error.",
             fix=[Fix("epsilon", "0.1"), Fix("spend", "5%"), Fix("within", 200), Fix("within", "5%")],
         )
-    named = {name: width for name, width in widths if name}
-    if len(widths) > 1 and len(named) < len(widths):
+    named = {name: margin for name, margin in margins if name}
+    if len(margins) > 1 and len(named) < len(margins):
         raise DiscreetError(
             "Several margins must be given by name, one for each number.",
             found=", ".join(within or []),
             fix=Fix("within", {"n": 200, "s": 5000}),
         )
-    width = named or (widths[0][1] if widths else None)
+    margin = named or (margins[0][1] if margins else None)
     return {
         "epsilon": epsilon,
         "spend": spend,
-        "within": width,
+        "within": margin,
         "confidence": confidence,
         "keys_delta": keys_delta,
     }
@@ -205,15 +203,15 @@ def _price(
 
 def _reached(release: Release, within: Any) -> bool:
     """Return whether a relative margin was met before the budget ended. Absolute ones always are."""
-    from discreet.query.plan import relative_accuracy as widths
+    from discreet.query.plan import relative_accuracy
 
     relative = isinstance(within, str) and within.endswith("%")
-    return not relative or widths.reached(widths.judged(release), within)
+    return not relative or relative_accuracy.reached(relative_accuracy.estimates_of(release), within)
 
 
-def _width(written: str) -> tuple[str, str]:
-    name, _, width = written.rpartition("=")
-    return name.strip(), re.sub(r"\s", "", width)
+def _margin(written: str) -> tuple[str, str]:
+    name, _, margin = written.rpartition("=")
+    return name.strip(), re.sub(r"\s", "", margin)
 
 
 def _expect_one_form(as_json: bool, as_csv: bool, label: bool) -> None:
@@ -235,21 +233,13 @@ def _expect_files(plot: Path | None, save: Path | None) -> None:
 
 
 def show(release: Release, *, question: bool = True) -> None:
-    """Print a release as Python renders it, with options instead of Python calls."""
-    from rich.text import Text
-
-    from discreet.release.render import styled
+    """Print a release as Python renders it, with the options that show its label and its table."""
+    from discreet.release.render import Hints, styled
 
     to = output.console()
-    lines = styled(release, to.width).split("\n", allow_blank=True)
+    lines = styled(release, to.width, Hints(label="--label", table="--csv")).split("\n", allow_blank=True)
     for line in lines if question else lines[[line.plain for line in lines].index("") :]:
-        to.print(Text(_in_options(line.plain), style=line.spans[0].style if line.spans else ""), soft_wrap=True)
-
-
-def _in_options(line: str) -> str:
-    for call, option in _CALLS.items():
-        line = line.replace(call, option)
-    return line
+        to.print(line, soft_wrap=True)
 
 
 def _csv(release: Release) -> bytes:
@@ -320,7 +310,7 @@ def _previewed(found: Preview, receipt: Receipt) -> dict[str, Any]:
     return {
         "question": found.question,
         "expected": [
-            {"name": one.name, "half_width": one.half_width and output.number(one.half_width), "words": one.words}
+            {"name": one.name, "margin": one.margin and output.number(one.margin), "words": one.words}
             for one in found.expected
         ],
         "cost": cost_in_numbers(receipt),

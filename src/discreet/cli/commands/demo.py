@@ -137,7 +137,7 @@ def _sealed(folder: Path, persons: int) -> Vault:
     with waiting("building the city"):
         pyarrow.parquet.write_table(city(persons), folder / "trips.parquet")
     (folder / "trips.toml").write_text(_schema(), encoding="utf-8")
-    output.say("Each has a user_id, and as many rows as trips. The curator seals them, once:")
+    output.say("Each trip is a row, with the user_id of its person. The curator seals them, once:")
     _typed(
         "seal trips.parquet --schema trips.toml --person user_id --rows-per-person 8 --epsilon 2 --delta 1e-9 "
         "--to trips.vault"
@@ -153,8 +153,8 @@ def _sealed(folder: Path, persons: int) -> Vault:
             progress=told,
         )
     output.say(
-        "Now the rows are integers in which no person weighs more than 8 trips. All answers together, whatever "
-        "the questions, keep ε = 2 at δ = 1e-9."
+        "Now a person counts for at most 8 trips, and all answers together, whatever the questions, keep to the "
+        "budget: ε = 2 at δ = 1e-9."
     )
     return vault
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _LISTED = 40  # values of a category that the table of all columns shows
 
 
+_MISSING = "missing values form a group, and count in count(*) only"  # said once, below the table
+
+
 def describe(
     vault: Location,
     column: Annotated[
@@ -59,8 +62,14 @@ def show(described: TableMetadata, budget: Budget | None) -> None:
     promised = [] if budget is None else [f"Budget: {budget}, all answers together."]
     output.say(f"Table {described.name}, version {described.version}", style="bold")
     output.say(*_sentences(described), *promised, "")
-    rows = [(name, _holds(name, c), declared.fate(c)) for name, c in described.columns.items()]
+    fates = {name: declared.fate(column) for name, column in described.columns.items()}
+    rows = [
+        (name, _holds(name, column), fates[name].removesuffix(_MISSING).removesuffix("; "))
+        for name, column in described.columns.items()
+    ]
     output.table(("column", "holds", "and other values"), rows)
+    if any(fate.endswith(_MISSING) for fate in fates.values()):
+        output.say("", "Missing values form a group of their own, and count in count(*) only.")
 
 
 def _holds(name: str, column: Column) -> str:
@@ -117,8 +126,8 @@ def _sentences(described: TableMetadata) -> list[str]:
         most = described.rows_per_person
         rows = "1 row of a person counts" if most == 1 else f"{most:,} rows of a person count"
         unit = (
-            f"Every {described.person} is protected, with all of their rows. {rows} in full; "
-            "the rows of a person with more are scaled down."
+            f"Every person ({described.person}) is protected, with all of their rows. {rows} in full; "
+            "if a person has more, each of them counts for less."
         )
     joined = [f"With {join}." for join in described.joins]
     return [unit, *joined]

@@ -56,8 +56,10 @@ def ledger(
     [cyan]discreet ledger people.vault verify --since 12:9f86d0…[/cyan]
       checks that nothing was changed or cut off; verify prints the line to keep
 
-    Exit status: 0, 1 if the entries do not follow from each other or are gone, 2 bad input, 75 the ledger cannot
-    be reached now (try again). With --json, an error is a JSON object on stderr.
+    With --json, an error is a JSON object on stderr.
+
+    Exit status: 1 = the entries do not follow from each other, or are gone; 75 = the ledger cannot be reached now,
+    try again.
     """
     head = _head(since)
     if (head is not None and look is not Look.verify) or (after and look is not Look.entries):
@@ -89,12 +91,18 @@ def budget(
     delta: Annotated[
         str | None, typer.Option(help="The δ of the budget. [unchanged, or that of the whole vault]")
     ] = None,
-    reason: Annotated[str, typer.Option(help="The reason, for the ledger.")] = "",
+    reason: Annotated[
+        str, typer.Option(metavar="TEXT", help="The reason, for the ledger. A budget is not raised without one.")
+    ] = "",
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Raise the budget without asking again. The ledger says so.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the accounts as JSON.")] = False,
 ) -> None:
     """Show the budgets, or set one. This is for the curator, and is recorded in the ledger.
 
-    If a budget is raised after answers were seen, only the raised budget is guaranteed.
+    If a budget is raised after answers were seen, only the raised budget is guaranteed. So it needs a reason and a
+    confirmation, and the ledger keeps both.
 
     [bold]Examples[/bold]
 
@@ -104,8 +112,8 @@ def budget(
     """
     with _opened(vault) as book:
         if allot or amend:
-            _grant(book, allot, amend, {"analyst": analyst, "purpose": purpose}, epsilon, delta, reason)
-        elif any((analyst, purpose, epsilon, delta, reason)):
+            _grant(book, allot, amend, {"analyst": analyst, "purpose": purpose}, epsilon, delta, reason, yes)
+        elif any((analyst, purpose, epsilon, delta, reason, yes)):
             raise DiscreetError(
                 "It is not clear what to do with the budget.",
                 fix=[Fix("allot", True, note="a new budget"), Fix("amend", True, note="change an existing one")],
@@ -124,6 +132,7 @@ def _grant(
     epsilon: str | None,
     delta: str | None,
     reason: str,
+    yes: bool,
 ) -> None:
     if allot and amend:
         raise DiscreetError(
@@ -143,7 +152,41 @@ def _grant(
     if allot:
         book.allot(budget=granted, reason=reason, **whose)
     else:
-        book.amend(granted, reason=reason, **whose)
+        owned = book.balance(**whose)
+        raised = owned.budget is not None and (
+            granted.epsilon > owned.budget.epsilon or granted.delta > owned.budget.delta
+        )
+        confirmed = _confirmed(owned, granted, reason, yes) if raised else ""
+        book.amend(granted, analyst=whose["analyst"], purpose=whose["purpose"], reason=reason, confirmed=confirmed)
+
+
+def _confirmed(owned: Balance, granted: Budget, reason: str, yes: bool) -> str:
+    """Return how the curator confirmed that a budget is raised, for the ledger. Refuse without a reason."""
+    from discreet.render import numbers
+
+    if not reason.strip():
+        raise DiscreetError(
+            "A budget is raised only for a reason, which the ledger keeps.", fix=Fix("reason", "a second year")
+        )
+    if yes:
+        return "--yes"
+    answer = numbers.left(granted.epsilon)
+    typer.echo(
+        f"This raises the budget of {owned.account} from {owned.budget} to {granted}. Then only the larger "
+        "budget is promised to the persons in the table, for the answers already given as well.",
+        err=True,
+    )
+    try:
+        typed = typer.prompt(f"Type {answer} to confirm", default="", show_default=False, err=True)
+    except typer.Abort:
+        typed = ""
+    if typed.strip() != str(answer):
+        raise DiscreetError(
+            "The budget was not raised, because that was not confirmed.",
+            found=typed.strip() or "nothing",
+            fix=Fix("yes", True, note="confirms it in a script"),
+        )
+    return f"typed {answer}"
 
 
 def _budget(epsilon: str, delta: str | None, present: Budget | None) -> Budget:
@@ -258,7 +301,7 @@ def _show_entries(book: Ledger, after: int, as_json: bool) -> None:
 
     answered = {entry.content["charge"] for entry in entries if entry.kind == "release"}
     for entry in entries:
-        if entry.kind != "release":
+        if entry.kind not in ("release", "failure"):
             who, amount, what = _described(entry, answered)
             output.say("  ".join(filter(None, (f"{entry.number:>5}", utc(entry.time), who, amount))), style="bold")
             output.say(what, indent=7)
@@ -271,7 +314,8 @@ def _described(entry: Entry, answered: set[int]) -> tuple[str, str, str]:
     if entry.kind == "charge":
         missing = "" if entry.number in answered else " (no answer was recorded)"
         return who, _amount(content), content["question"] + missing
-    return who, _granted(content), ": ".join(filter(None, (entry.kind, content.get("reason"))))
+    confirmed = f" (confirmed: {content['confirmed']})" if content.get("confirmed") else ""
+    return who, _granted(content), ": ".join(filter(None, (entry.kind, content.get("reason")))) + confirmed
 
 
 def _amount(content: dict[str, Any]) -> str:
@@ -301,13 +345,18 @@ def _verify(book: Ledger, vault: str, since: Head | None, as_json: bool) -> None
         return
     kept = "" if since is None else f", and entry {since.number} is the one that was kept"
     follow = (
-        "1 entry holds, and so do its sums"
+        "The only entry is unchanged, and its sums are right"
         if head.number == 1
-        else (f"{head.number:,} entries follow from each other, and so do their sums")
+        else f"All {head.number:,} entries are unchanged, and their sums are right"
     )
     output.say(f"{follow}{kept}.")
+    if not book.guarded:
+        output.say(
+            "An older Discreet made this ledger: a role with INSERT on it can raise budgets. Its owner can end "
+            "that in Python: vault.ledger.trust(ROLE), with the role of the service."
+        )
     output.say(
-        "The ledger itself cannot show that its end was cut off. Keep this elsewhere, and verify against it:"
+        "Deleted last entries cannot be detected here; keep this line elsewhere, and run it to detect them:"
     )
     output.command(
         f"discreet ledger {shlex.quote(locations.display_name(vault))} verify --since {head.number}:{head.hash}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import local_options, options, output
-from discreet.cli.local_options import Confidence, Delta, Labels, Liars, Public
+from discreet.cli.local_options import Confidence, Delta, Labels, Public
 from discreet.cli.progress import waiting
 from discreet.errors import DiscreetError, Fix
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from discreet.local.protocols.protocol import Randomiser
 
 _SHOWN = 20  # values that the table shows
+_ASSUMED = "0.01"  # the fraction of malicious reports that bounds are for, unless it is given
 _LISTED = 1 << 20  # the most values of a protocol that sends one bit for each
 
 _DOMAINS = (Fix("domain", ["yes", "no"]), Fix("labels", "FILE"), Fix("domain", 1000))
@@ -126,10 +127,10 @@ def simulate(
     size: Annotated[int | None, typer.Option(help="The size of the domain 0, 1, …")] = None,
     epsilon: Annotated[str, typer.Option(help="The ε of one report, without a collection.")] = "1",
     protocol: Annotated[str | None, typer.Option(help="The protocol. [the best]")] = None,
-    lying: Annotated[
-        str, typer.Option(help="The fraction of devices that send malicious reports for a rare value.")
-    ] = "0",
-    liars: Liars = "0.01",
+    malicious: Annotated[
+        str | None,
+        typer.Option(help="The fraction of devices that send malicious reports, for a rare value. [none]"),
+    ] = None,
     confidence: Confidence = "0.95",
     delta: Delta = "1e-6",
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it: .svg, .png, .html or .pdf.")] = None,
@@ -145,7 +146,7 @@ def simulate(
 
     [cyan]discreet local simulate cheating.json --population students.csv --plot rehearsal.png[/cyan]
 
-    [cyan]discreet local simulate cheating.json --devices 5000 --lying 0.02[/cyan]
+    [cyan]discreet local simulate cheating.json --devices 5000 --malicious 0.02[/cyan]
       one device in fifty sends malicious reports
     """
     from discreet.local.design import simulate as rehearsal
@@ -155,11 +156,11 @@ def simulate(
     made = _rehearsed(collection, public, labels, _domain(values, None, size), epsilon, protocol)
     counts = _counts(made, population, devices)
     with waiting(f"{int(sum(counts)):,} devices report"):
-        found = rehearsal.simulate(local_options.one_report(made), counts, malicious=lying)
+        found = rehearsal.simulate(local_options.one_report(made), counts, malicious=malicious or "0")
     if as_json:
-        output.data(_simulated(found, confidence, delta, liars))
+        output.data(_simulated(found, confidence, delta, malicious or _ASSUMED))
     else:
-        _show_simulation(found, confidence, delta, liars)
+        _show_simulation(found, confidence, delta, malicious or _ASSUMED)
     output.write("--plot", plot, lambda to: output.picture(found.plot(confidence), to), quiet=as_json)
 
 
@@ -231,7 +232,7 @@ def _protocol(
 
 def _two_steps(count: int | None, epsilon: str, protocol: str | None, lifetime: str | None) -> Randomiser:
     """Return the named protocol, or the better of two; `count` is None for an open domain."""
-    from discreet.local.protocols.registry import kind
+    from discreet.local.protocols.registry import canonical, kind
 
     if lifetime is None:
         raise DiscreetError(
@@ -239,14 +240,14 @@ def _two_steps(count: int | None, epsilon: str, protocol: str | None, lifetime: 
         )
     chosen = ("two-step-grr", "two-step-unary")
     names = ("rappor",) if count is None else (*chosen, "rappor")
+    protocol = canonical(protocol) if protocol else None
     if protocol not in (None, *names) or (protocol is None and count is None):
         asked = (
             f"The protocol {protocol} has no second step" if protocol else "A policy of two steps needs a protocol"
         )
         raise DiscreetError(f"{asked} here.", fix=[Fix("protocol", name) for name in names])
     if protocol is not None:
-        made: Any = kind(protocol)
-        only: Randomiser = made.for_losses(count or 0, lifetime=lifetime, each=epsilon)
+        only: Randomiser = kind(protocol).for_losses(count or 0, lifetime=lifetime, each=epsilon)
         return only
     kinds: list[Any] = [kind(name) for name in (chosen if (count or 0) <= _LISTED else chosen[:1])]
     both = [each.for_losses(count, lifetime=lifetime, each=epsilon) for each in kinds]
@@ -259,7 +260,7 @@ def _show_design(collection: Collection, choice: Choice | None, delta: str, out:
 
     promise = promised(collection, n=collection.minimum_cohort, delta=delta)
     randomiser = collection.randomiser
-    why = choice.why if choice else f"{randomiser.name}, as asked ({randomiser.payload_bytes} bytes)."
+    why = choice.why if choice else local_options.protocol_in_words(randomiser.name, randomiser.payload_bytes)
     if as_json:
         output.data(
             {
@@ -343,36 +344,36 @@ def _counts(collection: Collection, population: str, devices: int) -> list[int]:
     return counts
 
 
-def _simulated(found: Simulation, confidence: str, delta: str, liars: str) -> dict[str, Any]:
+def _simulated(found: Simulation, confidence: str, delta: str, malicious: str) -> dict[str, Any]:
     from discreet.local.collection.guarantee import promised
     from discreet.local.design.poisoning import poisoning
 
     collection, estimate = found.answer.collection, found.estimate
-    harm = poisoning(collection.randomiser, estimate, liars, confidence)
+    harm = poisoning(collection.randomiser, estimate, malicious, confidence)
     rows = found.rows(confidence)
     return {
         "protocol": collection.randomiser.name,
         "devices": estimate.n,
-        "lying": found.malicious,
+        "malicious_devices": found.malicious,
         "error": found.error,
         "expected_error": found.expected_error,
         "consistent_error": found.consistent_error,
         "covered": found.covered(confidence),
         "confidence": float(confidence),
-        **local_options.guaranteed(promised(collection, n=estimate.n, delta=delta, malicious=liars)),
-        "liars": harm.fraction,
-        "liars_shift": harm.shift,
+        **local_options.guaranteed(promised(collection, n=estimate.n, delta=delta, malicious=malicious)),
+        "malicious": harm.fraction,
+        "malicious_shift": harm.shift,
         "values": [dict(zip(("value", "truth", "estimate", "low", "high"), row, strict=True)) for row in rows],
     }
 
 
-def _show_simulation(found: Simulation, confidence: str, delta: str, liars: str) -> None:
+def _show_simulation(found: Simulation, confidence: str, delta: str, malicious: str) -> None:
     from discreet.local.collection.guarantee import promised
     from discreet.local.design.poisoning import poisoning
 
     collection, estimate = found.answer.collection, found.estimate
-    lying = f", {found.malicious:,} of them malicious, in favour of {found.favoured}" if found.malicious else ""
-    output.say(f"{local_options.some(estimate.n, 'device')}{lying}; {collection.randomiser.name}", style="bold")
+    among = f", {found.malicious:,} of them malicious, in favour of {found.favoured}" if found.malicious else ""
+    output.say(f"{local_options.some(estimate.n, 'device')}{among}; {collection.randomiser.name}", style="bold")
     kept = found.rows(confidence)
     rows = [
         (
@@ -384,16 +385,16 @@ def _show_simulation(found: Simulation, confidence: str, delta: str, liars: str)
         )
         for label, truth, value, low, high in kept[:_SHOWN]
     ]
-    output.table(("value", "truth", "estimate", f"interval of {confidence}", ""), rows, right=(1, 2), whole=(3,))
+    heads = ("value", "truth", "estimate", f"{local_options.percent(confidence)} interval", "")
+    output.table(heads, rows, right=(1, 2), whole=(3,))
     if len(kept) > _SHOWN:
         output.say(f"… and {len(kept) - _SHOWN:,} more: --json has them all")
-    consistent = (
-        "" if found.consistent_error is None else f", {found.consistent_error:.5f} in the consistent version"
-    )
+    summed = found.consistent_error
+    consistent = "" if summed is None else f"; {summed:.5f} if shares are made to add up"
     output.say(
         "",
-        f"Intervals hold the truth for {found.covered(confidence):.1%} of the values. Estimates are off by "
-        f"{found.error:.5f} (theory: {found.expected_error:.5f}){consistent}.",
-        str(poisoning(collection.randomiser, estimate, liars, confidence)),
-        *promised(collection, n=estimate.n, delta=delta, malicious=liars).sentences,
+        f"{local_options.percent(found.covered(confidence))} of the intervals contain the truth. A typical "
+        f"estimate is off by {found.error:.5f} (expected: {found.expected_error:.5f}{consistent}).",
+        str(poisoning(collection.randomiser, estimate, malicious, confidence)),
+        *promised(collection, n=estimate.n, delta=delta, malicious=malicious).sentences,
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import local_options, output
-from discreet.cli.local_options import Confidence, Delta, File, Labels, Liars, Public
+from discreet.cli.local_options import Confidence, Delta, File, Labels, Malicious, Public
 from discreet.errors import DiscreetError, Fix
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def estimate(
     collection: File,
     state: Annotated[Path, typer.Argument(metavar="STATE", help="The counts that aggregate wrote.")],
     confidence: Confidence = "0.95",
-    liars: Liars = "0.01",
+    malicious: Malicious = "0.01",
     delta: Delta = "1e-6",
     crowd: Annotated[
         int | None,
@@ -56,7 +56,7 @@ def estimate(
 
     [cyan]discreet local estimate cheating.json week.state --csv shares.csv --plot shares.png[/cyan]
 
-    Exit status: 4 there are fewer reports than the minimum of the collection.
+    Exit status: 4 = there are fewer reports than the minimum of the collection.
     """
     if csv_file is not None:
         output.expect_writable("--csv", csv_file, _TABLES)
@@ -65,11 +65,11 @@ def estimate(
     asked = local_options.opened(collection, public, labels)
     counted = local_options.state(state, asked)
     answer = counted.estimate() if candidates is None else counted.frequencies(local_options.lines(candidates))
-    document = _document(asked, answer, confidence, liars, delta, _crowd(asked, answer, crowd))
+    document = _document(asked, answer, confidence, malicious, delta, _crowd(asked, answer, crowd))
     if as_json:
         output.data(document)
     else:
-        _show(answer, document, confidence, liars, delta, most)
+        _show(answer, document, confidence, malicious, delta, most)
     output.write("--csv", csv_file, lambda to: _table(to, document["values"]), quiet=as_json)
     output.write("--plot", plot, lambda to: output.picture(answer.plot(confidence), to), quiet=as_json)
 
@@ -86,7 +86,7 @@ def _crowd(asked: Collection, answer: Answer, crowd: int | None) -> int:
 
 
 def _document(
-    asked: Collection, answer: Answer, confidence: str, liars: str, delta: str, crowd: int
+    asked: Collection, answer: Answer, confidence: str, malicious: str, delta: str, crowd: int
 ) -> dict[str, Any]:
     from discreet.local.collection.guarantee import promised
     from discreet.local.design.poisoning import poisoning
@@ -94,8 +94,8 @@ def _document(
     found = answer.estimate
     low, high = found.interval(confidence)
     consistent = _consistent(answer)
-    harm = poisoning(asked.randomiser, found, liars, confidence, influence=answer.influence)
-    promise = promised(asked, n=crowd, delta=delta, malicious=liars)
+    harm = poisoning(asked.randomiser, found, malicious, confidence, influence=answer.influence)
+    promise = promised(asked, n=crowd, delta=delta, malicious=malicious)
     values = [
         {
             "value": label,
@@ -117,9 +117,9 @@ def _document(
         "repeated": answer.repeated,
         "confidence": float(confidence),
         **local_options.guaranteed(promise),
-        "liars": harm.fraction,
-        "liars_shift": harm.shift,
-        "liars_shift_consistent": harm.consistent_shift,
+        "malicious": harm.fraction,
+        "malicious_shift": harm.shift,
+        "malicious_shift_consistent": harm.consistent_shift,
         "values": values,
         "receipt": answer.receipt.in_numbers(),
         "label": answer.label.facts,
@@ -140,13 +140,15 @@ def _consistent(answer: Answer) -> Any:
     return answer.consistent().estimate.values
 
 
-def _show(answer: Answer, document: dict[str, Any], confidence: str, liars: str, delta: str, most: int) -> None:
+def _show(
+    answer: Answer, document: dict[str, Any], confidence: str, malicious: str, delta: str, most: int
+) -> None:
     reports = local_options.some(document["reports"], "report")
     output.say(f"{document['name']}: {reports}, {document['protocol']}", style="bold")
     if document["refused"]:
         output.say("Refused: " + ", ".join(f"{n:,} {reason}" for reason, n in document["refused"].items()) + ".")
     rows = sorted(document["values"], key=lambda row: -row["unbiased"])
-    shift = document["liars_shift"]
+    shift = document["malicious_shift"]
     cells = [
         (
             row["value"],

@@ -175,7 +175,7 @@ def aggregate(
 
     [cyan]discreet local aggregate cheating.json monday.batch --period 2026-05-04 --state monday.state[/cyan]
 
-    Exit status: 1 all reports were refused: no state is written, and an existing state is not changed.
+    Exit status: 1 = all reports were refused, so no state was written or changed.
     """
     from discreet.local.server.aggregator import Aggregator
 

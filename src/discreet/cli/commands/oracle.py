@@ -7,6 +7,7 @@ journal, so asking again is free, even after a crash.
 from __future__ import annotations
 
 import itertools
+import math
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,8 +27,11 @@ if TYPE_CHECKING:
     from discreet.ledger import Balance
     from discreet.oracle import Oracle, OracleAnswer
     from discreet.oracle.pricing import Terms
+    from discreet.oracle.span_oracle import SpanOracle
 
+_AFTERWARDS = "after that every new answer costs budget."
 _AT_EASE = 6  # runs of the threshold test: with so many, the hypothesis may be wrong five times on the charge
+_MOSTLY = 0.75  # the expected share of free answers from which "most" is fair
 _MORE = (Fraction(3, 2), 2, 3, 5, 10, 20, 50, 100)
 
 
@@ -44,6 +48,13 @@ def oracle(
     confidence: Annotated[str, typer.Option(help="The confidence of the intervals.")] = "0.95",
     queries: Annotated[int, typer.Option(help="The expected number of questions.")] = 10_000,
     bins: options.Bins = None,
+    promise: Annotated[
+        str,
+        typer.Option(
+            help="What intervals promise: to hold for every question however it is chosen, or for each that is "
+            "chosen without looking at free answers (many more are free)."
+        ),
+    ] = "every",
     prior: options.Prior = None,
     name: Annotated[str, typer.Option(help="A name that separates two oracles of the same terms.")] = "",
     path: Annotated[str | None, typer.Option(metavar="FILE", help="The file that keeps its state.")] = None,
@@ -70,13 +81,14 @@ def oracle(
     [cyan]discreet oracle people.vault --columns age,city,income --spend 20%[/cyan]
       a share of the whole budget; asks at a prompt, until Ctrl-D
 
-    Exit status: 0 all were answered, 3 the budget of the vault or of the oracle is not sufficient, 4 a question
-    was refused, which stderr names; the others were answered. Other codes as of discreet ask. With --json, an
-    error is a JSON object on stderr, with the question and its line.
+    With --json, an error is a JSON object on stderr, with the question and its line.
+
+    Exit status: as ask; 0 = all were answered; 3 = the budget of the vault or of the oracle is not sufficient; 4 =
+    stderr names a question that was refused, and the others were answered.
     """
     chosen, price = options.names(columns), options.amount(epsilon, spend)
     start: dict[str, Any] = {"bins": options.bins(bins), "prior": options.prior(prior), "name": name, "path": path}
-    terms: dict[str, Any] = {"within": within, "confidence": confidence, "queries": queries}
+    terms: dict[str, Any] = {"within": within, "confidence": confidence, "queries": queries, "promise": promise}
     with opened(vault, analyst=analyst, purpose=purpose) as table:
         if chosen is None:
             raise DiscreetError(
@@ -87,7 +99,7 @@ def oracle(
         with made:
             if not as_json:
                 rows = table.metadata.rows_per_person
-                agreed = _agreed(made, within, confidence, queries, prior is None, rows)
+                agreed = _agreed(made, rows, prior is None, terms)
                 larger = _larger(price, table.ledger.balance())
                 output.say(*_greeting(made), _expected(made, agreed, larger), "")
             _converse(made, questions, unchecked, as_json, vault)
@@ -122,36 +134,52 @@ def _converse(made: Oracle, questions: list[str] | None, unchecked: bool, as_jso
 def _greeting(made: Oracle) -> list[str]:
     from discreet.oracle import render
 
-    used = render.used(made.spent, made.total)
-    return [f"Answers are within {made.width:,.0f} of about {made.rows:,.0f} rows; {used}."]
+    return [f"Answers are within {render.width(made)}; {render.used(made.spent, made.total)}."]
 
 
-def _agreed(made: Oracle, within: str, confidence: str, queries: int, alone: bool, rows: int) -> Terms:
+def _agreed(made: Oracle, rows: int, alone: bool, given: dict[str, Any]) -> Terms:
     from discreet.oracle.pricing import terms
+    from discreet.oracle.span_oracle import SpanOracle
 
-    start = "pairs" if alone else "singles"
-    written: dict[str, Any] = {"within": within, "confidence": confidence, "queries": queries, "start": start}
-    return terms(rho=made.total, rows_per_person=rows, **written)
+    start = "span" if isinstance(made, SpanOracle) else "pairs" if alone else "singles"
+    return terms(rho=made.total, rows_per_person=rows, start=start, **given)
 
 
 def _expected(made: Oracle, agreed: Terms, larger: list[tuple[str, Fraction]]) -> str:
     """Describe whether answers will be free, from the terms and from the released number of rows."""
     from discreet.oracle.pricing import prices
+    from discreet.oracle.span_oracle import SpanOracle
 
+    if isinstance(made, SpanOracle):
+        return _planned(made, agreed, larger)
     known = prices(agreed, made.rows)
     if known.runs >= _AT_EASE:
-        return (
-            f"Most answers can be free: it may be wrong {known.runs - 1:,} times before all answers are charged."
-        )
+        return f"Most answers can be free. It can correct itself {known.runs - 1:,} times; {_AFTERWARDS}"
     if known.watch is None:
         paid = int((made.total - made.spent) / known.single) if known.payment else 0
         rest = f"at most {paid:,} more can be charged" if paid else "none can be charged either"
         few = f"No new answer will be free, because a check for so little budget has a larger margin; {rest}."
     else:
         times = "once" if known.runs == 2 else f"{known.runs - 1} times"
-        few = f"Few answers will be free: it may be wrong {times} before all answers are charged."
-    better = _better(agreed, made.rows, larger)
-    return f"{few} Most would be with {' or '.join(better)}: another oracle, at its own cost." if better else few
+        few = f"Few answers will be free. It can correct itself {times}; {_AFTERWARDS}"
+    better = _better(made, agreed, larger)
+    more = f"More would be free with {' or '.join(better)}: that is another oracle, with a charge of its own."
+    return f"{few} {more}" if better else few
+
+
+def _planned(made: SpanOracle, agreed: Terms, larger: list[tuple[str, Fraction]]) -> str:
+    """Describe the plan of an oracle that measures first."""
+    plan = made.plan
+    if plan.free >= _MOSTLY:
+        return (
+            f"Most answers can be free: {100 * plan.free:.3g} % are expected to be. At least {plan.floor:,} "
+            "new questions are answered, whatever they are."
+        )
+    few = "No new answer will be free" if not plan.share else "Few answers will be free"
+    few = f"{few}; {plan.floor:,} can be charged."
+    better = _better(made, agreed, larger)
+    more = f"More would be free with {' or '.join(better)}: that is another oracle, with a charge of its own."
+    return f"{few} {more}" if better else few
 
 
 def _larger(price: dict[str, Any], vault: Balance) -> list[tuple[str, Fraction]]:
@@ -168,20 +196,23 @@ def _larger(price: dict[str, Any], vault: Balance) -> list[tuple[str, Fraction]]
     return [(f"--epsilon {e}", amount_of([vault], epsilon=e)) for e in found if Fraction(e) <= most]
 
 
-def _better(agreed: Terms, rows: float, larger: list[tuple[str, Fraction]]) -> list[str]:
+def _better(made: Oracle, agreed: Terms, larger: list[tuple[str, Fraction]]) -> list[str]:
     """Return options with which most answers would be free: a larger margin, or a larger ε or share."""
-    from discreet.oracle.pricing import prices
+    from discreet.oracle.pricing import margin_of, prices
+    from discreet.oracle.span.plan import plan
 
     def at_ease(other: Terms) -> bool:
-        return prices(other, rows).runs >= _AT_EASE
+        if other.start == "span":
+            return plan(made.axes, other, margin_of(other, made.rows)).free >= _MOSTLY
+        return prices(other, made.rows).runs >= _AT_EASE
 
-    most = (
-        Fraction(1, 5) if agreed.within < 1 else Fraction(rows) / 5
-    )  # answers with a larger margin are hardly useful
+    # Answers with a larger margin are hardly useful. Without a span, nothing may be known about the rows.
+    rows = made.rows if math.isfinite(made.rows) else math.inf
+    most = Fraction(1, 5) if agreed.within < 1 else Fraction(min(rows, 1e9)) / 5
     widths = [_rounded(agreed.within * more) for more in _MORE]
-    wider = [w for w in widths if Fraction(w) <= most and at_ease(replace(agreed, within=Fraction(w)))]
-    enough = [option for option, rho in larger if at_ease(replace(agreed, rho=rho))]
-    return [f"--within {w}" for w in wider[:1]] + enough[:1]
+    wider = (w for w in widths if Fraction(w) <= most and at_ease(replace(agreed, within=Fraction(w))))
+    enough = (option for option, rho in larger if at_ease(replace(agreed, rho=rho)))
+    return [f"--within {w}" for w in itertools.islice(wider, 1)] + list(itertools.islice(enough, 1))
 
 
 def _rounded(x: Fraction) -> str:
@@ -221,6 +252,7 @@ def _document(answer: OracleAnswer) -> dict[str, Any]:
         "checked": answer.checked,
         "free": answer.free,
         "how": list(answer.how),
+        "promise": answer.promise,
         "cost_rho": float(answer.cost),
         "spent_rho": float(answer.spent),
         "total_rho": float(answer.total),

@@ -1,11 +1,13 @@
-"""Define `discreet propose` and `discreet seal`: make a vault from a table.
+"""Define `discreet seal`: make a vault from a table.
 
-Nothing about the rows is printed, not even their number.
+The report on the rows is private: it is printed on a terminal, or if the curator asks for it with --check, and is
+stored nowhere. Nothing else about the rows is printed, not even their number.
 """
 
 from __future__ import annotations
 
 import shlex
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import locations
+from discreet.cli.commands.source_options import Encoding, Multiline, Separator, Sources, Table, source_of
+from discreet.cli.exit_codes import CAUGHT
 from discreet.cli.progress import stages
 from discreet.errors import Code, DiscreetError, Fix
 
@@ -20,65 +24,16 @@ if TYPE_CHECKING:
     from discreet.ledger import Balance, Budget
     from discreet.vault.vault import Vault
 
-Sources = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="SOURCE",
-        help="Parquet, CSV, Arrow or DuckDB: a file, several, or a pattern in quotes; postgresql://host/database, "
-        "or spark:db.table.",
-    ),
-]
-Table = Annotated[str | None, typer.Option(help="The table of a DuckDB file or a PostgreSQL database.")]
-Separator = Annotated[
-    str | None, typer.Option(help="The separator of a CSV file. [the one that its header has most of]")
-]
-
-
-def propose(
-    source: Sources,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the draft to a new file.")] = None,
-    table: Table = None,
-    separator: Separator = None,
-) -> None:
-    """Draft the schema of a table from the types that it declares. No row is read.
-
-    Complete the draft from what the columns mean: a bound that is copied from the rows is a fact about a person.
-
-    [bold]Examples[/bold]
-
-    [cyan]discreet propose people.csv --out people.toml[/cyan]
-
-    [cyan]discreet propose postgresql://host/shop --table visits --out visits.toml[/cyan]
-    """
-    from discreet.cli.output import command, expect_writable, say
-    from discreet.sealing.draft import propose as draft
-
-    if out is not None:
-        expect_writable("--out", out)
-        if out.exists():
-            raise DiscreetError(
-                "The file for --out exists, and may hold your work.",
-                found=out,
-                fix="Name another file, or remove it.",
-            )
-    drafted = draft(_source(source, table, separator))
-    if out is None:
-        typer.echo(drafted, nl=False)
-        return
-    _write(out, drafted)
-    say(f"Wrote {out}: replace every TODO in it, and remove the columns that are not needed. Then:")
-    command(_sealing(source[0], table, out))
-
 
 def seal(
     source: Sources,
     to: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="VAULT",
             help="The directory to make, such as people.vault, or the schema: postgresql://host/database#people.",
         ),
-    ],
+    ] = None,
     schema: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The types and bounds of the columns: see discreet propose."),
@@ -97,6 +52,23 @@ def seal(
         typer.Option(help="The δ of the budget, for Gaussian noise and partition selection, such as 1e-9."),
     ] = None,
     name: Annotated[str | None, typer.Option(help="The name of the table after FROM. [name of the vault]")] = None,
+    learn: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Learn the bounds of a number from the rows, with noise, for 5% of the budget, or as in "
+            "income=2%; may be repeated.",
+        ),
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Report what would be made of the rows, and seal nothing. The report is private."
+        ),
+    ] = False,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Seal even if more than half of a column is unreadable.")
+    ] = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Only analysts with an account may ask: see discreet budget.")
     ] = False,
@@ -113,6 +85,8 @@ def seal(
     ] = None,
     table: Table = None,
     separator: Separator = None,
+    encoding: Encoding = None,
+    multiline: Multiline = False,
     rows: Annotated[
         str | None,
         typer.Option(
@@ -132,6 +106,9 @@ def seal(
     [cyan]discreet seal trips.csv --schema trips.toml --person user_id --rows-per-person 8 --epsilon 2 --delta 1e-9
     --to trips.vault[/cyan]
 
+    [cyan]discreet seal trips.csv --schema trips.toml --person user_id --check[/cyan]
+      what would be read, clamped, missing or unreadable, with lines to look at
+
     [cyan]discreet seal trips-2026.csv --reseal --to trips.vault[/cyan]
       new rows, the same columns, the same ledger
 
@@ -146,23 +123,42 @@ def seal(
     from discreet.sealing.draft import read_schema
     from discreet.vault.vault import Vault
 
-    given = _source(source, table, separator)
+    given = source_of(source, table, separator, encoding, multiline)
     beside: dict[str, Any] = {
         "tables": [locations.source(one) for one in also or []],
         "lookups": _lookups(lookup or []),
         **({} if memory is None else {"memory": memory}),
     }
+    shares = _shares(learn or [])
+    if check:
+        _expect_persons(person, each_row)
+        with stages() as told:
+            report = Vault.check(
+                given,
+                columns=read_schema(_expected(schema), learn=shares),
+                person=person,
+                rows_per_person=1 if rows_per_person is None else rows_per_person,
+                progress=told,
+                **beside,
+            )
+        typer.echo(str(report))
+        if any(column.mostly_unreadable for column in report.columns.values()):
+            raise typer.Exit(CAUGHT)
+        return
+    to = _expected_vault(to)
     if reseal:
         _refuse_kept(epsilon, delta, name, strict, rows)
         _refuse_memory(to, memory)
-        columns = None if schema is None else read_schema(schema)
+        columns = None if schema is None else read_schema(schema, learn=shares)
         opened = locations.opened(to)
         _expect_same_persons(opened, person, each_row)
         with stages() as told:
-            opened.reseal(given, columns=columns, rows_per_person=rows_per_person, progress=told, **beside)
+            opened.reseal(
+                given, columns=columns, rows_per_person=rows_per_person, progress=told, anyway=anyway, **beside
+            )
     else:
         _expect_persons(person, each_row)
-        budget, columns = _budget(epsilon, delta), read_schema(_expected(schema))
+        budget, columns = _budget(epsilon, delta), read_schema(_expected(schema), learn=shares)
         with stages() as told:
             opened = Vault.seal(
                 given,
@@ -175,6 +171,7 @@ def seal(
                 strict=strict,
                 rows=rows,
                 progress=told,
+                anyway=anyway,
                 **beside,
             )
     with opened:
@@ -182,6 +179,31 @@ def seal(
 
 
 # -- required options -------------------------------------------------------------------------------------------
+
+
+def _expected_vault(to: str | None) -> str:
+    if to is None:
+        raise DiscreetError(
+            "The vault to make is missing.",
+            fix=[
+                Fix("to", "people.vault"),
+                Fix("check", True, note="only reports what would be made of the rows"),
+            ],
+        )
+    return to
+
+
+def _shares(written: list[str]) -> dict[str, str]:
+    """Return the share of the budget for each column to learn."""
+    from discreet.kernel.amount import share_of
+    from discreet.schema.learned import SHARE
+
+    found = {}
+    for one in written:
+        column, _, share = one.rpartition("=") if one.rstrip().endswith("%") else (one, "", "")
+        share_of(share or SHARE)
+        found[column] = share or SHARE
+    return found
 
 
 def _expected(schema: Path | None) -> Path:
@@ -258,20 +280,6 @@ def _expect_same_persons(vault: Vault, person: str | None, each_row: bool) -> No
 # -- input and output -------------------------------------------------------------------------------------------
 
 
-def _source(written: list[str], table: str | None, separator: str | None) -> Any:
-    from discreet.sealing.sources import Source
-
-    if len(written) == 1:
-        return locations.source(written[0], table, separator)
-    if not all(map(locations.is_file, written)):
-        raise DiscreetError(
-            "Only one table of a database or a catalogue can be sealed.",
-            fix=Fix("also", Code("SOURCE"), note="joins a further table of the same persons"),
-        )
-    first = locations.source(written[0], table, separator)
-    return Source(written, table=first.table, separator=first.separator)
-
-
 def _lookups(written: list[str]) -> dict[str, Any]:
     found = {}
     for lookup in written:
@@ -284,21 +292,6 @@ def _lookups(written: list[str]) -> dict[str, Any]:
             )
         found[column] = locations.source(file)
     return found
-
-
-def _sealing(source: str, table: str | None, schema: Path) -> str:
-    """Return the command that follows a draft."""
-    named = "" if table is None else f" --table {shlex.quote(table)}"
-    vault = shlex.quote(f"{locations.stem(source, table)}.vault")
-    first = f"discreet seal {shlex.quote(locations.display_name(source))}{named}"
-    return f"{first} --schema {shlex.quote(str(schema))} --person … --epsilon 2 --to {vault}"
-
-
-def _write(file: Path, text: str) -> None:
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DiscreetError(f"The file for --out cannot be written: {error.strerror}.", found=file) from error
 
 
 _SHARE = 5  # percent of the budget, for the first question
@@ -321,6 +314,8 @@ def _tell(vault: Vault, *, again: bool) -> None:
         if again
         else ""
     )
+    if sys.stdout.isatty() and vault.sealing_report is not None:  # a file or a pipe would keep it
+        typer.echo(f"{vault.sealing_report}\n")
     say(f"Sealed {', '.join(described.sources)} into {vault.place}.{version}", "")
     show(described, vault.ledger.balance().budget)
     balance = vault.ledger.balance()

@@ -75,7 +75,7 @@ def synthesize(
     [cyan]discreet synthesize people.vault --epsilon 1 --report wrong.html --compare 0.2[/cyan]
       beside the vault itself, for ε = 0.2 more
 
-    Exit status: as of discreet ask.
+    Exit status: as ask.
     """
     _expect_files(out, save, report)
     price = options.amount(epsilon, spend)
