@@ -11,7 +11,10 @@ an answer is good if it is within α of the rows.
   bin of the question was updated often enough, and past it by Laplace noise elsewhere, which also updates it from
   outside; a check that fails costs 3ε to start again. The paper adds up ε; here it has zCDP, and the exact step
   instead of its learning rate, which both help it.
+* This oracle, which measures first and buys a threshold test on credit: the default of `vault.oracle`.
 * The offline optimum: all ρ spent at once on all pairs of columns, for someone who knows that only these matter.
+
+Afterwards `bench.oracle_spans` asks boxes of all tables of `bench.tables`.
 
 Run: python -m bench.oracle [questions]
 """
@@ -35,6 +38,7 @@ import pyarrow
 from numpy.typing import NDArray
 
 import discreet as dp
+from bench import oracle_spans
 from bench.figures import figure
 from discreet.errors import BudgetExceeded
 from discreet.mechanisms import Exact
@@ -449,6 +453,7 @@ def main() -> None:
         figure(f"oracle_{name}_free_late", float(np.mean(late)), 0.95, at_least=True)
         figure(f"oracle_{name}_coverage", float(np.mean(mine.held)), 0.95, at_least=True)
     figure("oracle_dense_update", updates(), 3, at_least=False)
+    oracle_spans.main([])
 
 
 if __name__ == "__main__":

@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.figures import ROOT, figure
+from discreet.kernel import gaussian_budget as budget
 from discreet.schema.metadata import UNIT
-from discreet.synth import budget
 from discreet.synth.marginals import Domain
 from discreet.synth.marginals.domain import Columns
 from discreet.synth.measure import fit
