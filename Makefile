@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 UV := $(BIN)/uv
-NAME ?= noise accounting audit query synth oracle local
+NAME ?= noise accounting audit query synth oracle local learn stream
 # pytest runs one worker per core and one more, as some wait for servers and processes; statistical tests are
 # independent of each other. Tests that share a server (one PostgreSQL, one Spark) are a group, which one worker runs.
 JOBS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) + 1 )))
@@ -14,7 +14,7 @@ JOBS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) + 1 )))
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow search java browser check format bench bench-large mutants pictures lock clean
+.PHONY: help install demo test test-slow search java browser check format bench bench-large learn-large mutants power pictures docs package lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -72,11 +72,17 @@ format: $(STAMP) ## Format the code and mend what the linter can
 
 bench: $(STAMP) ## Side by side with peers, each in its own environment: make bench NAME=noise
 	@for name in $(NAME); do \
-	  test -f bench/$$name.py || { echo "There is no benchmark '$$name'. There are: noise, accounting, audit, query, synth, oracle, local."; exit 2; }; \
+	  test -f bench/$$name.py || { echo "There is no benchmark '$$name'. There are: noise, accounting, audit, query, synth, oracle, local, learn, stream."; exit 2; }; \
 	  $(BIN)/python -m bench.$$name; done
 
 bench-large: $(STAMP) ## A hundred million rows sealed and asked within 4 GB (minutes, 4 GB of disk)
 	@$(BIN)/python -m bench.large
+
+learn-large: $(STAMP) ## Ten million rows classified, a hundred million regressed (minutes, 4 GB of disk)
+	@$(BIN)/python -m bench.learn_large
+
+power: $(STAMP) ## By how much noise must be too small before the auditor catches it (minutes)
+	@$(BIN)/discreet audit --power
 
 mutants: $(STAMP) ## Break the code on purpose, one change at a time, and see the tests fail: make mutants LAYER=vault
 	@$(BIN)/python -m tests.mutants $(LAYER)
@@ -84,10 +90,16 @@ mutants: $(STAMP) ## Break the code on purpose, one change at a time, and see th
 pictures: $(STAMP) ## Draw the pictures of the documentation again (docs/images)
 	@$(BIN)/python examples/pictures.py
 
+docs: $(STAMP) ## Build the documentation site strictly: out/site/index.html
+	@$(BIN)/python docs/theme/build.py out
+
+package: $(STAMP) ## Build the wheel and the source archive: dist/
+	@rm -rf dist && $(UV) build --quiet --no-build-isolation --python $(BIN)/python && ls dist
+
 lock: ## Resolve the newest versions into requirements.lock and bench/*.lock
 	@test -x $(UV) || { $(PYTHON) -m venv .venv && $(BIN)/pip install --quiet uv; }
 	@$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-emit-index-url --no-emit-find-links --all-extras --group dev pyproject.toml -o requirements.lock
+	  --no-emit-index-url --no-emit-find-links --all-extras --group dev --group docs pyproject.toml -o requirements.lock
 	@for peer in bench/peers/*.in; do $(UV) pip compile --quiet --upgrade --python-version 3.11 --generate-hashes \
 	  --no-header --no-emit-index-url --no-emit-find-links $$peer -o $${peer%.in}.lock; done
 
