@@ -200,7 +200,8 @@ class Tab:
         """Begin with a script, and return the number of its result."""
         known = "".join(f"const {name} = {json.dumps(value)};\n" for name, value in names.items())
         # A page that was just opened may have no body yet.
-        ready = 'if (document.readyState === "loading") await new Promise((go) => addEventListener("DOMContentLoaded", go));'
+        loading = 'document.readyState === "loading"'
+        ready = f'if ({loading}) await new Promise((go) => addEventListener("DOMContentLoaded", go));'
         whole = f'(async () => {{ {ready}\nconst client = await import("/index.js");\n{known}{script} }})()'
         options = {"awaitPromise": True, "returnByValue": True}
         return self.browser.ask("Runtime.evaluate", self.session, expression=whole, **options)
