@@ -47,6 +47,7 @@ OUTSIDE = {
     "vault": {"pyarrow", "pyspark", "duckdb", *ADBC},
     "local": {"numpy", "scipy", "pyarrow", "duckdb", "cryptography", "altair", "pyspark"},
     "audit": {"numpy", "scipy", "rich", "altair", "vl_convert", "markupsafe"},
+    "serve": {"litestar", "msgspec", "uvicorn", "argon2", "authlib", "joserfc", "httpx2", "jinja2", "markupsafe"},
     "cli": {"numpy", "pyarrow", "rich", "typer", "pyspark"},
 }
 HEAVY = {

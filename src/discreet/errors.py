@@ -15,7 +15,14 @@
     ├── MissingPackage (ImportError)     a package of an extra that is not installed
     ├── QuestionRefused (ValueError)     a question that a vault does not answer, and the nearest one that it does
     ├── NotEnumerable                    code whose draws the exact attack cannot enumerate
-    └── NotForRelease (RuntimeError)     a result made from test bits that would leave
+    ├── NotForRelease (RuntimeError)     a result made from test bits that would leave
+    └── ServiceRefused                   a request that the service does not carry out
+        ├── NotSignedIn                  no token, no session, or one that has ended
+        ├── NotPermitted                 an account that lacks the role, the grant or the scope
+        ├── NotFound                     a vault, a question or a page that is not there for this account
+        ├── AlreadyRunning               a second request while a question of the same analyst runs
+        ├── TooManyRequests              more requests in a minute than the service allows
+        └── ServiceFailed                a fault of the service: a worker ended, or a check of ours failed
 
     InexactFloat (UserWarning)           a float where an exact number was wanted
 
@@ -254,6 +261,34 @@ class NotEnumerable(DiscreetError):
 
 class NotForRelease(DiscreetError, RuntimeError):
     """A result that was made from deterministic test bits."""
+
+
+class ServiceRefused(DiscreetError):
+    """A request that the service does not carry out."""
+
+
+class NotSignedIn(ServiceRefused):
+    """A request without a token or session, or with one that is unknown, expired or revoked."""
+
+
+class NotPermitted(ServiceRefused):
+    """A request that the role, the grants or the token of its account do not cover."""
+
+
+class NotFound(ServiceRefused):
+    """A vault, a question or a page that is not there, or not there for this account."""
+
+
+class AlreadyRunning(ServiceRefused):
+    """A request that would run beside a question of the same analyst, or a key that names another question."""
+
+
+class TooManyRequests(ServiceRefused):
+    """A request beyond the rate that the service allows."""
+
+
+class ServiceFailed(ServiceRefused):
+    """A fault of the service. Its text is constant: what happened may depend on a private value."""
 
 
 class InexactFloat(UserWarning):

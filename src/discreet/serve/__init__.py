@@ -1,0 +1,25 @@
+"""Serve vaults to a team over HTTP: `discreet serve FOLDER`.
+
+    settings     Settings: file and environment
+    service      Service: all parts of a running service, for every door
+    app          create_app: the application of ASGI, errors, OpenAPI
+    server       Server: uvicorn, graceful shutdown
+    accounts/    people, tokens, sessions, invitations, grants, durable replies; SQLite or PostgreSQL
+    vaults       the registry of vaults, and who may see which
+    questions    one question at a time per analyst, idempotency keys, deadline
+    clock        ticks: when what depends on rows may leave
+    workers      the pool of worker processes, seen from the server
+    worker       a worker process
+    tasks        the verbs of workers: add `describe`, `ask` … here
+    problems     errors as problem+json
+    guards       who makes a request: tokens for the API, cookies for the console
+    headers      security headers on every response
+    limits       rates
+    logs         JSON lines without private values
+    metrics      Prometheus text without private values
+    api/         routes of the HTTP API; add routes to `ROUTES`
+    console/     pages for people; add pages to `PAGES`
+
+The path of a request: guard ─▶ handler ─▶ `Actor.expect` ─▶ `Questions.run` ─▶ worker ─▶ tick ─▶ reply.
+The server process opens no vault and sees no row; docs/service.md has the threat model.
+"""
