@@ -1,4 +1,4 @@
-"""Put the doors of HTTP together: the API, the console, health and metrics, with one look for errors and headers."""
+"""Put the doors of HTTP together: API, console, health and metrics, with one form of errors and headers."""
 
 from __future__ import annotations
 
@@ -137,8 +137,7 @@ def _response(problem: Problem, headers: dict[str, str]) -> Response[Problem]:
 
 def _refuse_unknown_fields(openapi: OpenAPI) -> None:
     """State in the description that unknown fields are refused, which Litestar leaves out."""
-    schemas = (openapi.components.schemas or {}) if openapi.components else {}
     for body in REQUESTS:
-        for name, schema in schemas.items():
+        for name, schema in openapi.components.schemas.items():
             if name.endswith(body.__name__):
                 schema.additional_properties = False

@@ -1,8 +1,8 @@
 """Find out who makes a request: the API by a bearer token, the console by a cookie.
 
 * The API takes no cookie, so no page of another site can make a browser send a request with rights.
-* The console takes no token. What changes something must come from our own page: `Sec-Fetch-Site: same-origin`, or,
-  where a browser leaves that out, an `Origin` that is our host. A request with neither is refused.
+* The console takes no token. What changes something must come from our own page: `Sec-Fetch-Site: same-origin`,
+  or, where a browser leaves that out, an `Origin` that is our host. A request with neither is refused.
 * The name of the analyst comes from here, and from no parameter.
 """
 
@@ -45,7 +45,7 @@ async def by_session(connection: Request, handler: BaseRouteHandler) -> None:
 
 def from_own_page(connection: Request, _: BaseRouteHandler) -> None:
     """Refuse a change that another site asked the browser for."""
-    if connection.scope["method"] in ("GET", "HEAD"):
+    if connection.scope.get("method") in ("GET", "HEAD"):
         return
     site, origin = connection.headers.get("sec-fetch-site"), connection.headers.get("origin")
     own = (

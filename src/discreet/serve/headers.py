@@ -1,8 +1,8 @@
 """Set the security headers of every response, of errors too.
 
 The policy lets a page load scripts, styles and pictures of this service and nothing else, and no script may write
-HTML from text (trusted types). Nothing is stored by a browser or a proxy. Litestar's own `response_headers` leave out
-errors, so a hook before sending adds them.
+HTML from text (trusted types). Nothing is stored by a browser or a proxy. Litestar's own `response_headers` leave
+out errors, so a hook before sending adds them.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class Rate:
     (None, None, None)
     >>> rate.take("ana")
     Traceback (most recent call last):
-    discreet.errors.TooManyRequests: Too many requests in a minute (found: more than 2). Try: Retry-After=30 (seconds).
+    discreet.errors.TooManyRequests: Too many requests in a minute (found: more than 2). Try: Retry-After=30 …
     """
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic):

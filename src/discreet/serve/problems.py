@@ -39,7 +39,7 @@ FAILED = "The service failed. The ledger shows what was charged; the same reques
 UNAVAILABLE = "A database of the service cannot be reached now."
 _CONSTANT = {
     "ServiceFailed": FAILED,
-    "LedgerTampered": "The ledger of this vault does not verify. Nothing is answered until the curator has looked.",
+    "LedgerTampered": "The ledger of this vault does not verify. Nothing is answered until the curator looks.",
     "MissingPackage": FAILED,
     "AnswerUnrecorded": "This was charged, but the answer could not be recorded, so it is not shown.",
 }

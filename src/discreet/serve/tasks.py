@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from discreet.ledger.balance import Balance
-from discreet.query.preview import Preview
-from discreet.release.receipt import exact
-from discreet.vault.vault import Vault
+if TYPE_CHECKING:  # the server reads this table too, and opens no vault
+    from discreet.ledger.balance import Balance
+    from discreet.query.preview import Preview
+    from discreet.vault.vault import Vault
 
 Tell: TypeAlias = Callable[[str, float], None]
 """Tell the server how far a job is: a few public words, and the share that is done."""
@@ -102,6 +102,8 @@ def previewed(found: Preview) -> dict[str, Any]:
 
 def account(balance: Balance) -> dict[str, Any]:
     """Return what is left of an account as JSON."""
+    from discreet.release.receipt import exact
+
     return {
         "analyst": balance.account.analyst,
         "purpose": balance.account.purpose,

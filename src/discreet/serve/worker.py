@@ -5,8 +5,8 @@
 A thread reads the socket. When it ends, the server is gone, however it ended, and so does the worker, at once:
 a charge that was not recorded yet is resumed by the next one who asks the same.
 
-No text of an exception leaves the worker unless it is an error of Discreet's own, whose words are public. Of any other
-one the server learns the type and the line of our code, for its log.
+No text of an exception leaves the worker unless it is an error of Discreet's own, whose words are public. Of any
+other one the server learns the type and the line of our code, for its log.
 """
 
 from __future__ import annotations

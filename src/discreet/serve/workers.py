@@ -1,8 +1,8 @@
 """Keep a pool of worker processes, and carry tasks to them.
 
-Each worker is a program of its own (`discreet.serve.worker`), started anew and not forked: it inherits no socket and
-no state. A worker that ends amid a task makes that task fail with `WorkerLost`, and a new one takes its place. A
-worker ends with its server, because their socket does.
+Each worker is a program of its own (`discreet.serve.worker`), started anew and not forked: it inherits no socket
+and no state. A worker that ends amid a task makes that task fail with `WorkerLost`, and a new one takes its place.
+A worker ends with its server, because their socket does.
 """
 
 from __future__ import annotations

@@ -36,9 +36,10 @@ def matches(stored: str, password: str) -> bool:
     False
     """
     try:
-        return _hasher.verify(stored or _decoy(), password[:LONGEST]) and bool(stored)
+        _hasher.verify(stored or _decoy(), password[:LONGEST])
     except (VerificationError, InvalidHashError):
         return False
+    return bool(stored)
 
 
 @cache

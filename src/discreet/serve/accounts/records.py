@@ -161,7 +161,7 @@ def expect_name(name: str) -> str:
     allowed = "abcdefghijklmnopqrstuvwxyz0123456789.-_@"
     if not (1 <= len(name) <= 64) or set(name) - set(allowed) or not name[0].isalnum():
         raise ParameterError(
-            "The name of an account has 1 to 64 small letters, digits and . - _ @, and begins with a letter or digit.",
+            "The name of an account has 1 to 64 small letters, digits and . - _ @; the first is no sign.",
             found=name[:64],
         )
     return name

@@ -1,4 +1,4 @@
-"""Keep what was replied to an idempotency key, so that a retried request is carried out once, also after a restart.
+"""Keep what was replied to an idempotency key, so that a retried request is carried out once, even after a crash.
 
 A row is written before the question starts, and completed when it ends. A row that another server process left
 incomplete belongs to a process that was killed: the question may be started again only where the kernel makes
@@ -113,5 +113,6 @@ class Replies:
 
 
 def _read(row: tuple[Any, ...]) -> Reply:
-    *texts, status, body, begun = row
-    return Reply(*texts, status=status, body=json.loads(body) if body else None, begun=begun)
+    id_, owner, key, fingerprint, verb, vault, server, status, body, begun = row
+    replied = json.loads(body) if body else None
+    return Reply(id_, owner, key, fingerprint, verb, vault, server, status, replied, begun)

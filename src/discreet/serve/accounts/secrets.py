@@ -1,7 +1,7 @@
 """Draw secret keys of 256 bits, and hash them for storage.
 
-A key has 256 random bits, so a plain SHA-256 of it is enough: there is no dictionary to try. The store is searched by
-the hash, so the time of a comparison says nothing about the key.
+A key has 256 random bits, so a plain SHA-256 of it is enough: there is no dictionary to try. The store is searched
+by the hash, so the time of a comparison says nothing about the key.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@
     questions    POST /api/v1/vaults/{name}/preview, /ask; GET /api/v1/questions/{id}
     replies      a reply of `Questions` as an HTTP response
 
-To add a route: write a handler like `questions.ask`, check the right with `actor.expect(verb, …)`, carry it to a worker
-with `service.questions.run(…)`, return `replied(…)`, and list the handler in `ROUTES`.
+To add a route: write a handler like `questions.ask`, check the right with `actor.expect(verb, …)`, carry it to a
+worker with `service.questions.run(…)`, return `replied(…)`, and list the handler in `ROUTES`.
 """
 
 from __future__ import annotations

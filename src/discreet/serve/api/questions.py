@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from litestar import Response, get, post
 from litestar.openapi.datastructures import ResponseSpec
-from litestar.params import Parameter
+from litestar.params import FromPath, HeaderParameter
 
 from discreet.serve.accounts import Actor
 from discreet.serve.api.bodies import Accepted, Question, problems
@@ -17,8 +17,8 @@ from discreet.serve.service import Service
 
 Key = Annotated[
     str | None,
-    Parameter(
-        header="Idempotency-Key",
+    HeaderParameter(
+        name="Idempotency-Key",
         pattern=r"^[!-~]{1,128}$",
         required=False,
         description="The same key and request is carried out and charged once, however often it is sent",
@@ -48,6 +48,6 @@ async def ask(name: VaultName, data: Question, actor: Actor, service: Service, k
 
 
 @get("/questions/{question:str}", responses={**problems(404, 422), **_LATER}, opt={BESIDE: True})
-async def poll(question: str, actor: Actor, service: Service) -> Response[Any]:
+async def poll(question: FromPath[str], actor: Actor, service: Service) -> Response[Any]:
     """Return the reply to a question of the account: 202 while it runs."""
     return replied(await service.questions.poll(actor, question))

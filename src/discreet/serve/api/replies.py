@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from litestar import Response
-from litestar.datastructures import ResponseHeader
 
 from discreet.serve.accounts import Reply
 from discreet.serve.accounts.replies import RUNNING
@@ -18,7 +17,7 @@ QUESTION = "discreet-question"
 
 def replied(reply: Reply) -> Response[Any]:
     """Return 200 with the answer, 202 with the address to poll, or the problem."""
-    headers: dict[str, str | ResponseHeader] = {QUESTION: reply.id}
+    headers: dict[str, str] = {QUESTION: reply.id}
     if reply.status == RUNNING:
         where = f"/api/v1/questions/{reply.id}"
         return Response(Accepted(reply.id, where), status_code=202, headers={**headers, "location": where})

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from litestar import Response, get
-from litestar.params import Parameter
+from litestar.params import PathParameter
 
 from discreet.serve.accounts import Actor
 from discreet.serve.api.bodies import Listed, problems
 from discreet.serve.api.replies import replied
 from discreet.serve.service import Service
 
-VaultName = Annotated[str, Parameter(max_length=64, description="The name of a vault")]
+VaultName = Annotated[str, PathParameter(max_length=64, description="The name of a vault")]
 
 
 @get("/vaults", responses=problems())

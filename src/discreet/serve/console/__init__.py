@@ -3,7 +3,7 @@
     session      GET /login, POST /login, POST /logout: begin and end a session
     home         GET /: the first page
 
-To add a page: write a handler in a module of this package, list it in `PAGES` (signed in) or `OPEN` (for strangers).
+To add a page: write a handler in a module of this package, list it in `PAGES` (signed in) or `OPEN` (strangers).
 Handlers get `actor` and `service` like those of the API. Scripts and styles are files of this package, served by
 `static` from the same origin: the policy allows no inline script or style.
 """

@@ -28,7 +28,8 @@ _FORM = """<!doctype html>
 <main><h1>Discreet</h1>
 <form method="post" action="/login">
 <p><label>Name <input name="name" autocomplete="username"></label></p>
-<p><label>Password or token <input name="password" type="password" autocomplete="current-password" required></label></p>
+<p><label>Password or token
+<input name="password" type="password" autocomplete="current-password" required></label></p>
 <p><button>Sign in</button></p>
 </form></main></html>
 """
