@@ -14,7 +14,7 @@ JOBS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) + 1 )))
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow search java browser check format bench bench-large learn-large mutants power pictures docs package lock clean
+.PHONY: help install demo serve test test-slow search java browser check format bench bench-large learn-large mutants power pictures docs package lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,6 +30,10 @@ $(STAMP): requirements.lock pyproject.toml
 
 demo: $(STAMP) ## A city sealed and asked, its ledger, and pictures in out/
 	@$(BIN)/python examples/tour.py
+
+serve: $(STAMP) ## Open the service on an invented city: out/serve
+	@test -d out/serve || $(BIN)/discreet demo --keep out/serve --persons 20000 >/dev/null
+	@$(BIN)/discreet serve out/serve
 
 test: $(STAMP) ## Format, lint, types, then all tests but the slow ones
 	@$(MAKE) --no-print-directory -j 2 check browser

@@ -9,6 +9,7 @@ oracle            discreet oracle: ask many questions on one charge
 synthesize        discreet synthesize: make a synthetic table, and see how far to trust it
 describe          discreet describe: see what is public about a vault
 ledger            discreet ledger, budget: see and set who may spend what
+serve             discreet serve: share the vaults of a folder with a team
 stream            discreet stream count, demo: count what arrives, privately at every moment
 demo              discreet demo: all of these on an invented city
 audit             discreet audit: attack shipped mechanisms, the museum, or your own
