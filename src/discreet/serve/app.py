@@ -21,7 +21,7 @@ from discreet.serve.accounts import Actor
 from discreet.serve.api import api
 from discreet.serve.api.bodies import REQUESTS
 from discreet.serve.console import console, entrance
-from discreet.serve.guards import actor_of, by_token
+from discreet.serve.guards import Parts, WhoAsks, actor_of, by_token
 from discreet.serve.headers import dress
 from discreet.serve.problems import MEDIA_TYPE, Problem, failure, problem_of
 from discreet.serve.service import Service
@@ -35,7 +35,7 @@ async def health() -> str:
 
 
 @get("/metrics", media_type=MediaType.TEXT, include_in_schema=False, guards=[by_token])
-async def metrics(actor: Actor, service: Service) -> str:
+async def metrics(actor: WhoAsks, service: Parts) -> str:
     """Return the counters, to a curator or an auditor: they show when others ask."""
     actor.expect("audit")
     return service.metrics.text()

@@ -9,10 +9,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from litestar.connection import ASGIConnection
+from litestar.di import NamedDependency
 from litestar.handlers import BaseRouteHandler
 
 from discreet.errors import NotPermitted, NotSignedIn
@@ -20,6 +21,10 @@ from discreet.serve.accounts import Actor
 from discreet.serve.service import Service
 
 Request = ASGIConnection[Any, Any, Any, Any]
+WhoAsks: TypeAlias = NamedDependency[Actor]
+"""The parameter `actor` of a handler."""
+Parts: TypeAlias = NamedDependency[Service]
+"""The parameter `service` of a handler."""
 BESIDE = "beside_questions"
 """The option of a handler that is answered while a question of the analyst runs, such as a poll."""
 

@@ -7,16 +7,15 @@ from typing import Annotated, Any
 from litestar import Response, get
 from litestar.params import PathParameter
 
-from discreet.serve.accounts import Actor
 from discreet.serve.api.bodies import Listed, problems
 from discreet.serve.api.replies import replied
-from discreet.serve.service import Service
+from discreet.serve.guards import Parts, WhoAsks
 
 VaultName = Annotated[str, PathParameter(max_length=64, description="The name of a vault")]
 
 
 @get("/vaults", responses=problems())
-async def listed(actor: Actor, service: Service) -> list[Listed]:
+async def listed(actor: WhoAsks, service: Parts) -> list[Listed]:
     """List the vaults that the account may use, with the purposes that it may name."""
     actor.expect("describe")
     purposes = {grant.vault: sorted(grant.purposes) for grant in actor.grants}
@@ -24,7 +23,7 @@ async def listed(actor: Actor, service: Service) -> list[Listed]:
 
 
 @get("/vaults/{name:str}", responses=problems(404))
-async def described(name: VaultName, actor: Actor, service: Service) -> Response[Any]:
+async def described(name: VaultName, actor: WhoAsks, service: Parts) -> Response[Any]:
     """Describe a vault: its columns with their bounds, and what is left for the account. All of it is public."""
     actor.expect("describe")
     return replied(await service.questions.run(actor, name, "describe", {}))

@@ -6,12 +6,11 @@ from html import escape
 
 from litestar import MediaType, get
 
-from discreet.serve.accounts import Actor
-from discreet.serve.service import Service
+from discreet.serve.guards import Parts, WhoAsks
 
 
 @get("/", media_type=MediaType.HTML)
-async def home(actor: Actor, service: Service) -> str:
+async def home(actor: WhoAsks, service: Parts) -> str:
     """Show the vaults of the account."""
     names = "".join(f"<li>{escape(name)}</li>" for name in service.vaults.names_for(actor))
     return (

@@ -8,10 +8,9 @@ from typing import Annotated, Any
 import msgspec
 from litestar import MediaType, Request, Response, get, post
 from litestar.datastructures import Cookie
-from litestar.enums import RequestEncodingType
-from litestar.params import Body
+from litestar.params import URLEncodedBody
 
-from discreet.serve.guards import cookie_name
+from discreet.serve.guards import Parts, cookie_name
 from discreet.serve.service import Service
 
 
@@ -43,9 +42,9 @@ async def form() -> str:
 
 @post("/login", status_code=303)
 async def sign_in(
-    data: Annotated[Login, Body(media_type=RequestEncodingType.URL_ENCODED)],
+    data: URLEncodedBody[Login],
     request: Request[Any, Any, Any],
-    service: Service,
+    service: Parts,
 ) -> Response[None]:
     """Begin a session. The key of an older session of this browser ends, and is never used again."""
     service.logins.take(f"address {request.client.host if request.client else ''}")
@@ -62,7 +61,7 @@ async def sign_in(
 
 
 @post("/logout", status_code=303)
-async def sign_out(request: Request[Any, Any, Any], service: Service) -> Response[None]:
+async def sign_out(request: Request[Any, Any, Any], service: Parts) -> Response[None]:
     """End the session, and remove the cookie."""
     await asyncio.to_thread(service.accounts.end_session, request.cookies.get(cookie_name(service), ""))
     gone = Cookie(
