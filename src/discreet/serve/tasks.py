@@ -85,6 +85,7 @@ TASKS: dict[str, Verb] = {
     "ask": Verb(ask, resumable=True),
 }
 """The verbs of workers, by name."""
+TASKS.update(reading.VERBS)
 
 
 def previewed(found: Preview) -> dict[str, Any]:

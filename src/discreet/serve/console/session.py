@@ -6,10 +6,11 @@ import asyncio
 from typing import Annotated, Any
 
 import msgspec
-from litestar import MediaType, Request, Response, get, post
+from litestar import Request, Response, get, post
 from litestar.datastructures import Cookie
 from litestar.params import URLEncodedBody
 
+from discreet.serve.console.pages import Page, page
 from discreet.serve.guards import Parts, cookie_name
 from discreet.serve.service import Service
 
@@ -21,23 +22,10 @@ class Login(msgspec.Struct, forbid_unknown_fields=True):
     name: Annotated[str, msgspec.Meta(max_length=64)] = ""
 
 
-_FORM = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Sign in – Discreet</title>
-<main><h1>Discreet</h1>
-<form method="post" action="/login">
-<p><label>Name <input name="name" autocomplete="username"></label></p>
-<p><label>Password or token
-<input name="password" type="password" autocomplete="current-password" required></label></p>
-<p><button>Sign in</button></p>
-</form></main></html>
-"""
-
-
-@get("/login", media_type=MediaType.HTML)
-async def form() -> str:
+@get("/login")
+async def form() -> Page:
     """Show the form."""
-    return _FORM
+    return page("login", problem=None, name="")
 
 
 @post("/login", status_code=303)

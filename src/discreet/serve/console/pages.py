@@ -1,0 +1,139 @@
+"""Render the pages of the console from templates that escape every value, and problems as pages.
+
+A template is a file in `templates/`. All pages share `base.html`: its navigation shows what the role may do.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from functools import cache
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, NoReturn
+
+import msgspec
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from litestar import MediaType, Request, Response
+from litestar.exceptions import HTTPException
+
+from discreet.errors import DiscreetError
+from discreet.render import numbers
+from discreet.render.terminal import plain
+from discreet.serve.accounts import Actor, Reply
+from discreet.serve.accounts.replies import RUNNING
+from discreet.serve.console import static
+from discreet.serve.guards import actor_of, service_of
+from discreet.serve.problems import Problem, failure, problem_of
+
+Page = Response[str]
+"""A page."""
+
+
+def page(
+    template: str, actor: Actor | None = None, *, status: int = 200, headers: dict[str, str] | None = None, **values: Any
+) -> Page:
+    """Return a page.
+
+    Args:
+        template: The name of the template, without its ending.
+        actor: Who is signed in; None for pages of strangers.
+        status: The status of HTTP.
+        headers: Further headers.
+        values: The values of the template. Each is escaped.
+    """
+    text = _environment().get_template(f"{template}.html").render(actor=actor, static=static.address, **values)
+    return Response(text, media_type=MediaType.HTML, status_code=status, headers=headers or {})
+
+
+def elsewhere(address: str) -> Page:
+    """Send the browser to another page, after a form."""
+    return Response("", media_type=MediaType.HTML, status_code=303, headers={"location": address})
+
+
+def body_of(reply: Reply) -> dict[str, Any]:
+    """Return the body of a reply, or raise its problem."""
+    if reply.status == RUNNING:
+        raise Refused(failure())
+    if reply.status != 200:
+        raise Refused(msgspec.convert(reply.body, Problem))
+    found: dict[str, Any] = reply.body
+    return found
+
+
+class Refused(Exception):
+    """A problem that a worker or a check reported, on its way to a page."""
+
+    def __init__(self, problem: Problem):
+        """Take the problem."""
+        super().__init__(problem.title)
+        self.problem = problem
+
+
+def refuse(error: DiscreetError) -> NoReturn:
+    """Raise an error as a problem."""
+    raise Refused(problem_of(error))
+
+
+# -- problems as pages ------------------------------------------------------------------------------------------
+
+
+def refused(request: Request[Any, Any, Any], error: Refused) -> Page:
+    """Show a problem."""
+    return _shown(request, error.problem)
+
+
+def own_error(request: Request[Any, Any, Any], error: DiscreetError) -> Page:
+    """Show an error of Discreet's own: its words are public."""
+    return _shown(request, problem_of(error))
+
+
+def http_error(request: Request[Any, Any, Any], error: HTTPException) -> Page:
+    """Show what the framework refused: a field that is missing, a body that is too long."""
+    extra: Any = error.extra or []
+    wrong = [f"{one.get('key', 'form')}: {one['message']}" for one in extra if isinstance(one, dict) and "message" in one]
+    phrase = HTTPStatus(error.status_code).phrase
+    detail = "; ".join(wrong)[:500] or f"{phrase}."
+    problem = Problem(phrase, error.status_code, detail, "ServiceRefused")
+    return _shown(request, problem if error.status_code < 500 else failure())
+
+
+def failed(request: Request[Any, Any, Any], error: Exception) -> Page:
+    """Show a fault of ours in constant words, and note its kind."""
+    service_of(request).log.note("failed", kind=type(error).__name__, route=str(request.scope.get("path_template", "")))
+    return _shown(request, failure())
+
+
+HANDLERS = {DiscreetError: own_error, Refused: refused, HTTPException: http_error, Exception: failed}
+"""How the pages report errors: as pages, with the same statuses and words as the API."""
+
+
+def _shown(request: Request[Any, Any, Any], problem: Problem) -> Page:
+    if problem.status == 401:
+        return page("login", status=401, problem=problem if request.method == "POST" else None, name="")
+    try:
+        actor = actor_of(request)
+    except KeyError:
+        actor = None
+    # A page that was refused because a question runs is loaded again by itself; a form is not sent again.
+    again = problem.error == "AlreadyRunning" and request.method == "GET"
+    headers = {"refresh": "1"} if again else {}
+    return page("problem", actor, status=problem.status, headers=headers, problem=problem, again=again)
+
+
+@cache
+def _environment() -> Environment:
+    loader = FileSystemLoader(Path(__file__).parent / "templates")
+    made = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    made.filters.update(plain=plain, number=numbers.number, utc=numbers.utc, json=_json, day=_day)
+    return made
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=1)
+
+
+def _day(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).date().isoformat()

@@ -1,0 +1,41 @@
+"""Show a vault: its columns with their bounds, and the share of the budget that is left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from litestar import get
+
+from discreet.render import svg
+from discreet.serve.api.vaults import VaultName
+from discreet.serve.console.pages import Page, body_of, page
+from discreet.serve.guards import Parts, WhoAsks
+
+
+@get("/vaults/{name:str}")
+async def vault_page(name: VaultName, actor: WhoAsks, service: Parts) -> Page:
+    """Show what is public about a vault, and what is left for the account."""
+    actor.expect("describe")
+    described = body_of(await service.questions.run(actor, name, "describe", {}))
+    accounts = [left_of(account) for account in described["accounts"]]
+    return page("vault", actor, vault=name, described=described, accounts=accounts)
+
+
+def left_of(account: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is left of an account as a share, in words and as a picture.
+
+    >>> account = {"analyst": "ana", "purpose": None, "budget": {"value": 2.0}, "left": {"value": 1.5}}
+    >>> left_of(account)["sentence"]
+    '75 % of the budget of ana is left.'
+    """
+    who = account["analyst"] or account["purpose"]
+    whose = f"the budget of {who}" if who else "the budget of the whole vault"
+    if account["budget"] is None or account["left"] is None:
+        return {"sentence": f"There is no separate limit for {who}.", "svg": "", "words": account.get("words", "")}
+    total, left = account["budget"]["value"], account["left"]["value"]
+    share = left / total if total else 0.0
+    # Rounded down: a budget must not look larger than it is.
+    shown = f"{int(share * 1000) / 10:g} %"
+    sentence = f"{shown} of {whose} is left."
+    return {"sentence": sentence, "svg": svg.share(share, sentence), "words": account.get("words", "")}
