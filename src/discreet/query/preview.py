@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from html import escape
+from typing import Any
 
 from discreet.ledger import Cost
 from discreet.query.plan.explain import Expected
 from discreet.release.receipt import Receipt
+from discreet.release.released import expect_schema
+from discreet.release.serialize import list_in, of_type, read_receipt, reading, written_receipt
+from discreet.render import numbers
 from discreet.render.html import framed
+
+SCHEMA = "discreet preview 1"
 
 
 @dataclass(frozen=True)
@@ -47,6 +56,42 @@ class Preview:
         enough = "" if self.affordable else ": not enough"
         return f"This would use {self.receipt.used}; {self.receipt.remaining}{enough}."
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the preview for a program: the command line and the service write the same."""
+        receipt = {**self.receipt.in_numbers(), **written_receipt(self.receipt)}
+        amounts = {name: _above(getattr(self.cost, name)) for name in ("epsilon", "rho", "delta")}
+        return {
+            "schema": SCHEMA,
+            "question": self.question,
+            "expected": [
+                {"name": one.name, "margin": _number(one.margin), "words": one.words} for one in self.expected
+            ],
+            "cost": {**amounts, **self.receipt.in_numbers()},
+            "left": receipt["left"],
+            "receipt": receipt,
+            "verdict": self.verdict,
+            "affordable": self.affordable,
+            "free": self.recorded,
+            "plan": self.plan,
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Preview:
+        """Return the preview that `to_json` wrote."""
+        expect_schema(record, SCHEMA)
+        with reading("preview"):
+            return cls(
+                question=of_type(str, record["question"]),
+                expected=tuple(
+                    Expected(one["name"], None if one["margin"] is None else float(one["margin"]), one["words"])
+                    for one in list_in(record["expected"])
+                ),
+                plan=of_type(str, record["plan"]),
+                receipt=read_receipt(of_type(dict, record["receipt"])),
+                affordable=of_type(bool, record["affordable"]),
+                recorded=of_type(bool, record["free"]),
+            )
+
     def __repr__(self) -> str:
         price = "answered before: free" if self.recorded else self.receipt.used
         return f"Preview({self.question[:60]!r}, {price})"
@@ -64,3 +109,15 @@ class Preview:
             f"<p><code>{escape(self.question)}</code></p><dl>{widths}</dl><p>{escape(self.verdict)}</p>"
             f"<details><summary>Plan</summary>{plan}</details>"
         )
+
+
+def _above(amount: Fraction | None) -> float | None:
+    """Return an amount rounded up to six digits."""
+    return None if amount is None else float(numbers.spent(amount))
+
+
+def _number(margin: float | None) -> float | str | None:
+    """Return a margin for JSON, which has no infinite numbers."""
+    if margin is None or math.isfinite(margin):
+        return margin
+    return str(margin)

@@ -157,6 +157,7 @@ class Questions:
             )
             running.id = reply.id
             running.accepted.set()
+            self._log.note("accepted", analyst=actor.name, verb=task.verb, vault=vault, id=reply.id)
             if reply.status != RUNNING:
                 return reply
             public = False
@@ -197,7 +198,7 @@ def fingerprint(verb: str, vault: str, purpose: str | None, arguments: dict[str,
     """Return the hash by which a request is known in the store and in the log.
 
     >>> fingerprint("ask", "trips", None, {"sql": "select 1"})[:8]
-    '06a98f35'
+    '44c74a90'
     """
     text = json.dumps([verb, vault, purpose, arguments], sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:  # the server reads this table too, and opens no vault
     from discreet.ledger.balance import Balance
-    from discreet.query.preview import Preview
     from discreet.vault.vault import Vault
 
 Tell: TypeAlias = Callable[[str, float], None]
@@ -69,7 +68,7 @@ def describe(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
 
 def preview(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     """Return the cost of a question and the margins of its answer."""
-    return Result(previewed(vault.preview(arguments["sql"], **_price(arguments))), public=True)
+    return Result(vault.preview(arguments["sql"], **_price(arguments)).to_json(), public=True)
 
 
 def ask(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
@@ -86,19 +85,6 @@ TASKS: dict[str, Verb] = {
 }
 """The verbs of workers, by name."""
 TASKS.update(reading.VERBS)
-
-
-def previewed(found: Preview) -> dict[str, Any]:
-    """Return a preview as JSON."""
-    return {
-        "question": found.question,
-        "expected": [{"name": one.name, "margin": one.margin, "words": one.words} for one in found.expected],
-        "cost": found.receipt.in_numbers(),
-        "verdict": found.verdict,
-        "affordable": found.affordable,
-        "free": found.recorded,
-        "plan": found.plan,
-    }
 
 
 def account(balance: Balance) -> dict[str, Any]:
