@@ -17,8 +17,8 @@ from discreet.render.html import trusted
 from discreet.render.numbers import number
 from discreet.render.terminal import plain
 
-WIDTH = 640
-_LEFT, _RIGHT, _TOP, _STEP = 150, 18, 10, 28
+WIDTH = 520
+_LEFT, _RIGHT, _TOP, _STEP = 150, 22, 10, 28
 _LONGEST = 22  # characters of a label
 
 

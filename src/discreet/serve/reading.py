@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import NotFound
-from discreet.serve.tasks import Result, Tell, Verb, _price
+from discreet.serve.verbs import Result, Tell, Verb, price_of
 
 if TYPE_CHECKING:
     from discreet.vault.vault import Vault
@@ -23,7 +23,7 @@ def recorded(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     from discreet.vault import ask as asking
 
     price = {"epsilon": None, "spend": None, "within": None, "confidence": "0.95", "keys_delta": None}
-    wanted = asking.terms(**{**price, **_price(arguments)})
+    wanted = asking.terms(**{**price, **price_of(arguments)})
     found = asking.recorded(vault.table(), arguments["sql"], wanted)
     if found is None:
         raise NotFound("This question has no recorded answer at this price.", fix="Preview it, then ask it.")

@@ -11,37 +11,15 @@ that is a release or public. Add a verb by adding a `Verb` to `TASKS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from discreet.serve import reading
+from discreet.serve.verbs import Result, Tell, Verb, price_of
 
 if TYPE_CHECKING:  # the server reads this table too, and opens no vault
     from discreet.ledger.balance import Balance
     from discreet.vault.vault import Vault
-
-Tell: TypeAlias = Callable[[str, float], None]
-"""Tell the server how far a job is: a few public words, and the share that is done."""
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a task returns: JSON, and whether its time depends on public facts alone."""
-
-    body: dict[str, Any]
-    public: bool = False
-
-
-@dataclass(frozen=True)
-class Verb:
-    """One thing that a worker does with a vault.
-
-    Args:
-        run: Does it. Gets the vault, the arguments from the request, and a function that tells progress.
-        resumable: Whether it may be started again for the same key after a crash.
-    """
-
-    run: Callable[[Vault, Mapping[str, Any], Tell], Result]
-    resumable: bool = False
 
 
 def describe(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
@@ -68,12 +46,12 @@ def describe(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
 
 def preview(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     """Return the cost of a question and the margins of its answer."""
-    return Result(vault.preview(arguments["sql"], **_price(arguments)).to_json(), public=True)
+    return Result(vault.preview(arguments["sql"], **price_of(arguments)).to_json(), public=True)
 
 
 def ask(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     """Answer a question and charge it."""
-    release = vault.ask(arguments["sql"], **_price(arguments))
+    release = vault.ask(arguments["sql"], **price_of(arguments))
     release.expect_release("the service")
     return Result(release.to_json(), public=release.free)
 
@@ -82,9 +60,9 @@ TASKS: dict[str, Verb] = {
     "describe": Verb(describe, resumable=True),
     "preview": Verb(preview, resumable=True),
     "ask": Verb(ask, resumable=True),
+    **reading.VERBS,
 }
 """The verbs of workers, by name."""
-TASKS.update(reading.VERBS)
 
 
 def account(balance: Balance) -> dict[str, Any]:
@@ -99,8 +77,3 @@ def account(balance: Balance) -> dict[str, Any]:
         "left": exact(balance.remaining),
         "words": str(balance),
     }
-
-
-def _price(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("epsilon", "spend", "within", "confidence", "keys_delta")
-    return {name: arguments[name] for name in names if arguments.get(name) is not None}

@@ -21,7 +21,7 @@ from litestar import Router
 
 from discreet.serve.console import answers, ask, home, session, static, vault
 from discreet.serve.console.pages import HANDLERS
-from discreet.serve.guards import by_session, from_own_page
+from discreet.serve.guards import from_own_page
 
 PAGES = [
     home.home,
@@ -39,7 +39,7 @@ OPEN = [session.form, session.sign_in, static.file, static.icon]
 console = Router(
     "/",
     route_handlers=PAGES,
-    guards=[from_own_page, by_session],
+    guards=[from_own_page, session.in_turn],
     include_in_schema=False,
     exception_handlers=HANDLERS,
 )

@@ -25,7 +25,8 @@ from discreet.serve.api.bodies import Question
 from discreet.serve.api.vaults import VaultName
 from discreet.serve.console.builder import Chosen, written
 from discreet.serve.console.pages import Page, body_of, elsewhere, page
-from discreet.serve.guards import BESIDE, Parts, WhoAsks
+from discreet.serve.console.vault import in_words
+from discreet.serve.guards import Parts, WhoAsks
 from discreet.serve.problems import Problem, problem_of
 from discreet.serve.service import Service
 
@@ -111,7 +112,7 @@ async def preview(name: VaultName, data: URLEncodedBody[Asked], actor: WhoAsks, 
     return _page(actor, name, described, data, preview=previewed, problem=problem)
 
 
-@post("/vaults/{name:str}/ask", status_code=303, opt={BESIDE: True})
+@post("/vaults/{name:str}/ask", status_code=303)
 async def ask(name: VaultName, data: URLEncodedBody[Asked], actor: WhoAsks, service: Parts) -> Page:
     """Ask, charge, and go to the answer. A refusal shows the page again, with what can be afforded."""
     problem: Problem | None = None
@@ -192,7 +193,7 @@ def _page(
         actor,
         status=status,
         vault=vault,
-        described=described,
+        described={**described, "columns": in_words(described["columns"])},
         asked=asked,
         chosen=chosen or Chosen(),
         preview=preview,

@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import Annotated, Any
 
 import msgspec
 from litestar import Request, Response, get, post
+from litestar.connection import ASGIConnection
 from litestar.datastructures import Cookie
+from litestar.handlers import BaseRouteHandler
 from litestar.params import URLEncodedBody
 
+from discreet.errors import AlreadyRunning
 from discreet.serve.console.pages import Page, page
-from discreet.serve.guards import Parts, cookie_name
+from discreet.serve.guards import Parts, by_session, cookie_name, service_of
 from discreet.serve.service import Service
+
+
+async def in_turn(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+    """Let in who has a session. While a question of theirs runs, a page waits for its turn, a few ticks at most.
+
+    It looks again every quantum after it arrived, so it shows no more about the question than a poll does.
+    """
+    settings = service_of(connection).settings
+    for _ in range(math.ceil(settings.deadline / settings.quantum)):
+        try:
+            return await by_session(connection, handler)
+        except AlreadyRunning:
+            await asyncio.sleep(settings.quantum)
+    await by_session(connection, handler)
 
 
 class Login(msgspec.Struct, forbid_unknown_fields=True):

@@ -8,6 +8,7 @@ from typing import Any
 from litestar import get
 
 from discreet.render import svg
+from discreet.schema import describe, from_json
 from discreet.serve.api.vaults import VaultName
 from discreet.serve.console.pages import Page, body_of, page
 from discreet.serve.guards import Parts, WhoAsks
@@ -18,8 +19,19 @@ async def vault_page(name: VaultName, actor: WhoAsks, service: Parts) -> Page:
     """Show what is public about a vault, and what is left for the account."""
     actor.expect("describe")
     described = body_of(await service.questions.run(actor, name, "describe", {}))
+    described["columns"] = in_words(described["columns"])
     accounts = [left_of(account) for account in described["accounts"]]
     return page("vault", actor, vault=name, described=described, accounts=accounts)
+
+
+def in_words(columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the columns with their values described in words."""
+    found = []
+    for record in columns:
+        declared = {name: value for name, value in record.items() if name not in ("name", "description")}
+        column = from_json(declared)
+        found.append({**record, "description": f"{describe.domain(column)}; {describe.fate(column)}"})
+    return found
 
 
 def left_of(account: Mapping[str, Any]) -> dict[str, Any]:
