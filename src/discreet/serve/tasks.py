@@ -11,15 +11,37 @@ that is a release or public. Add a verb by adding a `Verb` to `TASKS`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-from discreet.serve import reading
-from discreet.serve.verbs import Result, Tell, Verb, price_of
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:  # the server reads this table too, and opens no vault
     from discreet.ledger.balance import Balance
     from discreet.vault.vault import Vault
+
+Tell: TypeAlias = Callable[[str, float], None]
+"""Tell the server how far a job is: a few public words, and the share that is done."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a task returns: JSON, and whether its time depends on public facts alone."""
+
+    body: dict[str, Any]
+    public: bool = False
+
+
+@dataclass(frozen=True)
+class Verb:
+    """One thing that a worker does with a vault.
+
+    Args:
+        run: Does it. Gets the vault, the arguments from the request, and a function that tells progress.
+        resumable: Whether it may be started again for the same key after a crash.
+    """
+
+    run: Callable[[Vault, Mapping[str, Any], Tell], Result]
+    resumable: bool = False
 
 
 def describe(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
@@ -46,12 +68,12 @@ def describe(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
 
 def preview(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     """Return the cost of a question and the margins of its answer."""
-    return Result(vault.preview(arguments["sql"], **price_of(arguments)).to_json(), public=True)
+    return Result(vault.preview(arguments["sql"], **_price(arguments)).to_json(), public=True)
 
 
 def ask(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     """Answer a question and charge it."""
-    release = vault.ask(arguments["sql"], **price_of(arguments))
+    release = vault.ask(arguments["sql"], **_price(arguments))
     release.expect_release("the service")
     return Result(release.to_json(), public=release.free)
 
@@ -60,7 +82,6 @@ TASKS: dict[str, Verb] = {
     "describe": Verb(describe, resumable=True),
     "preview": Verb(preview, resumable=True),
     "ask": Verb(ask, resumable=True),
-    **reading.VERBS,
 }
 """The verbs of workers, by name."""
 
@@ -77,3 +98,8 @@ def account(balance: Balance) -> dict[str, Any]:
         "left": exact(balance.remaining),
         "words": str(balance),
     }
+
+
+def _price(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("epsilon", "spend", "within", "confidence", "keys_delta")
+    return {name: arguments[name] for name in names if arguments.get(name) is not None}
