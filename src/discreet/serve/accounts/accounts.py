@@ -93,6 +93,14 @@ class Accounts:
             run("UPDATE users SET password = ? WHERE name = ?", hashed, name)
             run("DELETE FROM sessions WHERE owner = ?", name)
 
+    def change_password(self, name: str, old: str, new: str) -> None:
+        """Give an account a new password, if the old one is right or there was none."""
+        with self.database.read() as run:
+            rows = run("SELECT password FROM users WHERE name = ?", name)
+        if rows and rows[0][0] and not passwords.matches(rows[0][0], old):
+            raise NotPermitted("The old password is wrong.", fix="Try again, or ask the curator.")
+        self.set_password(name, new)
+
     def disable(self, name: str, *, disabled: bool = True) -> None:
         """Close an account, or open it again. Its sessions end; its tokens are refused while it is closed."""
         with self.database.write() as run:

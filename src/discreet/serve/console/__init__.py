@@ -7,6 +7,11 @@
     vault        GET /vaults/NAME: its columns and what is left
     ask          /vaults/NAME/ask, /cost, /preview: preview and ask; builder: SQL from the choices of a form
     answers      /vaults/NAME/answer: a recorded answer with its picture, label, link, code and files
+    people       /people, /account, /join: accounts, invitations, tokens, passwords
+    access       /vaults/NAME/access, /spending: grants, budgets, who spent what, the line that verifies the ledger
+    sealing      /new: upload, declare columns, report, budget, seal; uploads: the private folder
+    consequence  a budget as "40 counts at ± 200"
+    audit        /audit, /vaults/NAME/releases: ledgers, labels, the auditor's power
     templates/   the pages, in Jinja2
     static/      the files
 
@@ -19,7 +24,7 @@ from __future__ import annotations
 
 from litestar import Router
 
-from discreet.serve.console import answers, ask, home, session, static, vault
+from discreet.serve.console import access, answers, ask, audit, home, people, sealing, session, static, vault
 from discreet.serve.console.pages import HANDLERS
 from discreet.serve.guards import from_own_page
 
@@ -33,8 +38,31 @@ PAGES = [
     ask.ask,
     answers.waiting,
     answers.answer,
+    people.people_page,
+    people.invite,
+    people.set_open,
+    people.account_page,
+    people.new_token,
+    people.revoke,
+    people.set_password,
+    access.access_page,
+    access.grant,
+    access.revoke,
+    access.raise_budget,
+    access.spending,
+    access.line,
+    sealing.new_page,
+    sealing.upload,
+    sealing.columns_page,
+    sealing.check,
+    sealing.budget,
+    sealing.seal,
+    sealing.progress,
+    audit.audit_page,
+    audit.releases_page,
+    audit.label_page,
 ]
-OPEN = [session.form, session.sign_in, static.file, static.icon]
+OPEN = [session.form, session.sign_in, people.join_page, people.join, static.file, static.icon]
 
 console = Router(
     "/",

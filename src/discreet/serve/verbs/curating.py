@@ -1,0 +1,135 @@
+"""Read a curator's table before and while it is sealed, and find recorded answers for the pages of the console.
+
+`propose` reads names and types, `check` and `seal` read rows. The report of `check` is private: it counts rows and
+quotes some. It goes to the screen of the curator who uploaded the table, and the server does not store it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import NotFound
+from discreet.serve.verbs.ledger import account
+from discreet.serve.verbs.verb import Result, Tell, Verb, given
+
+if TYPE_CHECKING:
+    from discreet.sealing.report import SealingReport
+    from discreet.vault.vault import Vault
+
+_PRICE = ("epsilon", "spend", "within", "confidence", "keys_delta")
+_QUICK = ("Laplace", "Gaussian", "Exponential", "PermuteAndFlip", "GRR")  # under a second in all
+
+
+def propose(_: Any, arguments: Mapping[str, Any], tell: Tell) -> Result:
+    """Return the columns of a table with what their names and declared types suggest. No row is read."""
+    from discreet.sealing.draft import columns_of, guessed
+    from discreet.sealing.guesses import may_identify
+
+    columns = [
+        {"name": name, "declared": kind, "identifies": may_identify(name), **guessed(name, kind)}
+        for name, kind in columns_of(arguments["source"]).items()
+    ]
+    return Result({"columns": columns}, public=True)
+
+
+def check(_: Any, arguments: Mapping[str, Any], tell: Tell) -> Result:
+    """Read the table as sealing would, and report what becomes of each column. The report is private."""
+    from discreet.vault.vault import Vault
+
+    report = Vault.check(arguments["source"], **_declared(arguments))
+    return Result(_shown(report))
+
+
+def seal(_: Any, arguments: Mapping[str, Any], tell: Tell) -> Result:
+    """Seal the table into a new vault."""
+    from discreet.ledger import Budget
+    from discreet.vault.vault import Vault
+
+    with Vault.seal(
+        arguments["source"],
+        to=arguments["to"],
+        name=arguments["name"],
+        budget=Budget(arguments["epsilon"], arguments["delta"]),
+        anyway=True,  # the curator has seen the report
+        progress=tell,
+        **_declared(arguments),
+    ) as vault:
+        head = vault.ledger.head()
+        return Result({"table": vault.metadata.name, "number": head.number, "hash": head.hash})
+
+
+def recorded(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
+    """Return the answer on record for a question at a price. It reads no row, and nothing is charged."""
+    from discreet.vault import ask as asking
+
+    terms = {**dict.fromkeys(_PRICE), "confidence": "0.95", **given({name: arguments.get(name) for name in _PRICE})}
+    found = asking.recorded(vault.table(), arguments["sql"], asking.terms(**terms))
+    if found is None:
+        raise NotFound("This question has no recorded answer at this price.", fix="Preview it, then ask it.")
+    found.expect_release("the service")
+    return Result(found.to_json(), public=True)
+
+
+def accounts(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
+    """Return all accounts with the guarantee that each of their budgets promises, for the curator."""
+    found = []
+    for balance in vault.ledger.balances():
+        budget = balance.budget
+        promise = None if budget is None else {"epsilon": str(budget.epsilon), "delta": str(budget.delta)}
+        found.append({**account(balance), "promise": promise})
+    return Result({"accounts": found}, public=True)
+
+
+def power(_: Any, arguments: Mapping[str, Any], tell: Tell) -> Result:
+    """Return the power of the auditor on plain mechanisms: by how much their noise must be too small to be caught.
+
+    The attacks weaken noise while they run. They run where public facts are read, so no answer is drawn beside them.
+    """
+    from discreet.audit.power import power as measured
+    from discreet.audit.shipped import shipped
+
+    rows, seen = [], set()
+    for name, thing in shipped().items():
+        kind = name.partition("(")[0]
+        if kind in _QUICK and kind not in seen:
+            seen.add(kind)
+            found = measured(thing, name=name)
+            factor = "not caught" if found.factor is None else f"× {float(found.factor):g}"
+            rows.append({"name": name, "attack": found.attack, "weakened": found.weakened, "factor": factor})
+    return Result({"powers": rows}, public=True)
+
+
+def _declared(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    from discreet.schema import from_json
+
+    return {
+        "columns": {name: from_json(record) for name, record in arguments["columns"].items()},
+        "person": arguments["person"],
+        "rows_per_person": arguments["rows_per_person"],
+    }
+
+
+def _shown(report: SealingReport) -> dict[str, Any]:
+    columns = {
+        name: {
+            "read": column.read + column.other,
+            "below": column.below,
+            "above": column.above,
+            "missing": column.missing,
+            "unreadable": column.unreadable,
+            "doubtful": column.mostly_unreadable,
+        }
+        for name, column in report.columns.items()
+    }
+    return {"heading": report.heading, "columns": columns, "notes": report.notes}
+
+
+VERBS = {
+    "propose": Verb(propose, public=True),
+    "check": Verb(check, public=True),
+    "seal": Verb(seal, job=True),
+    "recorded": Verb(recorded, public=True),
+    "power": Verb(power, public=True),
+    "accounts": Verb(accounts, public=True),
+}
