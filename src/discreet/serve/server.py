@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import uvicorn
 
+from discreet.errors import Fix, ServiceFailed
 from discreet.serve.app import create_app
 from discreet.serve.logs import quiet
 from discreet.serve.service import Service
@@ -51,7 +52,14 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         """Start to listen, and tell where."""
-        await super().startup(sockets)  # type: ignore[arg-type]
+        try:
+            await super().startup(sockets)  # type: ignore[arg-type]
+        except SystemExit:  # uvicorn's way to report a port that is taken, to a log that is silent here
+            raise ServiceFailed(
+                "The service cannot listen at this address.",
+                found=f"{self._settings.host}:{self._settings.port}",
+                fix=[Fix("port", 0, note="any free one"), "Or end what listens there."],
+            ) from None
         if self.started:
             port = self.servers[0].sockets[0].getsockname()[1]
             scheme = "https" if self._settings.tls_certificate else "http"
