@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from discreet.serve.verbs import audits, holdouts, ledger, models, oracles, streams, synthetic
+from discreet.serve.verbs import audits, curating, holdouts, ledger, models, oracles, streams, synthetic
 from discreet.serve.verbs.ledger import account
 from discreet.serve.verbs.verb import Result, Tell, Verb
 
@@ -79,6 +79,7 @@ TASKS: dict[str, Verb] = {
     **holdouts.VERBS,
     **streams.VERBS,
     **audits.VERBS,
+    **curating.VERBS,
 }
 """The verbs of workers, by name."""
 
