@@ -104,7 +104,7 @@ class Browser:
     """A browser and its profile, in which pages find again what they have kept."""
 
     def __init__(self, profile: Path):
-        self._chromium, self._profile = _chromium(), profile
+        self._chromium, self._profile = chromium(), profile
         self._scratch = Path(tempfile.mkdtemp(prefix="browser"))  # a short name, since it has a socket there
         self._start()
 
@@ -213,7 +213,8 @@ class Tab:
         return answer["result"].get("value")
 
 
-def _chromium() -> str:
+def chromium() -> str:
+    """Return the command of Chromium; skip or fail where there is none."""
     if reason := os.environ.get("DISCREET_WITHOUT_BROWSER"):
         pytest.skip(f"without a browser: {reason}")
     for name in ("chromium", "google-chrome"):

@@ -20,7 +20,7 @@ from discreet.errors import DiscreetError, Fix
 from discreet.serve.accounts import Actor
 from discreet.serve.api import api
 from discreet.serve.api.bodies import REQUESTS
-from discreet.serve.console import console, entrance
+from discreet.serve.console import console, entrance, respondents
 from discreet.serve.guards import Parts, WhoAsks, actor_of, by_token
 from discreet.serve.headers import dress
 from discreet.serve.problems import MEDIA_TYPE, Problem, failure, problem_of
@@ -59,7 +59,7 @@ def create_app(settings: Settings, service: Service | None = None) -> Litestar:
             await parts.stop()
 
     app = Litestar(
-        [api, console, entrance, health, metrics],
+        [api, console, entrance, respondents, health, metrics],
         state=State({"service": parts}),
         lifespan=[lifespan],
         dependencies={

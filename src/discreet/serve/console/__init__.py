@@ -27,6 +27,7 @@ from litestar import Router
 from discreet.serve.console import access, answers, ask, audit, home, people, sealing, session, static, vault
 from discreet.serve.console.pages import HANDLERS
 from discreet.serve.guards import from_own_page
+from discreet.serve.survey import manage, respondent
 
 PAGES = [
     home.home,
@@ -61,6 +62,7 @@ PAGES = [
     audit.audit_page,
     audit.releases_page,
     audit.label_page,
+    *manage.PAGES,
 ]
 OPEN = [session.form, session.sign_in, people.join_page, people.join, static.file, static.icon]
 
@@ -76,3 +78,7 @@ entrance = Router(
     "/", route_handlers=OPEN, guards=[from_own_page], include_in_schema=False, exception_handlers=HANDLERS
 )
 """The pages of strangers. They set no cookie."""
+respondents = Router(
+    "/", route_handlers=respondent.OPEN, include_in_schema=False, exception_handlers=HANDLERS
+)
+"""What respondents of surveys reach. No cookie is read or set, so a request may come from any page."""

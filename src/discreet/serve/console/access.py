@@ -157,7 +157,7 @@ def over_time(charged: list[dict[str, Any]]) -> str:
         points.append(svg.Point(when.timestamp(), when.strftime("%d %b %H:%M"), total, total, total))
     if len(points) == 1:
         points.insert(0, points[0]._replace(at=points[0].at - 1, value=0.0, low=0.0, high=0.0, label=""))
-    return svg.line(points, "The share of the budget that was spent, in percent, over time", steps=True)
+    return svg.line(points, "The share of the budget that was spent, in percent, over time", height=180, steps=True)
 
 
 async def _page(name: str, actor: Actor, service: Service) -> Page:

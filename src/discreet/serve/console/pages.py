@@ -123,7 +123,8 @@ def _shown(request: Request[Any, Any, Any], problem: Problem) -> Page:
 
 @cache
 def _environment() -> Environment:
-    loader = FileSystemLoader(Path(__file__).parent / "templates")
+    serve = Path(__file__).parents[1]
+    loader = FileSystemLoader([serve / "console" / "templates", serve / "survey" / "templates"])
     made = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -1,0 +1,80 @@
+"""One Chromium for the tests of pages, driven by Playwright, which reaches this machine and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.serve.conftest import PASSWORD, Running
+from tests.servers.browser import chromium
+
+_OPTIONS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--no-first-run"),
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+]
+PATIENCE = 60_000  # milliseconds, where other tests run at the same time
+
+
+@dataclass
+class Visit:
+    """A browser window of its own: its page, what it sent, and what it complained about."""
+
+    address: str
+    context: Any
+    page: Any
+    requests: list[tuple[str, str, bytes]] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def go(self, path: str) -> Any:
+        return self.page.goto(self.address + path)
+
+    def sign_in(self, name: str) -> None:
+        self.go("/login")
+        self.page.get_by_label("Name").fill(name)
+        self.page.get_by_label("Password").fill(PASSWORD)
+        self.page.get_by_role("button", name="Sign in").click()
+        self.page.wait_for_url(f"{self.address}/")
+
+    def fits(self) -> bool:
+        """Return whether nothing is wider than the window."""
+        return bool(self.page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    command = chromium()
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=command, args=_OPTIONS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def visit(browser: Any, running: Running) -> Iterator[Any]:
+    """Return a function that opens a window. At the end no window may have complained about the policy."""
+    made: list[Visit] = []
+
+    def opened(width: int = 1000, **options: Any) -> Visit:
+        context = browser.new_context(viewport={"width": width, "height": 800}, **options)
+        context.set_default_timeout(PATIENCE)
+        page = context.new_page()
+        found = Visit(running.address, context, page)
+        page.on("request", lambda r: found.requests.append((r.method, r.url, r.post_data_buffer or b"")))
+        page.on("console", lambda m: found.complaints.append(m.text))
+        page.on("pageerror", lambda e: found.complaints.append(str(e)))
+        made.append(found)
+        return found
+
+    yield opened
+    for one in made:
+        one.context.close()
+    said = [text for one in made for text in one.complaints]
+    assert [text for text in said if "status of 4" not in text] == []
+
+
