@@ -52,7 +52,9 @@ def bars(rows: Sequence[Bar], title: str) -> str:
     parts = [_begin(title, height)]
     for tick in ticks(low, high):
         parts.append(f'<path class="grid" d="M{x(tick)} {_TOP}V{axis}"/>')
-        parts.append(f'<text class="tick" x="{x(tick)}" y="{axis + 18}" text-anchor="middle">{number(tick)}</text>')
+        parts.append(
+            f'<text class="tick" x="{x(tick)}" y="{axis + 18}" text-anchor="middle">{number(tick)}</text>'
+        )
     for i, row in enumerate(known):
         y = _TOP + _STEP * i + _STEP / 2
         parts.append(
@@ -123,9 +125,8 @@ def line(points: Sequence[Point], title: str, height: int = 260, steps: bool = F
     for i, point in enumerate(found):
         if i % every == 0:
             x = _short(left + (point.at - first) * along)
-            parts.append(
-                f'<text class="tick" x="{x}" y="{height - 10}" text-anchor="middle">{escape(_cut(point.label))}</text>'
-            )
+            said = escape(_cut(point.label))
+            parts.append(f'<text class="tick" x="{x}" y="{height - 10}" text-anchor="middle">{said}</text>')
     return trusted("".join([*parts, "</svg>"]))
 
 

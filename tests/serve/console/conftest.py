@@ -76,5 +76,3 @@ def visit(browser: Any, running: Running) -> Iterator[Any]:
         one.context.close()
     said = [text for one in made for text in one.complaints]
     assert [text for text in said if "status of 4" not in text] == []
-
-

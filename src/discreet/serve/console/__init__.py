@@ -78,7 +78,5 @@ entrance = Router(
     "/", route_handlers=OPEN, guards=[from_own_page], include_in_schema=False, exception_handlers=HANDLERS
 )
 """The pages of strangers. They set no cookie."""
-respondents = Router(
-    "/", route_handlers=respondent.OPEN, include_in_schema=False, exception_handlers=HANDLERS
-)
+respondents = Router("/", route_handlers=respondent.OPEN, include_in_schema=False, exception_handlers=HANDLERS)
 """What respondents of surveys reach. No cookie is read or set, so a request may come from any page."""

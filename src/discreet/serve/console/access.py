@@ -7,7 +7,6 @@ only the larger budget is promised, for these answers as well.
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 from datetime import datetime
 from fractions import Fraction
 from typing import Annotated, Any
@@ -157,7 +156,9 @@ def over_time(charged: list[dict[str, Any]]) -> str:
         points.append(svg.Point(when.timestamp(), when.strftime("%d %b %H:%M"), total, total, total))
     if len(points) == 1:
         points.insert(0, points[0]._replace(at=points[0].at - 1, value=0.0, low=0.0, high=0.0, label=""))
-    return svg.line(points, "The share of the budget that was spent, in percent, over time", height=180, steps=True)
+    return svg.line(
+        points, "The share of the budget that was spent, in percent, over time", height=180, steps=True
+    )
 
 
 async def _page(name: str, actor: Actor, service: Service) -> Page:
@@ -167,7 +168,7 @@ async def _page(name: str, actor: Actor, service: Service) -> Page:
     users = await asyncio.to_thread(service.accounts.users)
     granted = {one.user for one in grants}
     others = [user.name for user in users if user.role is Role.ANALYST and user.name not in granted]
-    mine = defaultdict(dict, {account["analyst"]: account for account in accounts if account["analyst"]})
+    mine = {account["analyst"]: account for account in accounts if account["analyst"]}
     return page("access", actor, vault=name, accounts=accounts, grants=grants, others=others, mine=mine)
 
 
@@ -191,7 +192,9 @@ async def _entries(service: Service, actor: Actor, name: str) -> list[dict[str, 
     found: list[dict[str, Any]] = []
     while len(found) < 5000:
         after = found[-1]["number"] if found else 0
-        some = body_of(await service.questions.run(actor, name, "entries", {"all": True, "after": after}))["entries"]
+        some = body_of(await service.questions.run(actor, name, "entries", {"all": True, "after": after}))[
+            "entries"
+        ]
         found += some
         if not some:
             break

@@ -152,10 +152,14 @@ def charts(release: Release) -> list[dict[str, Any]]:
             if low is not None and high is not None and answer.axis == "number"
         ]
         title = f"{answer.name}{' by ' + ', '.join(names) if names else ''}, with intervals"
-        ordered = len(names) == 1 and len(rows) > 12 and all(isinstance(row[0][0], date | int | float) for row in rows)
+        ordered = (
+            len(names) == 1 and len(rows) > 12 and all(isinstance(row[0][0], date | int | float) for row in rows)
+        )
         if ordered and not any(isinstance(row[0][0], bool) for row in rows):
             points = [
-                svg.Point(_place(key[0]), render.key(key[0]), (low + high) / 2 if value is None else value, low, high)
+                svg.Point(
+                    _place(key[0]), render.key(key[0]), (low + high) / 2 if value is None else value, low, high
+                )
                 for key, value, low, high in rows
             ]
             drawn.append({"name": answer.name, "svg": svg.line(points, title), "more": 0})

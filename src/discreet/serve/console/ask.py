@@ -67,7 +67,9 @@ class Asked(msgspec.Struct, forbid_unknown_fields=True):
     def link(self, vault: str) -> str:
         """Return the address of the answer, for everyone who may use the vault."""
         purpose = {"purpose": self.purpose} if self.purpose else {}
-        return f"/vaults/{vault}/answer?{urlencode({'sql': self.sql, 'by': self.by, self.by: self.price, **purpose})}"
+        return (
+            f"/vaults/{vault}/answer?{urlencode({'sql': self.sql, 'by': self.by, self.by: self.price, **purpose})}"
+        )
 
 
 @get("/vaults/{name:str}/ask")

@@ -21,9 +21,23 @@ async def audit_page(actor: WhoAsks, service: Parts) -> Page:
     for name in service.vaults.names_for(actor):
         try:
             checked = body_of(await service.questions.run(actor, name, "verify", {}))
-            found.append({"name": name, "number": checked["number"], "problem": "", "command": f"discreet ledger {name}.vault verify --since {checked['line']}"})
+            found.append(
+                {
+                    "name": name,
+                    "number": checked["number"],
+                    "problem": "",
+                    "command": f"discreet ledger {name}.vault verify --since {checked['line']}",
+                }
+            )
         except Refused as refusal:
-            found.append({"name": name, "number": 0, "problem": refusal.problem.detail, "command": f"# {name}: not verified"})
+            found.append(
+                {
+                    "name": name,
+                    "number": 0,
+                    "problem": refusal.problem.detail,
+                    "command": f"# {name}: not verified",
+                }
+            )
     powers = body_of(await service.questions.run(actor, "", "power", {}))["powers"]
     return page("audit", actor, ledgers=found, powers=powers)
 
@@ -49,7 +63,9 @@ async def label_page(name: VaultName, number: FromPath[int], actor: WhoAsks, ser
     actor.expect("describe")
     body = body_of(await service.questions.run(actor, name, "release", {"number": number}))
     if not str(body.get("schema", "")).startswith("discreet release"):
-        return page("label", actor, vault=name, number=number, question=str(body.get("schema")), facts={}, checklist=[])
+        return page(
+            "label", actor, vault=name, number=number, question=str(body.get("schema")), facts={}, checklist=[]
+        )
     release = Release.from_json(body)
     return page(
         "label",

@@ -35,7 +35,8 @@ class Chosen:
 def written(described: Mapping[str, Any], chosen: Chosen) -> str:
     """Return the question as SQL. Names are those of the vault, and a value is quoted.
 
-    >>> table = {"table": "trips", "columns": [{"name": "city", "type": "category"}, {"name": "age", "type": "integer"}]}
+    >>> columns = [{"name": "city", "type": "category"}, {"name": "age", "type": "integer"}]
+    >>> table = {"table": "trips", "columns": columns}
     >>> print(written(table, Chosen("avg", "age", "city", "city", "=", "it's")))
     select city, avg(age) from trips
     where city = 'it''s'
@@ -70,7 +71,9 @@ def _value(text: str, kind: str) -> str:
         try:
             float(plain)
         except ValueError:
-            raise ParameterError("The value must be a number, because the column is one.", found=plain[:64]) from None
+            raise ParameterError(
+                "The value must be a number, because the column is one.", found=plain[:64]
+            ) from None
         return plain
     if kind == "boolean" and plain.lower() in ("true", "false"):
         return plain.lower()

@@ -1,4 +1,4 @@
-"""Turn a budget into its consequence: so many counts, each with such a margin of error, and what it means for a person.
+"""Turn a budget into its consequence: so many counts with such a margin, and what it means for one person.
 
 The counts are asked one after the other, each for an equal share, about rows that one person can change by one.
 

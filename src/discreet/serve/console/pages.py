@@ -31,7 +31,12 @@ Page = Response[str]
 
 
 def page(
-    template: str, actor: Actor | None = None, *, status: int = 200, headers: dict[str, str] | None = None, **values: Any
+    template: str,
+    actor: Actor | None = None,
+    *,
+    status: int = 200,
+    headers: dict[str, str] | None = None,
+    **values: Any,
 ) -> Page:
     """Return a page.
 
@@ -91,7 +96,11 @@ def own_error(request: Request[Any, Any, Any], error: DiscreetError) -> Page:
 def http_error(request: Request[Any, Any, Any], error: HTTPException) -> Page:
     """Show what the framework refused: a field that is missing, a body that is too long."""
     extra: Any = error.extra or []
-    wrong = [f"{one.get('key', 'form')}: {one['message']}" for one in extra if isinstance(one, dict) and "message" in one]
+    wrong = [
+        f"{one.get('key', 'form')}: {one['message']}"
+        for one in extra
+        if isinstance(one, dict) and "message" in one
+    ]
     phrase = HTTPStatus(error.status_code).phrase
     detail = "; ".join(wrong)[:500] or f"{phrase}."
     problem = Problem(phrase, error.status_code, detail, "ServiceRefused")
@@ -100,7 +109,9 @@ def http_error(request: Request[Any, Any, Any], error: HTTPException) -> Page:
 
 def failed(request: Request[Any, Any, Any], error: Exception) -> Page:
     """Show a fault of ours in constant words, and note its kind."""
-    service_of(request).log.note("failed", kind=type(error).__name__, route=str(request.scope.get("path_template", "")))
+    service_of(request).log.note(
+        "failed", kind=type(error).__name__, route=str(request.scope.get("path_template", ""))
+    )
     return _shown(request, failure())
 
 

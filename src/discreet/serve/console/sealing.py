@@ -1,4 +1,4 @@
-"""Let a curator seal a table: upload or choose it, declare its columns, see what becomes of them, choose the budget.
+"""Let a curator seal a table: choose it, declare its columns, see what becomes of them, choose the budget.
 
 The report on the columns is private. It goes to the screen of the curator who has the rows anyway; no reply and no
 log keeps it. The budget is chosen by what it buys, from public formulas: moving it reads no row.
@@ -206,7 +206,9 @@ def _consequence(form: Mapping[str, str]) -> consequence.Consequence:
         margin = float(Fraction(form.get("margin", "").strip()))
         chosen = consequence.of(int(counts), margin, delta, int(rows))
     except (ValueError, ZeroDivisionError, OverflowError):
-        raise ParameterError("Choose a number of counts and a margin.", found=f"{counts}, {form.get('margin')}") from None
+        raise ParameterError(
+            "Choose a number of counts and a margin.", found=f"{counts}, {form.get('margin')}"
+        ) from None
     if not chosen.delta < Fraction(1, 100):
         raise ParameterError("δ is far below one over the number of people.", found=form.get("delta"))
     return replace(chosen)

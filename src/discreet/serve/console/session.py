@@ -27,7 +27,8 @@ async def in_turn(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseR
     settings = service_of(connection).settings
     for _ in range(math.ceil(settings.deadline / settings.quantum)):
         try:
-            return await by_session(connection, handler)
+            await by_session(connection, handler)
+            return
         except AlreadyRunning:
             await asyncio.sleep(settings.quantum)
     await by_session(connection, handler)

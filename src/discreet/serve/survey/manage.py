@@ -42,7 +42,9 @@ async def surveys_page(actor: WhoAsks, service: Parts) -> Page:
 
 
 @post("/surveys", status_code=200)
-async def create(data: URLEncodedBody[New], request: Request[Any, Any, Any], actor: WhoAsks, service: Parts) -> Page:
+async def create(
+    data: URLEncodedBody[New], request: Request[Any, Any, Any], actor: WhoAsks, service: Parts
+) -> Page:
     """Create a survey, and show its link, and its invitation codes once."""
     actor.expect("collect")
     choices = list(dict.fromkeys(line.strip() for line in data.choices.splitlines() if line.strip()))

@@ -51,7 +51,12 @@ async def respond(survey_id: FromPath[str], service: Parts) -> Page:
     found = surveys_of(service).find(survey_id)
     where = f"/s/{found.id}"
     return page(
-        "survey", service=where, collection=f"{where}/collection", root="/survey/", invited=found.invited, saved=False
+        "survey",
+        service=where,
+        collection=f"{where}/collection",
+        root="/survey/",
+        invited=found.invited,
+        saved=False,
     )
 
 
@@ -96,7 +101,12 @@ async def saved(survey_id: FromPath[str], request: Request[Any, Any, Any], servi
     counter = await asyncio.to_thread(surveys.counter, found)
     here = f"{'https' if service.settings.secure else request.base_url.scheme}://{request.headers.get('host', '')}"
     shown = page(
-        "survey", service=f"{here}/s/{found.id}", collection="collection.json", root="", invited=found.invited, saved=True
+        "survey",
+        service=f"{here}/s/{found.id}",
+        collection="collection.json",
+        root="",
+        invited=found.invited,
+        saved=True,
     )
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -63,7 +63,11 @@ def recorded(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     """Return the answer on record for a question at a price. It reads no row, and nothing is charged."""
     from discreet.vault import ask as asking
 
-    terms = {**dict.fromkeys(_PRICE), "confidence": "0.95", **given({name: arguments.get(name) for name in _PRICE})}
+    terms = {
+        **dict.fromkeys(_PRICE),
+        "confidence": "0.95",
+        **given({name: arguments.get(name) for name in _PRICE}),
+    }
     found = asking.recorded(vault.table(), arguments["sql"], asking.terms(**terms))
     if found is None:
         raise NotFound("This question has no recorded answer at this price.", fix="Preview it, then ask it.")
@@ -84,7 +88,7 @@ def accounts(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
 def power(_: Any, arguments: Mapping[str, Any], tell: Tell) -> Result:
     """Return the power of the auditor on plain mechanisms: by how much their noise must be too small to be caught.
 
-    The attacks weaken noise while they run. They run where public facts are read, so no answer is drawn beside them.
+    The attacks weaken noise while they run. They run where public facts are read, and no answer is drawn there.
     """
     from discreet.audit.power import power as measured
     from discreet.audit.shipped import shipped
