@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -60,6 +61,7 @@ async def answer(
     epsilon: FromQuery[str] = "",
     purpose: FromQuery[str] = "",
     file: FromQuery[str] = "",
+    new: FromQuery[str] = "",
 ) -> Response[Any]:
     """Show the recorded answer to a question at a price, or download it."""
     actor.expect("describe")
@@ -81,7 +83,7 @@ async def answer(
         columns=render.table(release),
         rows=min(render.FIRST, release.groups),
         remarks=render.remarks(release, _HINTS),
-        cost=render.cost(release),
+        cost=render.cost(replace(release, free=False) if new else release),
         charts=charts(release),
         facts=release.label.facts,
         link=f"{request.base_url.scheme}://{request.headers.get('host', '')}{link}",

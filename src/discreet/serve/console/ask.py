@@ -46,6 +46,9 @@ class Asked(msgspec.Struct, forbid_unknown_fields=True):
     purpose: _Text = ""
     key: _Text = ""
 
+    def __post_init__(self) -> None:
+        self.sql = self.sql.replace("\r\n", "\n")  # forms send line breaks so
+
     @property
     def price(self) -> str:
         """The amount that is chosen."""
@@ -128,9 +131,9 @@ async def ask(name: VaultName, data: URLEncodedBody[Asked], actor: WhoAsks, serv
             actor, name, "ask", question.arguments(), purpose=question.purpose, key=data.key
         )
         if reply.status == 200:
-            return elsewhere(data.link(name))
+            return elsewhere(f"{data.link(name)}&new=1")
         if reply.status == RUNNING:
-            return elsewhere(f"/answers/{reply.id}?{urlencode({'to': data.link(name)})}")
+            return elsewhere(f"/answers/{reply.id}?{urlencode({'to': data.link(name) + '&new=1'})}")
         problem = msgspec.convert(reply.body, Problem)
     described = body_of(await service.questions.run(actor, name, "describe", {}))
     return _page(actor, name, described, data, problem=problem, status=problem.status)

@@ -139,8 +139,13 @@ def _environment() -> Environment:
     made = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    made.filters.update(plain=plain, number=numbers.number, utc=numbers.utc, json=_json, day=_day)
+    made.filters.update(plain=plain, lines=_lines, number=numbers.number, utc=numbers.utc, json=_json, day=_day)
     return made
+
+
+def _lines(text: str) -> str:
+    """Return a text of several lines without control characters but its line breaks."""
+    return "\n".join(map(plain, text.splitlines()))
 
 
 def _json(value: Any) -> str:
