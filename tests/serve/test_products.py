@@ -1,4 +1,4 @@
-"""Products over HTTP: oracles, synthetic tables, models, holdouts, streams and audits, as jobs where they take long."""
+"""Products over HTTP: oracles, synthetic tables, models, holdouts, streams and audits, some as jobs."""
 
 from __future__ import annotations
 
