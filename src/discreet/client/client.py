@@ -39,11 +39,15 @@ class _Patience:
         if attempt >= self.retries:
             return None
         if response is None:
-            return min(0.1 * 2**attempt, 5.0)
-        after = response.headers.get("retry-after", "")
+            return _pause(attempt)
+        after = str(response.headers.get("retry-after", ""))
         if response.status_code not in _AGAIN or (response.status_code != 503 and not after):
             return None
-        return float(after) if after.isdigit() else min(0.1 * 2**attempt, 5.0)
+        return float(after) if after.isdigit() else _pause(attempt)
+
+
+def _pause(attempt: int) -> float:
+    return float(min(0.1 * 2**attempt, 5.0))
 
 
 def _unreachable(address: str) -> DatabaseUnavailable:
@@ -203,7 +207,7 @@ def _blocking(flow: Callable[Concatenate[Any, P], Flow[T]]) -> Callable[Concaten
     """Return a verb as a method that blocks."""
 
     @functools.wraps(flow)
-    def method(self: Any, *args: P.args, **kwargs: P.kwargs) -> T:
+    def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         done: T = self.client.run(flow(self, *args, **kwargs))
         return done
 
@@ -214,7 +218,7 @@ def _awaited(flow: Callable[Concatenate[Any, P], Flow[T]]) -> Callable[Concatena
     """Return a verb as a method that is awaited."""
 
     @functools.wraps(flow)
-    async def method(self: Any, *args: P.args, **kwargs: P.kwargs) -> T:
+    async def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         done: T = await self.client.run(flow(self, *args, **kwargs))
         return done
 
