@@ -1,7 +1,7 @@
 """Many analysts at one service: previews, recorded and fresh answers over HTTP, beside the call in process.
 
 A server process with two workers serves a vault of a hundred thousand rows, on SQLite. Clients are threads of this
-process, each an analyst of its own with one connection. A fresh answer is charged and leaves on a tick: its time is
+process, each an analyst of its own with one connection. A fresh answer is charged and leaves on a tick, so it takes
 at least one quantum. At the end the ledger must have the charges of the fresh answers to the last fraction.
 
 The load of other programs is in these figures: they are wall time. "CPU" is that of one call in process.
@@ -9,6 +9,7 @@ The load of other programs is in these figures: they are wall time. "CPU" is tha
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import statistics
@@ -52,25 +53,27 @@ def main() -> None:
         try:
             assert server.stdout is not None
             address = re.findall(r"http://\S+", server.stdout.readline())[0]
-            _measure(address, tokens, place)
+            _measure(address, tokens, place, server.pid)
         finally:
             server.send_signal(signal.SIGINT)
             server.wait(60)
 
 
-def _measure(address: str, tokens: list[str], place: Path) -> None:
+def _measure(address: str, tokens: list[str], place: Path, server: int) -> None:
     clients = [
         httpx2.Client(base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=120)
         for token in tokens
     ]
     _asked(clients[0], "ask", "select count(*) from people")  # the workers are ready then
     before = _spent(place)
-    recorded = _rate("recorded", clients, lambda c, i: _asked(c, "ask", "select count(*) from people"))
+    recorded = _rate("recorded", server, clients, lambda c, i: _asked(c, "ask", "select count(*) from people"))
     preview = _rate(
         "preview", clients, lambda c, i: _asked(c, "preview", f"select count(*) from people {_where(i)}")
     )
     assert _spent(place) == before
-    fresh = _rate("fresh", clients, lambda c, i: _asked(c, "ask", f"select count(*) from people {_where(i)}"))
+    fresh = _rate(
+        "fresh", server, clients, lambda c, i: _asked(c, "ask", f"select count(*) from people {_where(i)}")
+    )
     charged = _spent(place) - before
     print(f"ledger: {CLIENTS * EACH} answers were charged {charged}")
     figure("serve-recorded-per-second", recorded[0], 300, at_least=True)
@@ -84,7 +87,7 @@ def _measure(address: str, tokens: list[str], place: Path) -> None:
 
 
 def _rate(
-    name: str, clients: list[httpx2.Client], ask: Callable[[httpx2.Client, int], None]
+    name: str, server: int, clients: list[httpx2.Client], ask: Callable[[httpx2.Client, int], None]
 ) -> tuple[float, float]:
     """Let every client ask one after the other, all at the same time. Return requests per second, and p99."""
     times: list[float] = []
@@ -95,14 +98,28 @@ def _rate(
             ask(clients[place], place * EACH + i)
             times.append(time.perf_counter() - start)
 
-    start = time.perf_counter()
+    before, start = _cpu(server), time.perf_counter()
     with ThreadPoolExecutor(CLIENTS) as threads:
         list(threads.map(work, range(CLIENTS)))
     rate, p99 = len(times) / (time.perf_counter() - start), sorted(times)[int(0.99 * len(times))]
     print(
         f"{name}: {rate:.0f} requests/s, median {1000 * statistics.median(times):.0f} ms, p99 {1000 * p99:.0f} ms"
     )
+    used = [1000 * (now - then) / len(times) for now, then in zip(_cpu(server), before, strict=True)]
+    print(f"  CPU of a request: {used[0]:.1f} ms in the server, {used[1]:.1f} ms in workers")
     return rate, p99
+
+
+def _cpu(server: int) -> tuple[float, float]:
+    """Return the CPU seconds of the server process, and of its workers together."""
+    ticks = os.sysconf("SC_CLK_TCK")
+
+    def used(pid: str) -> float:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / ticks
+
+    children = " ".join(path.read_text() for path in Path(f"/proc/{server}/task").glob("*/children")).split()
+    return used(str(server)), sum(used(pid) for pid in children)
 
 
 def _asked(client: httpx2.Client, verb: str, sql: str) -> None:
