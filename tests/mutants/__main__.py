@@ -65,7 +65,7 @@ def copies(count: int) -> Iterator[SimpleQueue[Path]]:
         free: SimpleQueue[Path] = SimpleQueue()
         for i in range(count):
             copy = Path(place) / str(i)
-            for part in ("src", "tests"):
+            for part in ("src", "tests", "docs"):
                 shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
             shutil.copy(ROOT / "pyproject.toml", copy)
             free.put(copy)
