@@ -8,7 +8,7 @@ import pkgutil
 import re
 import subprocess
 import sys
-from functools import lru_cache
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -69,7 +69,7 @@ def layer_of(module: Path) -> str:
     return module.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
-@lru_cache(maxsize=None)  # every test of this file asks for the same modules
+@cache  # every test of this file asks for the same modules
 def imports(module: Path) -> frozenset[str]:
     found = set()
     for node in ast.walk(ast.parse(module.read_text())):
