@@ -197,8 +197,9 @@ def test_a_preview_touches_neither_rows_nor_budget(vault: Vault) -> None:
 
 
 def test_words_that_few_persons_share_are_not_named(tmp_path: Path) -> None:
+    """False alarm: each of 250 rare words is named with a probability of at most 1e-12."""
     vault = sealed(tmp_path, Budget(10, "1e-6"))
-    release = vault.ask("select word, count(*) from people group by word", epsilon=1)
+    release = vault.ask("select word, count(*) from people group by word", epsilon=8, keys_delta="1e-12")
     assert "common" in release.keys["word"]
     assert not any(str(word).startswith("rare") for word in release.keys["word"])
     assert vault.ledger.balance().spent.delta > 0
@@ -371,7 +372,8 @@ def test_nobodys_spelling_stands_for_that_of_all(tmp_path: Path, collation: str,
         columns={"city": Text()},
         budget=Budget(20, "1e-6"),
     )
-    assert vault.ask("select city, count(*) from t group by city", epsilon=2).keys["city"] == ("oslo",)
+    release = vault.ask("select city, count(*) from t group by city", epsilon=10, keys_delta="1e-12")
+    assert release.keys["city"] == ("oslo",)
 
 
 def test_a_question_keeps_to_the_version_it_was_planned_for(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
