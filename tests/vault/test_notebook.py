@@ -69,8 +69,9 @@ def run(*cells: str) -> Any:
     book = of_cells({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": written})
     with tempfile.TemporaryDirectory(prefix="nb") as folder:  # a socket's path may have 107 characters
         sockets = Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/kernel"}})
-        patience = {"timeout": 600, "startup_timeout": 600}
-        NotebookClient(book, kernel_name="python3", allow_errors=True, config=sockets, **patience).execute()
+        client = NotebookClient(book, kernel_name="python3", allow_errors=True, config=sockets, timeout=600)
+        client.startup_timeout = 600
+        client.execute()
     return book
 
 
