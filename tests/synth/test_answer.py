@@ -170,10 +170,10 @@ def test_how_many_rows_there_are_is_known_no_better_than_all_bins_of_a_skewed_co
 def test_sums_and_averages_are_near_and_inside(table: Synthetic) -> None:
     frame = people().to_pandas()
     income = np.floor(frame["income"] / 100 + 0.5).clip(0, 2000) * 100
-    total = table.ask("select sum(income) from people", confidence="0.999999")
+    total = table.ask("select sum(income) from people", confidence="0.999999999")
     assert total.low <= income.sum() <= total.high
     assert abs(total.value / income.sum() - 1) < 0.1
-    mean = table.ask("select avg(age) from people where city = 'Oslo'", confidence="0.999999")
+    mean = table.ask("select avg(age) from people where city = 'Oslo'", confidence="0.999999999")
     truth = frame[frame["city"] == "Oslo"]["age"].mean()
     assert mean.low <= truth <= mean.high
     assert abs(mean.value - truth) < 4
