@@ -30,7 +30,7 @@ TABLE = rows()
 
 @pytest.fixture(scope="module")
 def vault() -> Iterator[Vault]:
-    """Seal one town for all tests: every test has an oracle of its own name."""
+    """Seal one town for all tests that do not read its ledger."""
     with scratch() as folder, town(folder, budget=Budget(100, "1e-6")) as sealed:
         yield sealed
 
@@ -42,9 +42,10 @@ def own() -> Iterator[Vault]:
         yield sealed
 
 
-@pytest.fixture
-def oracle(vault: Vault, request: pytest.FixtureRequest) -> Iterator[Oracle]:
-    with made(vault, name=request.node.name) as opened:
+@pytest.fixture(scope="module")
+def oracle(vault: Vault) -> Iterator[Oracle]:
+    """Open one oracle for all tests that hold whatever was asked before."""
+    with made(vault, name="shared") as opened:
         yield opened
 
 
@@ -180,7 +181,7 @@ def test_its_state_is_for_its_owner_only(oracle: Oracle) -> None:
 
 def test_one_process_at_a_time_holds_an_oracle(vault: Vault, oracle: Oracle) -> None:
     with pytest.raises(DiscreetError, match="in use"):
-        made(vault, name="test_one_process_at_a_time_holds_an_oracle")
+        made(vault, name="shared")
 
     def forked(tell: Any) -> None:
         try:

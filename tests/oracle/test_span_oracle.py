@@ -208,7 +208,7 @@ def test_a_margin_that_is_a_share_waits_for_the_noisy_number_of_rows(tmp_path: P
     with town(tmp_path, 4000) as vault, opened(vault, within="0.1") as oracle:
         assert oracle.width == pytest.approx(400, rel=0.05)
         assert oracle.plan.margin == oracle.width
-        assert oracle.rows == pytest.approx(4000, abs=60)
+        assert oracle.rows == pytest.approx(4000, abs=150)  # ten deviations: the noisy number has one of 15
         assert oracle.ask(where(city="Oslo")).how == ("span",)
 
 
