@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from importlib.util import find_spec
 from typing import Any
 
@@ -9,6 +10,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
+from traitlets.config import Config
 
 BEGIN = """
 import tempfile, pyarrow, discreet as dp
@@ -59,7 +61,10 @@ def run(*cells: str) -> Any:
     ]
     of_cells: Any = nbformat.from_dict
     book = of_cells({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": written})
-    NotebookClient(book, timeout=300, kernel_name="python3", allow_errors=True).execute()
+    with tempfile.TemporaryDirectory() as folder:  # a short path, as names of sockets are short
+        # Sockets in a folder: a port that is free when it is chosen may be taken when the kernel binds it.
+        sockets = Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/kernel"}})
+        NotebookClient(book, config=sockets, timeout=300, kernel_name="python3", allow_errors=True).execute()
     return book
 
 
