@@ -231,7 +231,7 @@ def test_with_much_budget_it_is_least_squares() -> None:
 
 
 def test_ridge_learns_from_few_rows() -> None:
-    """0.5 without noise; a wrong matrix gives less than 0. With the noise of ε = 1.3 the median was below 0.2 once."""
+    """0.5 without noise, and less than 0 with a wrong matrix. Noise as of ε = 1.3 once gave less than 0.2."""
     columns, data, target = diabetes()
     made: dict[str, Any] = {"columns": columns, "target_column": Integer(0, 400), "delta": "1e-5"}
     scores = [Ridge(epsilon=20, **made).fit(data, target).score(data, target) for _ in range(5)]
