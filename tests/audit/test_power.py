@@ -54,7 +54,7 @@ ROW = re.compile(
 )
 
 
-# Subjects whose row says that they are not measured: their examples are newer than the table.
+# Subjects whose row says that they are not measured.
 PENDING = [
     "residual of 3 levels",
     "LearnedBounds(epsilon=2, rows_per_person=2)",
