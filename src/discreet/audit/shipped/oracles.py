@@ -10,6 +10,7 @@ histograms and queries are aimed at the thresholds (`inputs.transcripts`), so th
     Watch                          the threshold test of the practical oracle, which has one-sided noise
     Quantiles                      the value of a median, of which a person moves all scores
     Residuals                      what an oracle measures first, of one column
+    Certificate                    the largest error of a table over all boxes: a person moves it by a row
     Selection                      partition selection of questions with string keys
 """
 
@@ -32,6 +33,7 @@ from discreet.errors import BudgetExceeded
 from discreet.kernel import threshold_test
 from discreet.mechanisms import Exact, Gaussian, Sensitivity
 from discreet.mechanisms.exact import ExactByKey
+from discreet.oracle.span.box_search import largest_error
 from discreet.oracle.span.residuals import residual, sensitivity
 from discreet.oracle.span.strategy import strategy
 from discreet.query.plan import quantiles
@@ -75,6 +77,7 @@ def oracles() -> dict[str, Subject]:
         "Quantiles": _quantiles(),
         "Selection": _partitions(),
         "Residuals": _residuals(),
+        "Certificate": _certificate(),
     }
 
 
@@ -192,6 +195,19 @@ def _residuals() -> Subject:
 
     near = [([2, 1, 0], [2, 1, 1]), ([0, 0, 0], [1, 0, 0])]
     return Subject(name="residual of 3 levels", release=release, loss=mechanism.loss, pairs=near)
+
+
+def _certificate() -> Subject:
+    """Return the noisy largest error of a frozen table of two columns: one person more is in one of its cells."""
+    table, one = np.array([[3, 0], [1, 2]]), Sensitivity(entries=1, each=1)
+    mechanism = Gaussian(3, one)
+
+    def release(counts: Counts) -> int:
+        error = largest_error(np.array(counts).reshape(2, 2) - table, [True, False])
+        return int(mechanism.release(Exact(error, one)))
+
+    near = [([3, 1, 1, 2], [3, 2, 1, 2]), ([0, 0, 1, 2], [1, 0, 1, 2])]
+    return Subject(name="certificate of 2 × 2 cells", release=release, loss=mechanism.loss, pairs=near)
 
 
 def _partitions() -> Subject:
