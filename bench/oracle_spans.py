@@ -130,7 +130,7 @@ def stream(table: tables.Table, vault: dp.Vault, promise: str, plain: int, seed:
             outcome.held.append(answer.low <= truth(table, box) <= answer.high)
             analyst.hears(box, answer.value)
         outcome.milliseconds = 1000 * spent / QUESTIONS
-        if oracle.plan.share and plain == PLAIN[1]:
+        if oracle.plan.share and plain == PLAIN[len(PLAIN) // 2]:
             outcome.hostile = list(hostile(table, oracle, seed, HOSTILE if promise == "every" else HOSTILE // 4))
     return outcome
 

@@ -108,8 +108,9 @@ def test_a_certificate_is_bought_from_credit_and_bounds_the_errors_of_all_boxes(
         assert said[-1][0].how == ("certified",)
         single = oracle._prices.single
         assert oracle.spent <= oracle.plan.share * oracle.total + len(said) * single
-        certifier_, certificate = oracle._certifier, oracle._certifier and oracle._certifier.certificate
-        assert certifier_ is not None
+        bought = oracle._certifier
+        assert bought is not None
+        certificate = bought.certificate
         assert certificate is not None
         assert certificate.bound <= oracle.width * UNIT
         worst = 0
@@ -118,7 +119,7 @@ def test_a_certificate_is_bought_from_credit_and_bounds_the_errors_of_all_boxes(
             flat = np.ravel_multi_index([CODES[:, i] for i in columns], sizes)
             rows = np.bincount(flat, minlength=int(np.prod(sizes))).reshape(sizes) * UNIT
             worst = max(worst, largest_error(rows - table, [i < 2 for i in columns]))
-        allowed = 6 * float(certifier_._noise.variance) ** 0.5 - certifier_._tail
+        allowed = 6 * float(bought._noise.variance) ** 0.5 - bought._tail
         assert worst <= certificate.bound + allowed
         for (question, _), _ in zip(boxes(), range(len(said) + 50), strict=False):
             assert oracle.ask(question).free  # now all are
@@ -189,7 +190,9 @@ def test_the_tail_of_a_certificate_misses_with_its_part_of_alpha_and_all_parts_a
 
 def test_only_boxes_of_certified_sets_are_answered_from_it(vault: Vault) -> None:
     with opened(vault, name="asked") as oracle:
-        tables = {columns: np.ones([oracle.axes[i].size for i in columns], np.int64) for columns in [(0, 1, 2)]}
+        tables: dict[tuple[int, ...], Any] = {
+            columns: np.ones([oracle.axes[i].size for i in columns], np.int64) for columns in [(0, 1, 2)]
+        }
         certificate = Certificate(tables, 7, [True, True, False, False])
 
         def answered(condition: str, what: str = "count(*)") -> bool:

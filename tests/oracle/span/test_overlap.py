@@ -76,9 +76,10 @@ def test_the_margin_of_a_box_uses_the_overlap_of_its_columns_and_of_no_others() 
 
     plan = made(columns((6, 6), (4, 0)), 2)
     given = dict.fromkeys(plan.noise, 1.0)
+    factors: list[dict[tuple[int, ...], float]] = [{}, {(0, 1): 2.0}]
     spans = [
         Span(plan.columns, given, least=1e9, most=2, promise="every", alpha=Fraction(1, 200), overlap=factor)
-        for factor in (None, {(0, 1): 2.0})
+        for factor in factors
     ]
     pair, single = box(plan, c0=(1, 4), c1=(0, 1)), box(plan, c0=(1, 4))
     sets = box(plan, c0=(1, 4), c1=(0, 2))
