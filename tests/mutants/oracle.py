@@ -270,8 +270,8 @@ PRACTICAL = [
         "certificate: drawn before it is set aside",
         "oracle/span/certificate.py",
         '        step = self._journal.begin("certificate", self.rho, tables=written)\n'
-        "        noisy = int(self._noise.release(self._sums.largest_error(prepared, tables, self._ordered)))\n",
-        "        noisy = int(self._noise.release(self._sums.largest_error(prepared, tables, self._ordered)))\n"
+        "        noisy = int(self.noise.release(self._sums.largest_error(prepared, tables, self._ordered)))\n",
+        "        noisy = int(self.noise.release(self._sums.largest_error(prepared, tables, self._ordered)))\n"
         '        step = self._journal.begin("certificate", self.rho, tables=written)\n',
         "tests/oracle/span/test_certificate.py",
     ),

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from discreet.kernel.threshold_test import Run, Side
+from discreet.mechanisms import Gaussian
 from discreet.oracle.answer import Part
 from discreet.oracle.fit import Measurement
 from discreet.oracle.linear_query import Query
@@ -88,6 +89,10 @@ class SpanOracle(ThresholdOracle):
                 span=self._span,
             )
         return known
+
+    @property
+    def _certificate_noise(self) -> Gaussian | None:
+        return None if self._certifier is None else self._certifier.noise
 
     def _prepare(self) -> None:
         """Measure nothing more: the hypothesis is made when it is first needed."""

@@ -104,6 +104,7 @@ def test_a_certificate_is_bought_from_credit_and_bounds_the_errors_of_all_boxes(
     with sealed(tmp_path) as vault, opened(vault) as oracle:
         assert oracle.plan.certificate
         assert "certificate" in str(oracle.plan)
+        assert "the largest error of a fitted table" in [noise.on for noise in oracle.label.noise]
         said = asked_until_bought(oracle)
         assert said[-1][0].how == ("certified",)
         single = oracle._prices.single
@@ -119,7 +120,7 @@ def test_a_certificate_is_bought_from_credit_and_bounds_the_errors_of_all_boxes(
             flat = np.ravel_multi_index([CODES[:, i] for i in columns], sizes)
             rows = np.bincount(flat, minlength=int(np.prod(sizes))).reshape(sizes) * UNIT
             worst = max(worst, largest_error(rows - table, [i < 2 for i in columns]))
-        allowed = 6 * float(bought._noise.variance) ** 0.5 - bought._tail
+        allowed = 6 * float(bought.noise.variance) ** 0.5 - bought._tail
         assert worst <= certificate.bound + allowed
         for (question, _), _ in zip(boxes(), range(len(said) + 50), strict=False):
             assert oracle.ask(question).free  # now all are
@@ -156,7 +157,7 @@ def test_its_cost_is_on_the_disk_before_its_noise_is_drawn(tmp_path: Path) -> No
     release = Gaussian.release
 
     def interrupted(mechanism: Gaussian, exact: Exact) -> Any:
-        if oracle._certifier is not None and mechanism == oracle._certifier._noise:
+        if oracle._certifier is not None and mechanism == oracle._certifier.noise:
             raise KeyboardInterrupt
         return release(mechanism, exact)
 

@@ -125,8 +125,8 @@ class Certifier:
     ):
         self._journal, self._sums, self._axes, self._span = journal, sums, tuple(axes), span
         self._margin = margin // GRAIN
-        self._noise, self._tail = certifier(agreed, margin)
-        self.rho = cost(self._noise.loss).rho
+        self.noise, self._tail = certifier(agreed, margin)
+        self.rho = cost(self.noise.loss).rho
         self.certificate: Certificate | None = None
         self.open = True
         for record in journal.begun.values():
@@ -157,7 +157,7 @@ class Certifier:
         ]
         written = [[list(columns), packed(table)] for columns, table in tables.items()]
         step = self._journal.begin("certificate", self.rho, tables=written)
-        noisy = int(self._noise.release(self._sums.largest_error(prepared, tables, self._ordered)))
+        noisy = int(self.noise.release(self._sums.largest_error(prepared, tables, self._ordered)))
         self._journal.end(step, noisy=noisy)
         self._take(tables, noisy)
 
@@ -173,7 +173,7 @@ class Certifier:
     @cached_property
     def _tables(self) -> dict[Columns, Integers]:
         """The tables to certify: those that are foreseen to be good enough, from released numbers alone."""
-        room = self._margin - self._tail - _LUCK * math.sqrt(self._noise.variance)
+        room = self._margin - self._tail - _LUCK * math.sqrt(self.noise.variance)
         sizes = [axis.size for axis in self._axes]
         sets = certified_sets(sizes, self._ordered)
         first = fitted(self._span.tables, self._span, sizes, sets)
