@@ -290,13 +290,6 @@ PRACTICAL = [
         "tests/oracle/span/test_certificate.py",
     ),
     Mutant(
-        "overlap: a factor without its test",
-        "oracle/span/overlap.py",
-        "if ((factor * right - 1) * np.exp(-draws * divergence)).max() <= EXCESS:",
-        "if t < 1:",
-        "tests/oracle/span/test_overlap.py",
-    ),
-    Mutant(
         "overlap: counted again where the noise is the same",
         "oracle/span/overlap.py",
         "allowed = (low >= 0) & (high <= column.ordered) & (low < high) & (high - low < column.size)",
