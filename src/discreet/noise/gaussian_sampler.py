@@ -11,12 +11,12 @@ exp(−c·k²) and r uniform below m: the density at the left end of each block.
 
 For y ≤ 1 that is von Neumann's series of coins: toss coins of chance y, y/2, y/3, … until one shows tails. The
 first j show heads with probability y^j/j!, so the number of heads is even with probability 1 − y + y²/2! − … =
-exp(−y). With γ = c·(2k+1), a coin of chance y/j is one of chance γ/j and an event of probability (2k·s + s²)/(2k+1):
-with V, V′ uniform below m, V < r, and with probability 1/(2k+1) only if V′ < r as well. The γ of the first coin is
-drawn together with k, by `inversion`: where it shows tails (19 times in 20) the proposal is accepted at once. It
-gets a fair sign, and −0 is rejected, or 0 would count twice. From γ = 1 on (k is beyond 255, which is less likely
-than exp(−127)), the first coin always shows heads, and one coin of chance exp(−y) is tossed with bounds of its own.
-Everything after the certified thresholds is a comparison of integers.
+exp(−y). With γ = c·(2k+1), a coin of chance y/j is one of chance γ/j and an event of probability
+(2k·s + s²)/(2k+1): with V, V′ uniform below m, V < r, and with probability 1/(2k+1) only if V′ < r as well. The γ of
+the first coin is drawn together with k, by `inversion`: where it shows tails (19 times in 20) the proposal is
+accepted at once. It gets a fair sign, and −0 is rejected, or 0 would count twice. From γ = 1 on (k is beyond 255,
+which is less likely than exp(−127)), the first coin always shows heads, and one coin of chance exp(−y) is tossed
+with bounds of its own. Everything after the certified thresholds is a comparison of integers.
 
 How often proposals are rejected is independent of the value accepted in the end, so the number of rounds tells
 nothing about it. Per batch a fixed quota of proposals is tossed for, whether or not they need it, as often as the
