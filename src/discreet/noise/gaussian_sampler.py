@@ -12,8 +12,8 @@ exp(−c·k²) and r uniform below m: the density at the left end of each block.
 For y ≤ 1 that is von Neumann's series of coins: toss coins of chance y, y/2, y/3, … until one shows tails. The
 first j show heads with probability y^j/j!, so the number of heads is even with probability 1 − y + y²/2! − … =
 exp(−y). With γ = c·(2k+1), a coin of chance y/j is one of chance γ/j and an event of probability
-(2k·s + s²)/(2k+1): with V, V′ uniform below m, V < r, and with probability 1/(2k+1) only if V′ < r as well. The γ of
-the first coin is drawn together with k, by `inversion`: where it shows tails (19 times in 20) the proposal is
+(2k·s + s²)/(2k+1): with V, V′ uniform below m, V < r, and with probability 1/(2k+1) only if V′ < r as well. The γ
+of the first coin is drawn together with k, by `inversion`: where it shows tails (19 times in 20) the proposal is
 accepted at once. It gets a fair sign, and −0 is rejected, or 0 would count twice. From γ = 1 on (k is beyond 255,
 which is less likely than exp(−127)), the first coin always shows heads, and one coin of chance exp(−y) is tossed
 with bounds of its own. Everything after the certified thresholds is a comparison of integers.
@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.noise.bernoulli_sampler import Booleans, Coins, settled, uniform_words
-from discreet.noise.certified_exp import Interval, divide_up, exp_minus, fraction, shares_below, shift_up, times
+from discreet.noise.certified_exp import Interval, divide_up, exp_minus, fraction, shares_below, shift_up
 from discreet.noise.inversion import Bounds, Digit, Integers, Inversion, padded, quota
 from discreet.noise.random_bits import Bits
 
@@ -208,14 +208,16 @@ class Blocks:
 
 def _theta(c: Fraction, precision: int) -> list[Interval]:
     """Bounds of exp(−c·k²) for k = 0, 1, … while not negligible, and at the end of the sum of all that follow."""
-    one = 1 << precision
-    term, ratio, square = (one, one), exp_minus(c, precision), exp_minus(2 * c, precision)
-    terms = [term]
-    while term[1] >> _GUARD:
-        term, ratio = times(term, ratio, precision), times(ratio, square, precision)
-        terms.append(term)
+    low = high = one = 1 << precision
+    (ratio_low, ratio_high), (square_low, square_high) = exp_minus(c, precision), exp_minus(2 * c, precision)
+    terms = [(low, high)]
+    # The products of `times`, written out: this loop is most of what a new variance costs.
+    while high >> _GUARD:
+        low, high = low * ratio_low >> precision, -(-high * ratio_high >> precision)
+        ratio_low, ratio_high = ratio_low * square_low >> precision, -(-ratio_high * square_high >> precision)
+        terms.append((low, high))
     # Each later term is less than exp(−c·(2k+1)), the present ratio, times the one before.
-    return [*terms, (0, divide_up(term[1] * ratio[1], one - ratio[1]))]
+    return [*terms, (0, divide_up(high * ratio_high, one - ratio_high))]
 
 
 def _total(masses: list[Interval]) -> Interval:

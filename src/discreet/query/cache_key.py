@@ -25,7 +25,7 @@ from discreet.schema import describe
 from discreet.schema.metadata import TableMetadata
 
 _KEPT = 512  # questions
-# What a text asks follows from public facts, and a question is frozen: a preview, the question and the same question
+# What a text asks follows from public facts, and a question is frozen: a preview, the question and the same one
 # again are parsed once.
 _parsed: dict[tuple[str, str, str], Question] = {}
 _DIGITS = 16  # of a fingerprint: two sealings agree in 64 bits with a probability of 10⁻¹⁹

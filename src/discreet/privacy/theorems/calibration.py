@@ -61,7 +61,7 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 def _near(epsilon: float, delta: Fraction) -> float:
     """Return about the ρ of an ε, by secants in √ρ, in which ε is nearly a line; it decides no more than speed."""
     log_odds = log_inverse(delta)
-    if not (0 < epsilon and 0 < log_odds < math.inf):
+    if not (epsilon > 0 and 0 < log_odds < math.inf):
         return 0.0
     # From the classical conversion, ε = ρ + 2·√(ρ·ln(1/δ)), which is above the true one.
     before, root = 0.0, epsilon / (math.sqrt(log_odds + epsilon) + math.sqrt(log_odds))
