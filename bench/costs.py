@@ -1,8 +1,9 @@
-"""Measure what asking costs beside the raw engine: fixed costs, aggregates, groups, text keys, sealing and the help.
+"""Measure what asking costs beside the raw engine: fixed costs, aggregates, groups, text keys, sealing, the help.
 
-Everything is CPU time of all threads, the best of several runs, vault and raw DuckDB in turns, so that a busy machine
-slows both. A fresh answer has a text and a price that were never seen: it is parsed, planned, charged, drawn from tables
-of noise that are made for it, and recorded. `--rows` sets the size of the large table; 5 million by default.
+Everything is CPU time of all threads, the best of several runs, vault and raw DuckDB in turns, so that a busy
+machine slows both. A fresh answer has a text and a price that were never seen: it is parsed, planned, charged,
+drawn from tables of noise that are made for it, and recorded. `--rows` sets the size of the large table; 5 million
+by default.
 """
 
 from __future__ import annotations
@@ -116,7 +117,10 @@ def small(folder: Path) -> None:
         for i in range(ANSWERS):
             again(i)
         fresh = each(lambda i: vault.ask(question(i), epsilon=price()), count(1000))
-        recorded, seen = each(again, count()), each(lambda i: vault.preview(question(i), epsilon="0.2"), count(9000))
+        recorded, seen = (
+            each(again, count()),
+            each(lambda i: vault.preview(question(i), epsilon="0.2"), count(9000)),
+        )
     figure("fresh_answer_milliseconds", 1e3 * fresh, 10, at_least=False)
     figure("recorded_answer_milliseconds", 1e3 * recorded, 1.9, at_least=False)
     figure("preview_milliseconds", 1e3 * seen, 2.2, at_least=False)

@@ -120,8 +120,8 @@ NOISE = [
     Mutant(
         "powers: an error of one product forgotten",
         "noise/certified_exp.py",
-        "return list(accumulate(repeat(base, count), lambda power, b: power * b >> precision",
-        "return list(accumulate(repeat(base, count), lambda power, b: shift_up(power * b, precision)",
+        "power := power * base >> precision for",
+        "power := shift_up(power * base, precision) for",
         "tests/noise/test_certified_exp.py",
     ),
     Mutant(

@@ -79,7 +79,8 @@ def powers_below(base: int, count: int, precision: int) -> list[int]:
     >>> powers_below(8, 3, 4)  # of 1/2
     [16, 8, 4, 2]
     """
-    return list(accumulate(repeat(base, count), lambda power, b: power * b >> precision, initial=1 << precision))
+    power = 1 << precision
+    return [power, *(power := power * base >> precision for _ in range(count))]
 
 
 def shares_below(

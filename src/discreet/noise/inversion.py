@@ -62,7 +62,7 @@ class Inversion:
         The last pair stands for all ranks beyond the list: somewhere between the last F(r) and 1.
         """
         bounds, width = self._law.cdf(bits + 8)
-        below = np.array(bounds, np.int64 if bits <= 48 else np.object_)
+        below: NDArray[Any] = np.array(bounds, np.int64 if bits <= 48 else np.object_)
         lows = np.maximum(np.maximum.accumulate(below) >> 8, 0)
         highs = np.minimum(-(-(below + width) >> 8), 1 << bits)
         highs = np.minimum.accumulate(highs[::-1])[::-1]
@@ -103,7 +103,7 @@ class Inversion:
         while not sure:
             word, known = word << 64 | bits.integer(64), known + 64
             lows, highs = self._thresholds(known)
-            least = bisect_right(highs, word)  # type: ignore[type-var]  # an array is a sequence here
+            least = bisect_right(highs, word)
             sure = word < lows[least]
         if least >= self._limit:
             raise LawTooWide("A draw fell outside ±2**62, which is not expected in the age of the universe.")
