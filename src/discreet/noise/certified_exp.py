@@ -80,7 +80,7 @@ def powers_below(base: int, count: int, precision: int) -> list[int]:
     [16, 8, 4, 2]
     """
     power = 1 << precision
-    return [power, *(power := power * base >> precision for _ in range(count))]
+    return [power, *[power := power * base >> precision for _ in range(count)]]
 
 
 def shares_below(
@@ -97,7 +97,8 @@ def shares_below(
     low, high = whole
     inverse = (1 << 2 * precision) // high
     above = divide_up(high - low + error << precision, low) + 1  # the inverse was rounded down
-    return [part * inverse >> precision + places for part in parts], shift_up(above, places) + 1
+    shift = precision + places
+    return [part * inverse >> shift for part in parts], shift_up(above, places) + 1
 
 
 def exp_minus(x: Fraction, precision: int) -> Interval:

@@ -50,7 +50,8 @@ class CutGeometric:
         low, high = exp_minus(self.rate, working)
         survival = powers_below(low, self.size, working)
         error = self.size * (high - low + 1)
-        *parts, whole = [one - power - error for power in survival[1:]]
+        most = one - error
+        *parts, whole = [most - power for power in survival[1:]]
         lows, width = shares_below(parts, error, (whole, whole + error), working, lost)
         return [*lows, 1 << precision], width
 
@@ -73,8 +74,9 @@ class SignedGeometric:
         error = count * (y[1] - y[0] + 1) + above - split + 1
         powers = powers_below(y[0], count, working)
         lows = [0] * (2 * count + 1)  # of 1 − y^k·split and of 1 − y^k, in turns
-        lows[::2] = [one - error - (power * split >> working) >> guard for power in powers]
-        lows[1::2] = [one - error - power >> guard for power in powers[1:]]
+        most = one - error
+        lows[::2] = [most - (power * split >> working) >> guard for power in powers]
+        lows[1::2] = [most - power >> guard for power in powers[1:]]
         return lows, shift_up(error, guard) + 1
 
 
