@@ -1,0 +1,148 @@
+"""Pages over a socket without a browser: rights, confirmations, private reports, invitations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx2
+import numpy as np
+import pytest
+
+from discreet.errors import NotPermitted
+from discreet.local import Collection
+from discreet.local.device.wire import batch, frames
+from discreet.serve.accounts import Role
+from discreet.serve.survey.surveys import Surveys
+from tests.serve.conftest import PASSWORD, Running
+
+pytestmark = pytest.mark.xdist_group("console pages")
+OWN = {"Sec-Fetch-Site": "same-origin"}
+CURATOR_PAGES = ("/people", "/new", "/vaults/visits/access", "/vaults/visits/spending", "/audit")
+
+
+@pytest.fixture(scope="module")
+def curator(running: Running) -> Iterator[httpx2.Client]:
+    running.service.accounts.add("cura", Role.CURATOR, PASSWORD)
+    with signed_in(running, "cura") as client:
+        yield client
+
+
+@contextmanager
+def signed_in(running: Running, name: str) -> Iterator[httpx2.Client]:
+    with running.client(**OWN) as client:
+        assert client.post("/login", data={"name": name, "password": PASSWORD}).status_code == 303
+        yield client
+
+
+def test_an_analyst_sees_no_page_of_a_curator(running: Running) -> None:
+    with signed_in(running, "ana") as ana:
+        assert [ana.get(path).status_code for path in CURATOR_PAGES] == [403] * len(CURATOR_PAGES)
+        assert ana.get("/vaults/hidden").status_code == 404
+        forms = {"/vaults/visits/raise": {"epsilon": "9", "reason": "x", "typed": "visits 9"}}
+        forms |= {"/vaults/visits/grant": {"user": "ana"}, "/people/invite": {"role": "curator"}}
+        assert [ana.post(path, data=form).status_code for path, form in forms.items()] == [403] * 3
+    with running.client() as stranger:
+        assert [stranger.get(path).status_code for path in CURATOR_PAGES] == [401] * len(CURATOR_PAGES)
+
+
+def test_a_form_of_another_site_changes_nothing(running: Running, curator: httpx2.Client) -> None:
+    for path in ("/people/invite", "/vaults/visits/revoke", "/new", "/surveys", "/account/password"):
+        assert curator.post(path, data={}, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
+
+
+def test_a_budget_is_raised_with_a_reason_and_a_typed_confirmation_only(
+    running: Running, curator: httpx2.Client
+) -> None:
+    def left() -> str:
+        return curator.get("/vaults/visits").text.partition("The budget in numbers")[2]
+
+    before = left()
+    for form in (
+        {"epsilon": "9", "reason": "", "typed": "visits 9"},
+        {"epsilon": "9", "reason": "a second year", "typed": "visits 8"},
+        {"epsilon": "nan", "reason": "a second year", "typed": "visits nan"},
+    ):
+        assert curator.post("/vaults/visits/raise", data=form).status_code == 422
+    assert left() == before
+    form = {"epsilon": "9", "reason": "a second year", "typed": "visits 9"}
+    assert curator.post("/vaults/visits/raise", data=form).status_code == 303
+    assert left() != before
+    spending = curator.get("/vaults/visits/spending").text
+    assert "a second year (by cura)" in spending
+    assert "typed visits 9" in spending
+
+
+def test_the_private_report_is_stored_nowhere(running: Running, curator: httpx2.Client) -> None:
+    table = b"user_id,age\n" + b"".join(b"%d,%s\n" % (i, b"sentinel-7261" if i == 3 else b"40") for i in range(50))
+    found = curator.post("/new", files={"file": ("people.csv", table)})
+    place = found.headers["location"]
+    form = {"type-1": "integer", "lo-1": "0", "hi-1": "110", "person": "user_id", "rows": "1"}
+    report = curator.post(f"{place}/check", data={**form, "counts": "40", "margin": "20", "delta": "1e-9"})
+    assert "sentinel-7261" in report.text
+    folder = running.settings.folder
+    kept = [path for path in folder.rglob("*") if path.is_file() and b"sentinel-7261" in path.read_bytes()]
+    assert [path.name for path in kept] == ["source.csv"]
+    assert kept[0].stat().st_mode & 0o077 == kept[0].parent.stat().st_mode & 0o077 == 0
+    assert "sentinel-7261" not in running.log.getvalue()
+    with signed_in(running, "ana") as ana:
+        assert ana.get(place).status_code == 403
+    running.service.accounts.add("other", Role.CURATOR, PASSWORD)
+    with signed_in(running, "other") as other:
+        assert other.get(place).status_code == 404
+
+
+def test_an_upload_that_is_too_large_is_refused_before_it_is_read(
+    curator: httpx2.Client, running: Running
+) -> None:
+    headers = {"content-length": str(running.settings.upload_limit + 1), "content-type": "multipart/form-data"}
+    request = curator.build_request("POST", "/new", headers={**OWN, **headers}, content=b"")
+    assert curator.send(request).status_code == 413
+
+
+def test_a_link_to_an_answer_never_charges(running: Running) -> None:
+    with signed_in(running, "ana") as ana:
+        before = running.spent()
+        asked = {"sql": "select count(*) from visits where age > 71", "by": "spend", "spend": "1%"}
+        assert ana.get("/vaults/visits/answer", params=asked).headers["location"].startswith("/vaults/visits/ask?")
+        assert running.spent() == before
+        assert ana.post("/vaults/visits/ask", data={**asked, "key": "k"}).status_code == 303
+        spent = running.spent()
+        assert spent > before
+        shown = ana.get("/vaults/visits/answer", params=asked)
+        assert "Free: answered from the record" in shown.text
+        assert ana.get("/vaults/visits/answer", params={**asked, "file": "csv"}).text.startswith("count,count_low")
+    assert running.spent() == spent
+
+
+def test_an_invitation_makes_one_account(running: Running, curator: httpx2.Client) -> None:
+    shown = curator.post("/people/invite", data={"role": "analyst"}).text
+    code = re.search(r'shown-once">([^<]+)<', shown)
+    assert code is not None
+    form = {"code": code[1], "name": "newcomer", "password": PASSWORD}
+    with running.client(**OWN) as stranger:
+        assert stranger.post("/join", data=form).status_code == 303
+        assert stranger.post("/join", data={**form, "name": "second"}).status_code == 404
+        assert "set-cookie" not in stranger.get("/join").headers
+
+
+def test_a_code_counts_once_and_reports_survive_a_restart(running: Running) -> None:
+    surveys = Surveys(running.settings.folder)
+    made, codes = surveys.create("ana", "Tea?", ["yes", "no"], epsilon="1", days=5, cohort=1, codes=2)
+    counter = surveys.counter(made)
+    reports = [_report(counter.collection) for _ in range(3)]
+    assert counter.take(reports[0], codes[0], made.invited) == 1
+    for report, code in ((reports[1], codes[0]), (reports[1], None), (reports[1], "0" * 32)):
+        with pytest.raises(NotPermitted):
+            counter.take(report, code, made.invited)
+    again = Surveys(running.settings.folder).counter(made)
+    assert (again.server.n, len(again.unused)) == (1, 1)
+    assert again.take(reports[0], codes[1], made.invited) == 0  # a replay, which uses up no code
+    assert len(again.unused) == 1
+    stored = b"".join(path.read_bytes() for path in (running.settings.folder / "surveys" / made.id).iterdir())
+    assert not any(code.encode() in stored for code in codes)
+
+
+def _report(collection: Collection) -> bytes:
+    return batch(frames(collection, collection.randomiser.encode(np.zeros(1, np.int64)), identified=True))
