@@ -20,6 +20,7 @@
     metrics      Prometheus text without private values
     api/         routes of the HTTP API; add routes to `ROUTES`
     console/     pages for people; add pages to `PAGES`
+    survey/      surveys under local privacy: the respondent's page, reports, estimates
 
 The path of a request: guard ─▶ handler ─▶ `Actor.expect` ─▶ `Questions.run` ─▶ worker ─▶ tick ─▶ reply.
 The server process opens no vault and sees no row; docs/service.md has the threat model.
