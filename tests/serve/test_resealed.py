@@ -23,8 +23,9 @@ def test_a_stream_of_older_rows_is_refused_and_not_charged_anew_and_answers_leav
         opened = ana.post("/api/v1/vaults/visits/streams", json={"name": "s", "epsilon": "1", "horizon": 10})
         product = f"/api/v1/streams/{opened.headers[PRODUCT]}"
         assert ana.get(product).status_code == 200
+        assert running.ask("ana", COUNT, epsilon="1/2").status_code == 200  # all workers are ready then
         begun = time.monotonic()
-        assert running.ask("ana", COUNT, epsilon="1").status_code == 200
+        assert running.ask("ana", f"{COUNT} where age > 30", epsilon="1/2").status_code == 200
         assert time.monotonic() - begun >= 1  # computed from rows: not before the first tick
         spent = running.spent()
         with dp.Vault(place) as vault:
