@@ -1,9 +1,9 @@
 """Synthesize a benchmark table with AIM or MST of OpenDP and private-pgm, in an environment of their own.
 
-The setting is the published one: all sets of three columns, at most 80 MB for the model, 16 rounds for each column.
-The mechanism spends the ρ that the caller gives, so both sides have the same zero-concentrated guarantee. Columns are
-cut between all their values, which are public. One run. Prints JSON: the mean l1 distance of all three-way marginals
-and the worst cell, of answers and of as many rows as the table has, and CPU seconds.
+The setting is the published one: all sets of three columns, 80 MB for the model, 16 rounds for each column.
+The mechanism spends the ρ that the caller gives, so both sides have the same zero-concentrated guarantee. Columns
+are cut between all their values, which are public. One run. Prints JSON: the mean l1 distance of all three-way
+marginals and the worst cell, of answers and of as many rows as the table has, and CPU seconds.
 Usage: `opendp_mbi_synth.py AIM|MST TABLE RHO`
 """
 

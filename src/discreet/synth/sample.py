@@ -1,13 +1,14 @@
 """Draw rows with the marginals of a model: along a tree first, then moved until their counts are the wanted ones.
 
-1. Rows are drawn along the tree of pairs with the most mutual information (`rows.tree`).
-2. Rows that gain most are moved, column by column, towards the model's answers about one, two and three columns, with
+1. Rows are drawn along the tree of pairs with the most mutual information (`rows.tree`). 2. Rows that gain most
+are moved, column by column, towards the model's answers about one, two and three columns, with
    an exact line search on the sum of squared differences of counts, which therefore never rises (`rows.descent`).
    Where columns have many values, answers about one and two columns come first, because they are cheaper.
 3. More than 65,536 rows are drawn in blocks. What one block has too many of, the next has fewer of.
 
-All of this is post-processing of noisy measurements, so its random numbers need not be secret, and the same seed gives
-the same rows. Work is limited by numbers touched, not by seconds: rows do not depend on how busy the machine is.
+All of this is post-processing of noisy measurements, so its random numbers need not be secret, and the same seed
+gives the same rows. Work is limited by numbers touched, not by seconds: rows do not depend on how busy the
+machine is.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from discreet.errors import Fix, ParameterError
-from discreet.synth.marginals.domain import Columns, Domain
+from discreet.synth.marginals.domain import Columns
 from discreet.synth.marginals.model import Model
 from discreet.synth.rows.descent import SWEEPS, Descent
 from discreet.synth.rows.gather import Gather
@@ -26,14 +27,14 @@ from discreet.synth.rows.stream import Stream
 from discreet.synth.rows.targets import (
     MOST_ROWS,
     Residual,
-    Tables,
     counts_of,
     excess,
     pairs_of,
     tables_of,
     triples_of,
+    weights_of,
 )
-from discreet.synth.rows.tree import Codes, Masks, planted
+from discreet.synth.rows.tree import Codes, planted
 
 __all__ = ["MOST_CODES", "Codes", "Stream", "check", "sample"]
 
@@ -92,7 +93,7 @@ def sample(
         wanted = counts_of(tables, size, left)
         if block + 1 == blocks:
             tables.clear()  # as large as all that follows
-        found.append(_refined(planted(model, size, stream), domain, wanted, model.impossible, stream, work, say))
+        found.append(_refined(model, planted(model, size, stream), wanted, stream, work, say))
         if block + 1 < blocks:
             left = {columns: excess(found[-1], table, columns, domain) for columns, table in wanted.items()}
     rows = np.concatenate(found)
@@ -106,22 +107,22 @@ def _sets(model: Model) -> list[Columns]:
 
 
 def _refined(
+    model: Model,
     rows: Codes,
-    domain: Domain,
     wanted: Mapping[Columns, Residual],
-    impossible: Masks,
     stream: Stream,
     work: int,
     say: Callable[[float], None] | None,
 ) -> Codes:
     """Return the rows, moved towards the wanted counts."""
+    domain, impossible, weights = model.domain, model.impossible, weights_of(model)
     if fits(domain):
-        dense = Products(rows, domain, wanted, impossible)
+        dense = Products(rows, domain, wanted, weights, impossible)
         Descent(dense, stream).run(work, SWEEPS, say)
         return dense.result()
     small = {columns: table for columns, table in wanted.items() if len(columns) < 3}
     for some, sweeps, part in ((small, _FIRST, work // 4), (wanted, SWEEPS, work)):
-        gather = Gather(rows, domain, some, impossible)
+        gather = Gather(rows, domain, some, weights, impossible)
         Descent(gather, stream).run(part, sweeps, say if some is wanted else None)
         rows = gather.result()
     return rows

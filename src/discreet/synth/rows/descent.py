@@ -1,15 +1,15 @@
 """Move rows until their counts are the wanted ones: a descent that never rises.
 
-    f(rows) = Σ_S Σ_cells (count_S − wanted_S)²        over the listed sets S of one, two and three columns
+    f(rows) = Σ_S w_S Σ_cells (count_S − wanted_S)²    over the listed sets S of one, two and three columns
 
-A batch of rows and a column at a time: every row learns what each value of that column would cost it, the sum of the
-residuals count − wanted over the cells it would enter; the rows that gain most take their best other value, and an
-exact line search decides how many of them do. If `moved` is the change of all counts, f changes by
+A batch of rows and a column at a time: every row learns what each value of that column would cost it, the sum of
+the residuals count − wanted over the cells it would enter; the rows that gain most take their best other value,
+and an exact line search decides how many of them do. If `moved` is the change of all counts, f changes by
 
-    slope + square = 2·Σ⟨residual, moved⟩ + Σ‖moved‖²,
+    slope + square = 2·Σ w⟨residual, moved⟩ + Σ w‖moved‖²,
 
-which is computed before rows move, and rows move only if it is negative. So f never rises, it is known at any time, and
-there is no step to tune. The share of the rows that move at once follows what the line search liked.
+which is computed before rows move, and rows move only if it is negative. So f never rises, it is known at any
+time, and there is no step to tune. The share of the rows that move at once follows what the line search liked.
 
 All of this is post-processing: it reads the model's answers and a public seed.
 """
@@ -72,11 +72,11 @@ class Descent:
         self.share = np.full(engine.columns, _SHARE)
 
     def run(self, work: int, sweeps: int = SWEEPS, say: Callable[[float], None] | None = None) -> None:
-        """Sweep until f hardly falls, or so many numbers were touched."""
+        """Sweep until f hardly falls, or, after a first sweep, until so many numbers were touched."""
         last = self.engine.touched + work
-        for _ in range(sweeps):
+        for sweep in range(sweeps):
             before = self.engine.objective
-            self.sweep(last)
+            self.sweep(last if sweep else None)
             if say:
                 say(min(1.0, 1 - (last - self.engine.touched) / work))
             if before - self.engine.objective < LEAST * before or self.engine.touched >= last:
@@ -115,11 +115,11 @@ class Descent:
         self.share[column] = min(max(self.share[column] * bolder, _FEWEST), 1.0)
 
     def _chosen(self, good: NDArray[np.intp], gain: Floats, share: float) -> NDArray[np.intp]:
-        """Return a share of the rows, each with a chance that grows with its gain, in random order."""
-        chance = np.minimum(gain * (share / gain.mean()), 1.0)
+        """Return a share of the rows and at least one, by chances that grow with their gains, in random order."""
+        chance = np.minimum(gain * (max(share, 1 / len(good)) / gain.mean()), 1.0)
         steps = np.floor(np.cumsum(chance) + self.stream.uniform(1)[0])  # systematic: as many as expected
         chosen = good[np.diff(steps, prepend=0.0) >= 1]
-        return chosen[self.stream.order(len(chosen))]
+        return np.asarray(chosen[self.stream.order(len(chosen))])
 
 
 def cheapest(cost: NDArray[np.float32], now: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.intp]]:

@@ -1,10 +1,11 @@
 """Find what moves cost by reading residual tables: for columns of many values.
 
-The residual of a set is kept once for each of its columns, with that column last, so that the costs of all values of
-the column stand side by side; the tables that face one column stand one after the other in one vector, so that a move is
-looked up in all of them at once. For a column of two values only their difference is kept: that is all its moves need.
-The place of a row in a table of three columns, facing one of them, is its place in the other two, which is the same
-for many tables: places are kept for a batch, and found again for a column that moves.
+The residual of a set, times its weight, is kept once for each of its columns, with that column last, so that the
+costs of all values of the column stand side by side; the tables that face one column stand one after the other in one vector,
+so that a move is looked up in all of them at once. For a column of two values only their difference is kept:
+that is all its moves need. The place of a row in a table of three columns, facing one of them, is its place in
+the other two, which is the same for many tables: places are kept for a batch, and found again for a column that
+moves.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.synth.marginals.domain import Columns, Domain, Floats
 from discreet.synth.rows.descent import cheapest
-from discreet.synth.rows.targets import Residual, excess
+from discreet.synth.rows.targets import Residual, Weights, excess
 from discreet.synth.rows.tree import Codes, Masks, barred
 
 BATCH = 1024
@@ -31,89 +32,128 @@ Places = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class _Facing:
-    """The tables that face one column: their values, where each begins, and which places it is read at."""
+    """The tables that face one column: where each begins, where it is read, its weight and its values."""
 
-    values: Residual
     start: Places
     at: Places
+    weight: Residual
     tables: list[Residual]
 
 
 @dataclass(frozen=True)
 class _Turned:
-    """How a move in one column changes the tables that face another: their places, where they begin, and the step."""
+    """The tables that hold a column and face another one: how a move of the first changes them.
 
-    at: Places
+    A row is at `start + place·times + own·kept` in a table, `own` being its value of the column that is faced; a
+    move by one value shifts it by `step`. Where `two` values are faced, a table has one number for both.
+    """
+
     start: Places
+    at: Places
+    faced: Places
+    times: Places
+    kept: Places
     step: Places
+    two: NDArray[np.bool_]
+    weight: Residual
 
 
 class Gather:
     """The residuals of rows, as tables."""
 
-    def __init__(self, rows: Codes, domain: Domain, wanted: Mapping[Columns, Residual], impossible: Masks):
-        self.domain, self.impossible, self.touched, self.objective = domain, impossible, 0, 0.0
+    def __init__(
+        self, rows: Codes, domain: Domain, wanted: Mapping[Columns, Residual], weights: Weights, impossible: Masks
+    ):
+        self.domain, self.impossible, self.weights = domain, impossible, weights
+        self.touched, self.objective = 0, 0.0
         self.codes: Places = np.ascontiguousarray(rows.T, np.intp)
         self._index = {kept: i for i, kept in enumerate(sorted({o for s in wanted for o in _others(s)}))}
-        turned = self._tables(rows, wanted)
-        self.facing = [self._faced(column, turned[column]) for column in range(len(domain))]
-        self.turned = [self._turns(column, list(wanted)) for column in range(len(domain))]
-        self.scratch = np.zeros(max(facing.values.size for facing in self.facing), np.float32)
+        self.sets = [[s for s in wanted if column in s] for column in range(len(domain))]
+        sizes = [self._size(s, column) for column, sets in enumerate(self.sets) for s in sets]
+        ends = np.cumsum([0, *sizes]).astype(np.intp)
+        self.values: Residual = np.empty(int(ends[-1]), np.float32)
+        self.facing = self._facings(ends[:-1])
+        self._fill(rows, wanted)
+        self.turned = self._turns()
+        most = max(sum(view.size for view in facing.tables) for facing in self.facing)
+        self.scratch = np.zeros(most, np.float32)
         kept = list(self._index)
         self.high, self.low = (np.array([o[i] if o else 0 for o in kept], np.intp) for i in (0, -1))
         self.times = np.array([domain.sizes[o[1]] if len(o) == 2 else 0 for o in kept], np.intp)[:, None]
         self.once = np.array([len(o) > 0 for o in kept], np.intp)[:, None]
-        self.holding = [np.array([i for o, i in self._index.items() if c in o], np.intp) for c in range(len(domain))]
+        self.holding = [
+            np.array([i for o, i in self._index.items() if c in o], np.intp) for c in range(len(domain))
+        ]
         self._batch = min(BATCH, max(128, _KEPT // max(1, len(kept))))
         self._part, self._places = slice(0, 0), np.zeros((len(kept), 0), np.intp)
 
-    def _tables(self, rows: Codes, wanted: Mapping[Columns, Residual]) -> list[dict[Columns, Residual]]:
-        """Return the residuals with each of their columns last, by that column."""
-        found: list[dict[Columns, Residual]] = [{} for _ in self.domain.sizes]
-        for columns, table in wanted.items():
-            left = excess(rows, table, columns, self.domain)
-            self.objective += float(np.square(left, dtype=float).sum())
-            for i, column in enumerate(columns):
-                size = self.domain.sizes[column]
-                turned = np.moveaxis(left, i, -1).reshape(-1, size)
-                found[column][columns] = turned[:, 1] - turned[:, 0] if size == 2 else turned
+    def _size(self, columns: Columns, column: int) -> int:
+        """Return the numbers that a set keeps for one of its columns."""
+        return self.domain.cells(columns) // (2 if self.domain.sizes[column] == 2 else 1)
+
+    def _facings(self, starts: Places) -> list[_Facing]:
+        found, first = [], 0
+        for column, sets in enumerate(self.sets):
+            start = starts[first : first + len(sets)]
+            first += len(sets)
+            levels = self.domain.sizes[column]
+            views = []
+            for s, begin in zip(sets, start.tolist(), strict=True):
+                view = self.values[begin : begin + self._size(s, column)]
+                views.append(view if levels == 2 else view.reshape(-1, levels))
+            at = np.array([self._index[_without(s, column)] for s in sets], np.intp)
+            weight = np.array([self.weights(s) for s in sets], np.float32)[:, None]
+            found.append(_Facing(start, at, weight, views))
         return found
 
-    def _faced(self, column: int, tables: dict[Columns, Residual]) -> _Facing:
-        ends = np.cumsum([0, *(table.size for table in tables.values())])
-        values = np.empty(int(ends[-1]), np.float32)
-        views = []
-        for table, start in zip(tables.values(), ends, strict=False):
-            view = values[start : start + table.size].reshape(table.shape)
-            view[...] = table
-            views.append(view)
-        at = np.array([self._index[_without(s, column)] for s in tables], np.intp)
-        tables.clear()
-        return _Facing(values, ends[:-1].astype(np.intp), at, views)
+    def _fill(self, rows: Codes, wanted: Mapping[Columns, Residual]) -> None:
+        """Write the residuals, once facing each of their columns."""
+        views = {
+            (s, column): view
+            for column, sets in enumerate(self.sets)
+            for s, view in zip(sets, self.facing[column].tables, strict=True)
+        }
+        for columns, table in wanted.items():
+            left, weight = excess(rows, table, columns, self.domain), np.float32(self.weights(columns))
+            self.objective += float(weight) * float(np.square(left, dtype=float).sum())
+            left *= weight
+            for i, column in enumerate(columns):
+                turned = np.moveaxis(left, i, -1).reshape(-1, self.domain.sizes[column])
+                two = self.domain.sizes[column] == 2
+                views[columns, column][...] = turned[:, 1] - turned[:, 0] if two else turned
 
-    def _turns(self, column: int, sets: list[Columns]) -> list[tuple[int, _Turned]]:
-        """Return the other columns, each with the tables that face it and hold this one."""
+    def _turns(self) -> list[_Turned]:
+        listed: list[list[tuple[int, ...]]] = [[] for _ in self.sets]
+        weights: list[list[float]] = [[] for _ in self.sets]
+        sizes = self.domain.sizes
+        for faced, sets in enumerate(self.sets):
+            times = 1 if sizes[faced] == 2 else sizes[faced]
+            for s, start in zip(sets, self.facing[faced].start.tolist(), strict=True):
+                others = _without(s, faced)
+                for column in others:
+                    weights[column].append(self.weights(s))
+                    step = sizes[others[1]] if len(others) == 2 and others[0] == column else 1
+                    listed[column].append((start, self._index[others], faced, times, int(times > 1), step * times))
         found = []
-        for last in range(len(self.domain)):
-            listed = [s for s in sets if last in s]
-            kept = [i for i, s in enumerate(listed) if column in s and column != last]
-            if kept:
-                others = [_without(listed[i], last) for i in kept]
-                step = [self.domain.sizes[o[1]] if len(o) == 2 and o[0] == column else 1 for o in others]
-                at = np.array([self._index[o] for o in others], np.intp)
-                found.append((last, _Turned(at, self.facing[last].start[kept], np.array(step, np.intp))))
+        for each, weight in zip(listed, weights, strict=True):
+            start, at, faced, times, kept, step = np.array(each, np.intp).reshape(-1, 6).T[:, :, None]
+            each_weight = np.array(weight, np.float32)[:, None]
+            found.append(_Turned(start, at, faced, times, kept, step, times == 1, each_weight))
         return found
 
     @property
     def rows(self) -> int:
-        return self.codes.shape[1]
+        """Return the number of rows."""
+        return int(self.codes.shape[1])
 
     @property
     def columns(self) -> int:
+        """Return the number of columns."""
         return len(self.codes)
 
     @property
     def batch(self) -> int:
+        """Return how many rows are looked at together."""
         return self._batch
 
     def result(self) -> Codes:
@@ -121,9 +161,11 @@ class Gather:
         return np.asfortranarray(self.codes.T, np.int32)
 
     def alone(self, column: int) -> float:
-        return float(len(self.facing[column].at))
+        """Return the square of one row that moves alone, halved."""
+        return float(self.facing[column].weight.sum())
 
     def gains(self, column: int, part: slice) -> tuple[NDArray[np.float32], Places]:
+        """Return what rows gain by their best other value, and that value."""
         if (part.start, part.stop) != (self._part.start, self._part.stop):
             self._part, self._places = part, self._found(slice(None), part)
         size, levels, facing = part.stop - part.start, self.domain.sizes[column], self.facing[column]
@@ -145,54 +187,57 @@ class Gather:
         return cheapest(cost, now)
 
     def change(self, column: int, which: Places, to: Places) -> tuple[float, float, None]:
-        facing, levels, now = self.facing[column], self.domain.sizes[column], self.codes[column, which]
+        """Return slope and square of f if these rows move."""
+        facing, now = self.facing[column], self.codes[column, which]
         self.touched += len(which) * len(facing.at) * _MOVING
         place = self._places[facing.at[:, None], which - self._part.start]
-        values, moved = facing.values, self.scratch
-        if levels == 2:
-            place += facing.start[:, None]
-            sign = np.tile((to - now).astype(np.float32), (len(place), 1))
-            np.add.at(moved, place.ravel(), sign.ravel())
-            slope, square = 2 * _total(values[place] * sign), 2 * _total(moved[place] * sign)
+        first = int(facing.start[0])
+        values, moved, start = self.values[first:], self.scratch, facing.start[:, None] - first
+        if self.domain.sizes[column] == 2:
+            place += start
+            sign = (to - now).astype(np.float32)
+            np.add.at(moved, place.ravel(), np.tile(sign, len(place)))
+            slope, square = 2 * _total(values[place] * sign), 2 * _total(moved[place] * sign * facing.weight)
             moved[place] = 0
             return slope, square, None
-        place *= levels
-        place += facing.start[:, None]
-        old, new = (place + now).ravel(), (place + to).ravel()
-        _shift(moved, old, new)
+        place *= self.domain.sizes[column]
+        place += start
+        old, new = place + now, place + to
+        np.add.at(moved, new.ravel(), np.float32(1))
+        np.subtract.at(moved, old.ravel(), np.float32(1))
         slope = 2 * (_total(values[new]) - _total(values[old]))
-        square = _total(moved[new]) - _total(moved[old])
+        square = _total(facing.weight * (moved[new] - moved[old]))
         moved[new] = moved[old] = 0
         return slope, square, None
 
     def apply(self, column: int, which: Places, to: Places, moves: None) -> None:
+        """Move rows, in all tables."""
         inside, now = which - self._part.start, self.codes[column, which]
         facing, levels = self.facing[column], self.domain.sizes[column]
         place = self._places[facing.at[:, None], inside]
-        start = facing.start[:, None]
         if levels == 2:
-            step = np.tile((2 * (to - now)).astype(np.float32), (len(place), 1))
-            np.add.at(facing.values, (start + place).ravel(), step.ravel())
+            step = facing.weight * (2 * (to - now)).astype(np.float32)
+            np.add.at(self.values, (facing.start[:, None] + place).ravel(), step.ravel())
         else:
-            place = start + place * levels
-            _shift(facing.values, (place + now).ravel(), (place + to).ravel())
-        for last, turned in self.turned[column]:
-            old = self._places[turned.at[:, None], inside]
-            self._turn(last, turned.start[:, None], old, turned.step[:, None] * (to - now), which)
+            place = facing.start[:, None] + place * levels
+            one = np.repeat(facing.weight, len(which))
+            np.add.at(self.values, (place + to).ravel(), one)
+            np.subtract.at(self.values, (place + now).ravel(), one)
+        if len(self.domain) > 1:
+            self._turn(self.turned[column], which, to - now)
         self.codes[column, which] = to
         changed = self.holding[column]
         self._places[changed] = self._found(changed, self._part)
 
-    def _turn(self, last: int, start: Places, old: Places, step: Places, which: Places) -> None:
-        """Move rows in the tables that have another column last."""
-        values, levels, own = self.facing[last].values, self.domain.sizes[last], self.codes[last, which]
-        new = old + step
-        if levels == 2:
-            sign = np.tile((2 * own - 1).astype(np.float32), (len(old), 1)).ravel()
-            np.add.at(values, (start + new).ravel(), sign)
-            np.subtract.at(values, (start + old).ravel(), sign)
-        else:
-            _shift(values, (start + old * levels + own).ravel(), (start + new * levels + own).ravel())
+    def _turn(self, turned: _Turned, which: Places, by: Places) -> None:
+        """Move rows in the tables that face other columns."""
+        place = self._places[turned.at, which - self._part.start]
+        own = self.codes[turned.faced, which]
+        old = turned.start + place * turned.times + own * turned.kept
+        new = (old + turned.step * by).ravel()
+        one = (np.where(turned.two, 2 * own - 1, 1) * turned.weight).astype(np.float32).ravel()
+        np.add.at(self.values, new, one)
+        np.subtract.at(self.values, old.ravel(), one)
 
     def _found(self, kept: slice | Places, part: slice) -> Places:
         """Return the places of a batch in tables over one or two columns."""
@@ -211,8 +256,3 @@ def _without(columns: Columns, column: int) -> Columns:
 def _total(numbers: Residual | Floats) -> float:
     """Return a sum of exact numbers, exactly: in 64 bits."""
     return float(numbers.sum(dtype=float))
-
-
-def _shift(values: Residual, old: Places, new: Places) -> None:
-    np.add.at(values, new, np.float32(1))
-    np.subtract.at(values, old, np.float32(1))

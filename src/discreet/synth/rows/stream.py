@@ -1,7 +1,7 @@
 """Generate reproducible random numbers for post-processing: SplitMix64 (Steele, Lea, Flood 2014).
 
-They choose among rows that are equally good, need not be secret, and the same seed gives the same rows. Noise never
-comes from here: it comes from `discreet.noise`.
+They choose among rows that are equally good, need not be secret, and the same seed gives the same rows. Noise
+never comes from here: it comes from `discreet.noise`.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
 """List the counts that rows should have: the model's answers about one, two and three columns.
 
-Triples that were not measured follow from their pairs by raking (discreet.synth.marginals.model); here all triples of
-one shape are raked at once, which is what makes thousands of them affordable. A table of many columns has more sets
-than time allows: then those are listed that were measured, and those whose columns are tied most.
+Triples that were not measured follow from their pairs by raking (discreet.synth.marginals.model); here all
+triples of one shape are raked at once, which is what makes thousands of them affordable. A table of many columns
+has more sets than time allows: then those are listed that were measured, and those whose columns are tied most.
 
-Counts are rounded to multiples of 2⁻⁸. Differences of such counts, for up to 2¹⁶ rows, are exact in 32-bit floats, so
-a descent on them adds up no round-off.
+Counts are rounded to multiples of 2⁻⁸. Differences of such counts, for up to 2¹⁶ rows, are exact in 32-bit
+floats, so a descent on them adds up no round-off.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -30,14 +30,20 @@ MOST_ROWS = 2**16
 
 MOST_PAIRS = 5000
 MOST_CELLS = 2**21
-ALL_CELLS = 20_000_000
+ALL_CELLS = 12_000_000
 """The most pairs that are listed, the most cells of a triple, and of all triples together."""
+
+FOLLOWING = 0.25
+"""The weight of a triple that was not measured."""
 
 _AT_ONCE = 1 << 18  # cells that are raked together, so that they fit a cache
 _LARGE = 1 << 14  # a triple of so many cells is raked by itself
 
 Tables = dict[Columns, Floats]
 Residual = NDArray[np.float32]
+
+Weights = Callable[[Columns], float]
+"""Returns how much a set counts: a power of two, so that sums stay exact."""
 
 
 def pairs_of(model: Model) -> list[Columns]:
@@ -61,8 +67,7 @@ def triples_of(model: Model, most: int) -> list[Columns]:
     measured = list(model.triples)
     kept = _columns(model, most)
     others = [t for t in combinations(kept, 3) if t not in model.triples]
-    if len(measured) + len(others) > most:
-        others.sort(key=lambda t: -sum(ties.get(pair, 0.0) for pair in combinations(t, 2)))
+    others.sort(key=lambda t: -sum(ties.get(pair, 0.0) for pair in combinations(t, 2)))
     found, cells = list[Columns](), 0
     for triple in (*measured, *others):
         size = domain.cells(triple)
@@ -75,14 +80,21 @@ def triples_of(model: Model, most: int) -> list[Columns]:
 def _columns(model: Model, most: int) -> Iterable[int]:
     """Return the columns whose triples are looked at: all, or those of the most tied pairs."""
     width = len(model.domain)
-    if width <= 3 or width * (width - 1) * (width - 2) // 6 <= 20 * most:
+    if width**3 <= 120 * most:
         return range(width)
-    found: set[int] = set()
-    for pair in sorted(model.ties, key=lambda pair: -model.ties[pair]):
-        if (len(found) + 2) ** 3 // 6 > 20 * most:
-            break
-        found |= set(pair)
-    return sorted(found)
+    strongest = sorted(model.ties, key=lambda pair: -model.ties[pair])
+    ordered = dict.fromkeys([*(column for pair in strongest for column in pair), *range(width)])
+    return sorted(list(ordered)[: max(3, round((120 * most) ** (1 / 3)))])
+
+
+def weights_of(model: Model) -> Weights:
+    """Return the weights of sets: triples that follow from pairs count less than what was measured.
+
+    The model's answers about them assume that three columns have nothing in common beyond their pairs. If a
+    measured triple shows that they have, the answers about its relatives contradict it, and should not win.
+    """
+    measured = set(model.triples)
+    return lambda columns: 1.0 if len(columns) < 3 or columns in measured else FOLLOWING
 
 
 def tables_of(model: Model, sets: Sequence[Columns]) -> Tables:
@@ -113,13 +125,15 @@ def tables_of(model: Model, sets: Sequence[Columns]) -> Tables:
 def _raked(model: Model, triples: Sequence[Columns]) -> Floats:
     a, b, c = (np.stack([model.ones[t[i]] for t in triples]) / model.total for i in range(3))
     start = model.total * a[:, :, None, None] * b[:, None, :, None] * c[:, None, None, :]
-    margins = {
+    margins: dict[tuple[int, ...], Floats] = {
         kept: np.stack([model.pairs[t[kept[0]], t[kept[1]]] for t in triples]) for kept in ((0, 1), (0, 2), (1, 2))
     }
     return rake_many(start, margins)
 
 
-def counts_of(tables: Tables, rows: int, left: Mapping[Columns, Residual] | None = None) -> dict[Columns, Residual]:
+def counts_of(
+    tables: Tables, rows: int, left: Mapping[Columns, Residual] | None = None
+) -> dict[Columns, Residual]:
     """Return the counts that so many rows should have, rounded; `left` is what earlier rows have too many.
 
     >>> counts_of({(0,): np.array([1.0, 3.0])}, 200, {(0,): np.array([4.0, -4.0], np.float32)})[0,].tolist()

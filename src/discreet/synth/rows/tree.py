@@ -1,8 +1,8 @@
 """Draw first rows along a tree of pairs: the one of largest mutual information (Chow and Liu 1968).
 
 Draws are systematic: rows that agree in the parent column are neighbours, and take their quantiles from the
-golden-ratio sequence, so that among each few of them every value has about its expected frequency. The tree knows the
-impossible cells of its own pairs only; rows in another impossible cell are drawn again (`possible`).
+golden-ratio sequence, so that among each few of them every value has about its expected frequency. The tree
+knows the impossible cells of its own pairs only; rows in another impossible cell are drawn again (`possible`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _drawn(steps: Floats, given: Codes, stream: Stream) -> NDArray[np.intp]:
     # One search for all rows: the law of value v lies between v and v + 1.
     laws = steps / steps[:, -1:] + np.arange(len(steps))[:, None]
     place = np.searchsorted(laws.ravel(), given + quantiles, "right")
-    return np.clip(place - given * steps.shape[1], 0, steps.shape[1] - 1)
+    return np.asarray(np.clip(place - given * steps.shape[1], 0, steps.shape[1] - 1), np.intp)
 
 
 def tree(model: Model) -> list[tuple[int, int]]:
@@ -79,9 +79,10 @@ def _information(table: Floats) -> float:
 def possible(rows: Codes, model: Model, stream: Stream) -> Codes:
     """Return the rows, with those in an impossible cell drawn again.
 
-    One column of a broken condition is drawn again from its own law, among the values that break no condition of that
-    column; where there is none, the other column has its turn. What is left after a few rounds becomes a copy of a row
-    that is possible. If no row is, the conditions contradict each other or the model, and rows stay as they are.
+    One column of a broken condition is drawn again from its own law, among the values that break no condition of
+    that column; where there is none, the other column has its turn. What is left after a few rounds becomes a
+    copy of a row that is possible. If no row is, the conditions contradict each other or the model, and rows
+    stay as they are.
     """
     if not model.impossible:
         return rows
@@ -91,10 +92,10 @@ def possible(rows: Codes, model: Model, stream: Stream) -> Codes:
             if len(wrong):
                 column = pair[turn % 2]
                 _redrawn(rows, wrong, column, model, stream)
-    wrong = broken(rows, model.impossible)
-    good = np.flatnonzero(~wrong)
-    if wrong.any() and len(good):
-        rows[wrong] = rows[good[(stream.uniform(int(wrong.sum())) * len(good)).astype(np.intp)]]
+    bad = broken(rows, model.impossible)
+    good = np.flatnonzero(~bad)
+    if bad.any() and len(good):
+        rows[bad] = rows[good[(stream.uniform(int(bad.sum())) * len(good)).astype(np.intp)]]
     return rows
 
 
