@@ -235,6 +235,8 @@ class Synthetic(Guarded):
                 f"The table has about {self.total:,.0f} rows, and their noisy count is off by {spread:,.0f}: "
                 "there are too few rows at this epsilon to know more than single columns well."
             )
+        if len(self.domain) > 1 and not self.scores.get("pairs"):
+            found.append("No two columns were measured together: they are independent of each other here.")
         elif not self.scores.get("triples") and len(self.domain) > 2:
             found.append("Noise was too large to measure three columns together: they follow from pairs.")
         if "fit" in self.__dict__ and self.fit.worse:  # known once rows were drawn

@@ -1,10 +1,10 @@
 """Find what moves cost by reading residual tables: for columns of many values.
 
 The residual of a set, times its weight, is kept once for each of its columns, with that column last, so that the
-costs of all values of the column stand side by side; the tables that face one column stand one after the other in one vector,
-so that a move is looked up in all of them at once. For a column of two values only their difference is kept:
-that is all its moves need. The place of a row in a table of three columns, facing one of them, is its place in
-the other two, which is the same for many tables: places are kept for a batch, and found again for a column that
+costs of all values of the column stand side by side; the tables that face one column stand one after the other in
+one vector, so that a move is looked up in all of them at once. For a column of two values only their difference is
+kept: that is all its moves need. The place of a row in a table of three columns, facing one of them, is its place
+in the other two, which is the same for many tables: places are kept for a batch, and found again for a column that
 moves.
 """
 
