@@ -75,12 +75,20 @@ def fit_of(rows: Codes, model: Model) -> Fit:
         ways -= not sets
     if not sets:
         return Fit(0, 0, 0.0, 0.0, 0.0)
+    alone = [_off(model, column) for column in range(len(domain))]
     distance = expected = sampled = 0.0
     for columns, table in tables_of(model, sets).items():
         share = table / max(float(table.sum()), 1e-12)
         distance += float(np.abs(domain.count(rows, columns) / len(rows) - share).sum())
         off = np.minimum(_ROOT * model.deviation(columns), 2 * table)  # a cell is off by about itself at most
-        expected += float(off.sum()) / max(model.total, 1.0)
+        # What was not measured together has no deviation, but is off by as much as its columns are.
+        expected += max(float(off.sum()) / max(model.total, 1.0), *(alone[column] for column in columns))
         sampled += _ROOT * float(np.sqrt(share * np.maximum(1 - share, 0) / len(rows)).sum())
     many = len(sets)
     return Fit(many, ways, distance / many, expected / many, min(sampled / many, 2.0))
+
+
+def _off(model: Model, column: int) -> float:
+    """Return how far noise moves a single column, as a share of the rows."""
+    off = np.minimum(_ROOT * model.deviation((column,)), 2 * model.ones[column])
+    return float(off.sum()) / max(model.total, 1.0)
