@@ -2,8 +2,8 @@
 
 The error is the mean of ‖M(D)/n − M(D̂)/n‖₁ over all sets of three columns that the model answers (2²² cells at
 most), and over all pairs where some sets are larger. The reach for rows is 1.5 times the error of the answers, or
-of a bootstrap of the true rows (as many rows drawn from them with replacement: what a new sample of the same people
-would show), whichever is larger. CPU seconds are of one thread.
+of a bootstrap of the true rows (as many rows drawn from them with replacement: what a new sample of the same
+people would show), whichever is larger. CPU seconds are of one thread.
 
     python -m bench.synth_rows [table[:ε] …]
 """

@@ -80,7 +80,7 @@ def fit_of(rows: Codes, model: Model) -> Fit:
     for columns, table in tables_of(model, sets).items():
         share = table / max(float(table.sum()), 1e-12)
         distance += float(np.abs(domain.count(rows, columns) / len(rows) - share).sum())
-        off = np.minimum(_ROOT * model.deviation(columns), 2 * table)  # a cell is off by about itself at most
+        off = np.minimum(_ROOT * model.deviation(columns), table)  # a cell is off by about itself at most
         # What was not measured together has no deviation, but is off by as much as its columns are.
         expected += max(float(off.sum()) / max(model.total, 1.0), *(alone[column] for column in columns))
         sampled += _ROOT * float(np.sqrt(share * np.maximum(1 - share, 0) / len(rows)).sum())
@@ -90,5 +90,5 @@ def fit_of(rows: Codes, model: Model) -> Fit:
 
 def _off(model: Model, column: int) -> float:
     """Return how far noise moves a single column, as a share of the rows."""
-    off = np.minimum(_ROOT * model.deviation((column,)), 2 * model.ones[column])
+    off = np.minimum(_ROOT * model.deviation((column,)), model.ones[column])
     return float(off.sum()) / max(model.total, 1.0)
