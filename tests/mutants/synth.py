@@ -158,8 +158,8 @@ SYNTH = [
     Mutant(
         "rows: a move is made although the sum rises",
         "synth/rows/descent.py",
-        "if slope + square < 0 and (ideal",
-        "if (ideal",
+        "if slope + square < 0 and (ideal >= _ENOUGH or len(chosen) == 1):",
+        "if slope < 0:",
         ROWS,
     ),
     Mutant(
