@@ -122,3 +122,13 @@ def test_the_stream_is_uniform() -> None:
     counted = np.bincount((Stream(3).uniform(64_000) * 64).astype(int), minlength=64)
     assert np.square(counted - 1000).sum() / 1000 < 160
     assert Stream(3).uniform(0).size == 0
+
+
+def test_eighty_columns_have_rows_whose_strongest_pair_is_kept() -> None:
+    width = 80
+    domain = Domain(tuple(f"c{i}" for i in range(width)), (2,) * width)
+    ones = tuple(Measurement((c,), np.array([60.0, 40.0]), 1.0) for c in range(width))
+    pair = Measurement((7, 70), np.array([[60.0, 0.0], [0.0, 40.0]]), 1.0)
+    rows = sample(estimate(Evidence(domain, (*ones, pair)), {(7, 70): 96.0}), 200, work=1)
+    assert (rows[:, 7] == rows[:, 70]).mean() > 0.97
+    assert np.abs(rows.mean(axis=0) - 0.4).max() < 0.03
