@@ -238,8 +238,6 @@ def test_what_has_no_exact_sampler_is_refused_from_public_facts() -> None:
     maps = feature_maps(task, "auto")
     with pytest.raises(ParameterError, match="logistic"):
         plan("posterior_sampling", Problem(task, HuberHinge(), maps), PRICE)
-    with pytest.raises(ParameterError, match="purely"):
-        plan("posterior_sampling", Problem(task, Logistic(), maps), Price.alone(1))
     wide = Task({"place": Category([str(i) for i in range(5000)])}, "ill", Boolean())
     with pytest.raises(ParameterError, match="too many"):
         plan("posterior_sampling", Problem(wide, Logistic(), feature_maps(wide, "auto")), PRICE)
