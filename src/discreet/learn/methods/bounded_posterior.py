@@ -216,8 +216,8 @@ def plan(problem: Problem, price: Price, loss: Logistic) -> Training:
     def run(examples: Examples, progress: Progress) -> State:
         count, tested = counting.released(examples)
         chosen = problem.chosen(count, price.strength)
-        if chosen.size > WIDEST or not _feasible(chosen.size, epsilon, count, loss):
-            chosen = problem.maps[-1]
+        if not _free(chosen.size, epsilon, count, loss):
+            chosen = problem.maps[-1]  # hats would need a prior that leaves them nothing to say
         ridge = precision(chosen.size, epsilon, max(count, counting.deviation), loss)
         progress("features", 0.05)
         rows = signed(examples, chosen, problem.task.target)
@@ -259,7 +259,7 @@ def precision(size: int, epsilon: Fraction, count: float, loss: Logistic) -> flo
     0.125
     """
     low, high = size / (_SPREAD * RADIUS) ** 2, size / _NEAREST**2
-    if _accepted(size, epsilon, low, count, loss) >= _CHANCE:
+    if _free(size, epsilon, count, loss):
         return low
     for _ in range(40):
         middle = math.sqrt(low * high)
@@ -273,6 +273,10 @@ def _accepted(size: int, epsilon: Fraction, ridge: float, count: float, loss: Lo
     return chance(size, lam, math.sqrt(scale / lam), max(count, 1.0), 0.25 / loss.width, loss.width)
 
 
+def _free(size: int, epsilon: Fraction, count: float, loss: Logistic) -> bool:
+    wide = size / (_SPREAD * RADIUS) ** 2
+    return size <= WIDEST and _accepted(size, epsilon, wide, count, loss) >= _CHANCE
+
+
 def _feasible(size: int, epsilon: Fraction, count: float, loss: Logistic) -> bool:
     return _accepted(size, epsilon, size / _NEAREST**2, count, loss) >= _CHANCE
-

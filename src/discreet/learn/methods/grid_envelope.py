@@ -3,10 +3,11 @@
     target   e^{−E(g)} for integer vectors g with ‖g‖ ≤ limit,   bounded by Gaussians of v = g − centre on shells
 
 A Gaussian of precision P = UᵀDU, U unit upper triangular, is drawn from its last coordinate to its first:
-v_i = n_i − ⌊Σ_{l>i} U_il·v_l⌉, n_i a discrete Gaussian of variance s_i ≥ (1 + t)/D_i. So the chance of v is
-Π e^{−n_i²/2s_i}/√(2πs_i), up to a factor 1 ± 10⁻⁷⁰, whatever floats did to U and to the sums: the same sums, bit for
-bit, say which n_i belong to a v. With (|x| + ½)² ≤ (1 + t)·x² + (1 + 1/t)/4 the exponent Σ n_i²/2s_i is at most
-vᵀPv/2 + Σ (1 + 1/t)/(8s_i), so that rounding the sums costs a small constant of the envelope.
+v_i = n_i − ⌊Σ_{l>i} U_il·v_l⌉, where n_i = a_i·q_i + u_i, a_i is a discrete Gaussian of variance S = 2²⁴ and u_i is
+uniform on q_i values around 0, q_i²·S ≥ (1 + t)/D_i: a Gaussian in stairs. So the chance of v is exactly
+proportional to Π e^{−a_i²/2S}/q_i, whatever floats did to U and to the sums: the same sums, bit for bit, say which
+a_i belong to a v. With x the real value that n_i rounds, |a_i| ≤ |x|/q_i + e, e = ½ + 1/(2q_i), and (y + e)² ≤
+(1 + t)·y² + (1 + 1/t)·e²; so Σ a_i²/2S is at most vᵀPv/2 + Σ (1 + 1/t)·e²/2S: a small constant of the envelope.
 
 Claim. A point that is drawn has the law of the target up to a factor within e^{±2c}, c = `ERROR`, if E exceeds the
 envelope as the caller promises; what floats add is bounded without looking at the rows: exponents in the ball stay
@@ -44,6 +45,7 @@ ERROR = Fraction(1, 2**17)
 
 _CHANCE = 2**24  # exponents of chances are multiples of 1/_CHANCE
 _WIDER = 1e-3  # t
+_STEPS = 2**12  # √S
 _FIRST, _AT_ONCE = 8, 256  # proposals in the first round, and the most in a later one
 
 
@@ -52,34 +54,35 @@ class _Gaussian:
     """One Gaussian on the grid."""
 
     upper: Floats  # U without its diagonal
-    variances: list[int]
-    norm: float  # Σ ln(2πs)/2
+    widths: list[int]  # q
+    norm: float  # Σ ln q
     slack: float
 
     @classmethod
     def of(cls, precision: Floats) -> _Gaussian:
         lower = np.linalg.cholesky(precision)
         diagonal = np.diag(lower)
-        variances = [math.ceil(Fraction((1 + _WIDER) / float(one) ** 2) * 4**GRID) + 9 for one in diagonal]
-        norm = sum(math.log(2 * math.pi * s) for s in variances) / 2
-        slack = sum((1 + 1 / _WIDER) / (8 * s) for s in variances)
-        return cls(np.triu((lower / diagonal).T, 1), variances, norm, slack)
+        widths = [math.ceil(math.sqrt(1 + _WIDER) / float(one) * 2.0**GRID / _STEPS) for one in diagonal]
+        slack = sum((1 + 1 / _WIDER) * (0.5 + 0.5 / q) ** 2 / (2 * _STEPS**2) for q in widths)
+        return cls(np.triu((lower / diagonal).T, 1), widths, sum(map(math.log, widths)), slack)
 
     def drawn(self, count: int) -> tuple[Integers, bool]:
-        size = len(self.variances)
-        points, tested = np.zeros((count, size), np.int64), False
+        size = len(self.widths)
+        stairs = noise.discrete_gaussian(_STEPS**2, size=(count, size))
+        points = np.zeros((count, size), np.int64)
         for i in reversed(range(size)):
-            steps = noise.discrete_gaussian(self.variances[i], size=count)
-            tested = tested or noise.is_test_noise(steps)
-            points[:, i] = np.asarray(steps, np.int64) - self._sums(points, i)
-        return points, tested
+            q = self.widths[i]
+            steps = np.asarray(stairs[:, i], np.int64) * q - q // 2
+            steps += np.asarray(noise.uniform_below(q, size=count), np.int64)
+            points[:, i] = steps - self._sums(points, i)
+        return points, noise.is_test_noise(stairs)
 
     def exponents(self, points: Integers) -> Floats:
-        """Return −ln of the chance of each point."""
+        """Return −ln of the chance of each point, up to a constant that is the same for all Gaussians."""
         total = np.full(len(points), self.norm)
-        for i, variance in enumerate(self.variances):
-            steps = (points[:, i] + self._sums(points, i)).astype(np.float64)
-            total += np.square(steps) / (2 * float(variance))
+        for i, q in enumerate(self.widths):
+            stairs = (points[:, i] + self._sums(points, i) + q // 2) // q
+            total += np.square(stairs.astype(np.float64)) / (2 * _STEPS**2)
         return total
 
     def _sums(self, points: Integers, i: int) -> Integers:
@@ -107,7 +110,9 @@ class GridEnvelope:
     ceiling: float
 
     @classmethod
-    def of(cls, centre: Integers, limit: int, shells: Shells, basis: Floats, scale: float, slack: float) -> GridEnvelope:
+    def of(
+        cls, centre: Integers, limit: int, shells: Shells, basis: Floats, scale: float, slack: float
+    ) -> GridEnvelope:
         """Return the envelope of a target with E(g) − E(centre) ≥ scale/2·vᵀPv + shift − slack on each shell.
 
         Args:
@@ -120,7 +125,9 @@ class GridEnvelope:
         """
         reach = (np.linalg.norm(centre.astype(float)) + limit) * 2.0**-GRID
         gaussians, heights = [], []
-        for (inner, _), precision, shift in zip(pairwise(shells.radii), shells.precision, shells.shift, strict=True):
+        for (inner, _), precision, shift in zip(
+            pairwise(shells.radii), shells.precision, shells.shift, strict=True
+        ):
             if inner > reach * (1 + 1e-9):
                 break  # no point of the ball is there
             steep = scale * precision * (1 - 1e-9)
@@ -167,7 +174,9 @@ class GridEnvelope:
 
     def _mixture(self, points: Integers) -> Floats:
         """Return −ln of the chance with which each point is proposed, up to a constant."""
-        each = np.stack([one.exponents(points) + gap / _CHANCE for one, gap in zip(self.gaussians, self.gaps, strict=True)])
+        each = np.stack(
+            [one.exponents(points) + gap / _CHANCE for one, gap in zip(self.gaussians, self.gaps, strict=True)]
+        )
         least = each.min(axis=0)
         found: Floats = least - np.log(np.exp(least - each).sum(axis=0))
         return found

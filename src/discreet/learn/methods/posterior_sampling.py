@@ -86,7 +86,7 @@ def plan(problem: Problem, price: Price) -> Training:
         raise ParameterError(
             "Posterior sampling draws exactly from logistic losses of two classes only.",
             found=f"{problem.classes} classes" if loss is None else loss.name,
-            fix=Fix("method", "gradient_descent" if loss is None else "objective_perturbation"),
+            fix=Fix("method", "objective_perturbation"),
         )
     if price.rho is None:
         return bounded_posterior.plan(problem, price, loss)
@@ -139,7 +139,9 @@ def plan(problem: Problem, price: Price) -> Training:
         Noise("coefficients", "one draw from the posterior"),
         Noise("coefficients", "discrete Gaussian noise", 2.0**-GRID / math.sqrt(2 * output)),
     ]
-    return Training(losses, run, told, f"Posterior sampling, exact, {loss.name}.", [bounded_posterior.TIMING], ARITHMETIC)
+    return Training(
+        losses, run, told, f"Posterior sampling, exact, {loss.name}.", [bounded_posterior.TIMING], ARITHMETIC
+    )
 
 
 @dataclass(frozen=True)

@@ -188,7 +188,9 @@ def _gaussian(problem: Problem, price: Price) -> Training:
         losses.append(count.mechanism.loss)
         told.append(Noise("persons", "discrete Gaussian noise", count.deviation, 1.0))
     made = _Plan(problem, price, lam, count, drawn, mechanism)
-    return Training(losses, made.run, told, f"{METHOD} with Gaussian noise, softmax loss.", _notes(problem), ARITHMETIC)
+    return Training(
+        losses, made.run, told, f"{METHOD} with Gaussian noise, softmax loss.", _notes(problem), ARITHMETIC
+    )
 
 
 def _pure(problem: Problem, price: Price) -> Training:
@@ -219,7 +221,9 @@ def _pure(problem: Problem, price: Price) -> Training:
         losses.append(Pure(paid))
         told.append(Noise("persons", "discrete Laplace noise", count.deviation, 1.0))
     made = _Plan(problem, price, lam, count, drawn, mechanism)
-    return Training(losses, made.run, told, f"{METHOD} with Laplace noise, softmax loss.", _notes(problem), ARITHMETIC)
+    return Training(
+        losses, made.run, told, f"{METHOD} with Laplace noise, softmax loss.", _notes(problem), ARITHMETIC
+    )
 
 
 def _chooses(problem: Problem) -> bool:
@@ -228,7 +232,9 @@ def _chooses(problem: Problem) -> bool:
 
 
 def _notes(problem: Problem) -> list[str]:
-    regularised = "Coefficients are those of a regularised fit: they are smaller than those of a fit without noise."
+    regularised = (
+        "Coefficients are those of a regularised fit: they are smaller than those of a fit without noise."
+    )
     counted = ["A noisy number of persons decided about the features."] if _chooses(problem) else []
     return [regularised, *counted, SOLVED]
 

@@ -211,7 +211,9 @@ def sigma_for(
 
 
 @lru_cache(maxsize=64)  # a grid of fits asks for the same few σ
-def _sigma_for(e: Fraction, delta: Fraction, k: int, lam: Fraction, K: Fraction, R: Fraction, mu: float) -> Fraction:
+def _sigma_for(
+    e: Fraction, delta: Fraction, k: int, lam: Fraction, K: Fraction, R: Fraction, mu: float
+) -> Fraction:
     determinant = float_above(K * R**2 / lam)
     if mu and normal.gaussian_delta(mu, float_below(e))[1] > delta:
         raise ParameterError("gaussian_mu alone exceeds this epsilon and delta.", found=shown(mu))
@@ -223,9 +225,7 @@ def _sigma_for(e: Fraction, delta: Fraction, k: int, lam: Fraction, K: Fraction,
     )
 
 
-def sigma_for_gdp(
-    mu: Rational, *, classes: int, lam: Rational, R: Rational = 1, K: Rational = 1
-) -> Fraction:
+def sigma_for_gdp(mu: Rational, *, classes: int, lam: Rational, R: Rational = 1, K: Rational = 1) -> Fraction:
     """Return nearly the least σ such that the exact minimiser is μ-Gaussian DP.
 
     Args:
