@@ -9,9 +9,9 @@ parameter is tuned. Beside Discreet:
 * scikit-learn without privacy: logistic regression on standardised columns and on hats, and boosted trees.
 
 Noise is unseeded, so figures vary a little from run to run; small tables are fitted several times on each split,
-because with 114 rows to test the mean of ten fits is off by 0.007. Targets are what sketches of the methods reached
-on the same splits. Tables on which nothing was tuned follow, without targets. CPU seconds are of one thread, for one
-fit.
+because with 114 rows to test the mean of ten fits is off by 0.007. Targets are what sketches of the methods
+reached on the same splits. Tables on which nothing was tuned follow, without targets. CPU seconds are of one
+thread, for one fit.
 
     python -m bench.learn [quick]     three splits, and peers' results from out/ if they are there
     DISCREET_ADULT_LEARNING=folder    adult.csv and adult-domain.json; without them there are no figures of Adult

@@ -52,7 +52,8 @@ def test_losses_are_those_of_the_formula_and_within_their_bound(loss: Logistic) 
     assert np.abs(found / 2**UNIT - exact).max() < 1e-6
     beyond = losses_at(np.array([-(2**62), -RADIUS << (GRID + 12), RADIUS << (GRID + 12), 2**61]), knots)
     assert beyond.tolist() == [knots[0], knots[0], 0, 0]
-    assert 0 <= found.min() and found.max() <= knots[0]
+    assert found.min() >= 0
+    assert found.max() <= knots[0]
 
 
 def points_of(size: int, seed: int) -> NDArray[np.int64]:
@@ -95,7 +96,7 @@ def law(posterior: BoundedPosterior, axis: Floats) -> Floats:
     """Return the law of one coefficient on cells around an axis, from its exact exponents."""
     points = np.rint(axis * 2.0**GRID).astype(np.int64)
     logs = np.array([-float(one) for one in posterior.exponents(points[:, None])])
-    return np.exp(logs - logsumexp(logs))
+    return np.asarray(np.exp(logs - logsumexp(logs)), np.float64)
 
 
 def distance(drawn: Floats, axis: Floats, masses: Floats) -> float:

@@ -1,13 +1,13 @@
 """Compare the densities of models on neighbours by formulas, where there are too many coefficients to enumerate.
 
-    softmax minimisers    ln p(Θ) = ln ν(b(Θ)) + ln det H(Θ), b(Θ) = −∇L(Θ) − λΘ: the noise that makes Θ the minimum
+    softmax minimisers    ln p(Θ) = ln ν(b(Θ)) + ln det H(Θ), b(Θ) = −∇L(Θ) − λΘ: the noise that leads to Θ
     bounded posteriors    ln P(θ), from the exact exponents of the sampler
 
-λ, the noise and the prior are those that a run says of itself, and derivatives and losses come from the code that a
-fit uses, so norms, weights and the intercept are in it.
+λ, the noise and the prior are those that a run says of itself, and derivatives and losses come from the code that
+a fit uses, so norms, weights and the intercept are in it.
 
-Claim. For Laplace noise, and for a posterior, the largest difference of logarithms found is a lower bound of ε. For
-Gaussian noise the mean of the loss over some noise, drawn with a fixed seed, estimates the divergence of Kullback
+Claim. For Laplace noise, and for a posterior, the largest difference of logarithms found is a lower bound of ε.
+For Gaussian noise the mean of the loss over some noise, drawn with a fixed seed, estimates the divergence of Kullback
 and Leibler, which is at most ρ; its error is far below the distance from a claim at which an entry is caught.
 """
 

@@ -32,8 +32,9 @@ __all__ = ["GradientDescent", "Method", "plan"]
 
 
 def _objective(problem: Problem, price: Price) -> Training:
-    chosen = softmax_objective if problem.loss is None else objective_perturbation
-    return chosen.plan(problem, price)
+    if problem.loss is None:
+        return softmax_objective.plan(problem, price)
+    return objective_perturbation.plan(problem, price)
 
 
 _METHODS: dict[str, Callable[[Problem, Price], Training]] = {

@@ -3,11 +3,11 @@
     P(θ) ∝ e^{−κ/2·‖θ‖²}·exp(−(ε/B)·Σ wᵢ·ℓ(yᵢ·xᵢθ))   on the grid points θ of a ball ‖θ‖ ≤ r
 
 Claim. Rows have norm at most 1, so that margins in the ball lie in [−r, r], and losses in an interval of length B;
-the least is subtracted. A person, whose rows weigh 1 together, multiplies the density by a factor in [e^{−ε}, 1] and
-divides it by the mean of that factor: the draw is ε-DP for adding or removing one person, whatever the number of
-rows and of features, and whatever the prior, λ and κ are. Nothing is added to the draw. The losses are integers,
-looked up in a table and interpolated in integers: a function of the point and of the row alone, in [0, B], on every
-machine; so floats enter the chances of the sampler only (`grid_envelope`), which pays for them.
+the least is subtracted. A person, whose rows weigh 1 together, multiplies the density by a factor in [e^{−ε}, 1]
+and divides it by the mean of that factor: the draw is ε-DP for adding or removing one person, whatever the number
+of rows and of features, and whatever the prior is. Nothing is added to the draw. The losses are integers, looked up
+in a table and interpolated in integers: a function of the point and of the row alone, in [0, B], on every machine;
+so floats enter the chances of the sampler only (`grid_envelope`), and what they do there is paid for.
 
 The draw is exact: it comes from rejection, and no Markov chain has to mix. A likelihood that is clipped outside of
 a ball would be bounded too, but it is not log-concave, and no sampler of it is known that ends in reasonable time
@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from discreet.engines.examples import WHOLE, Batch, Examples
 from discreet.errors import Fix, ParameterError
-from discreet.learn.feature_map import SCALE
 from discreet.learn.methods.envelope import Shells, chance
 from discreet.learn.methods.gradients import FEATURES, SIGNS, Sums, signed
 from discreet.learn.methods.grid_envelope import ERROR, GRID, WIDEST, GridEnvelope
@@ -145,7 +144,7 @@ class BoundedPosterior:
         lam = float(self.ridge) / scale
         middle, pressed = self._middle(sums, lam, progress)
         centre = np.trunc(middle * 2.0**GRID).astype(np.int64)  # towards 0: it stays in the ball
-        middle = centre * 2.0**-GRID
+        middle = np.asarray(centre, np.float64) * 2.0**-GRID
         # F(θ) ≥ F(m) + (∇F(m) + νm)·v − νm·v + …, and −m·v ≥ (‖v‖² − r² + ‖m‖²)/2 in the ball.
         slope = float(np.linalg.norm(sums.gradient(middle) + (lam + pressed) * middle))
         inside = max(RADIUS**2 - float(middle @ middle), 0.0)

@@ -3,8 +3,8 @@
     target   e^{−E(g)} for integer vectors g with ‖g‖ ≤ limit,   bounded by Gaussians of v = g − centre on shells
 
 A Gaussian of precision P = UᵀDU, U unit upper triangular, is drawn from its last coordinate to its first:
-v_i = n_i − ⌊Σ_{l>i} U_il·v_l⌉, where n_i = a_i·q_i + u_i, a_i is a discrete Gaussian of variance S = 2²⁴ and u_i is
-uniform on q_i values around 0, q_i²·S ≥ (1 + t)/D_i: a Gaussian in stairs. So the chance of v is exactly
+v_i = n_i − ⌊Σ_{l>i} U_il·v_l⌉, where n_i = a_i·q_i + u_i, a_i is a discrete Gaussian of variance S = 2²⁴ and u_i
+is uniform on q_i values around 0, q_i²·S ≥ (1 + t)/D_i: a Gaussian in stairs. So the chance of v is exactly
 proportional to Π e^{−a_i²/2S}/q_i, whatever floats did to U and to the sums: the same sums, bit for bit, say which
 a_i belong to a v. With x the real value that n_i rounds, |a_i| ≤ |x|/q_i + e, e = ½ + 1/(2q_i), and (y + e)² ≤
 (1 + t)·y² + (1 + 1/t)·e²; so Σ a_i²/2S is at most vᵀPv/2 + Σ (1 + 1/t)·e²/2S: a small constant of the envelope.
@@ -88,7 +88,8 @@ class _Gaussian:
     def _sums(self, points: Integers, i: int) -> Integers:
         # Along the last axis numpy adds in an order that depends on its length alone: the same sums again later.
         products = points.astype(np.float64) * self.upper[i]
-        return np.rint(products.sum(axis=1)).astype(np.int64)
+        found: Integers = np.rint(products.sum(axis=1)).astype(np.int64)
+        return found
 
 
 @dataclass(frozen=True)

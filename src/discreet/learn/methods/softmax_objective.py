@@ -143,7 +143,7 @@ def plan(problem: Problem, price: Price) -> Training:
     """
     if problem.classes * problem.maps[-1].size > LARGEST:
         raise ParameterError(
-            "Objective perturbation of several classes solves for all coefficients at once, and they are too many.",
+            "Objective perturbation solves for the coefficients of all classes at once, and they are too many.",
             found=f"{problem.classes * problem.maps[-1].size:,} coefficients, of at most {LARGEST:,}",
             fix=[
                 "Choose fewer features or classes.",

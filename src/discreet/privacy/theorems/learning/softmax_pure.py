@@ -53,7 +53,7 @@ def pure_epsilon(
     A = weight * positive(R, "R", floats="exact") ** 2 / positive(lam, "lam", floats="exact")
     B = weight * positive(norm, "norm", floats="exact") / wide
     smoothing = k * whole(dimension, "dimension") * nonnegative(grid, "grid") / wide
-    most = 2 * B + A * Fraction(k - 2, k - 1) if A <= (k - 1) * B else (A + B) ** 2 * (k - 1) / (A * k)
+    most = 2 * B + A * Fraction(k - 2, k - 1) if (k - 1) * B >= A else (A + B) ** 2 * (k - 1) / (A * k)
     return most + smoothing
 
 
@@ -80,8 +80,8 @@ def scale_for(
         grid: ω, the step of the grid that b is drawn on; 0 for continuous noise.
         dimension: d, the number of features, which matters for a grid only.
 
-    >>> scale_for("0.625", classes=3, lam=4), pure_epsilon(classes=10, scale=scale_for(1, classes=10, lam=8), lam=8)
-    (Fraction(4, 1), Fraction(1, 1))
+    >>> scale_for("0.625", classes=3, lam=4)
+    Fraction(4, 1)
     """
     wanted, k = positive(epsilon, "epsilon", floats="exact"), whole(classes, "classes", least=2)
     weight, strength = positive(K, "K", floats="exact"), positive(lam, "lam", floats="exact")
@@ -89,7 +89,7 @@ def scale_for(
     left = wanted - A * Fraction(k - 2, k - 1)
     reach = weight * positive(norm, "norm", floats="exact")
     scale: Fraction = (2 * reach + k * whole(dimension, "dimension") * nonnegative(grid, "grid")) / left
-    if 2 * A > wanted or A > (k - 1) * reach / scale:
+    if wanted < 2 * A or (k - 1) * reach / scale < A:
         raise ParameterError(
             "lam is too small: the determinant would take more than half of epsilon.",
             found=f"lam={float(strength):.4g}",
