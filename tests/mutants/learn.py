@@ -258,7 +258,7 @@ LEARN = [
     Mutant(
         "posterior: the constant of a shell is forgotten",
         "learn/methods/envelope.py",
-        "height = shift + mass + gaps / _CHANCE - mass.max()",
+        "height = shells.shift + mass + gaps / _CHANCE - mass.max()",
         "height = mass + gaps / _CHANCE - mass.max()",
         POSTERIOR,
     ),
@@ -336,7 +336,7 @@ LEARN = [
     Mutant(
         "softmax objective: the determinant is free",
         "privacy/theorems/learning/softmax_pure.py",
-        "most = 2 * B + A * Fraction(k - 2, k - 1) if A <= (k - 1) * B else (A + B) ** 2 * (k - 1) / (A * k)",
+        "most = 2 * B + A * Fraction(k - 2, k - 1) if (k - 1) * B >= A else (A + B) ** 2 * (k - 1) / (A * k)",
         "most = 2 * B",
         f"{THEOREMS}/test_softmax_pure.py",
     ),
