@@ -166,7 +166,7 @@ def _largest(first: SoftmaxObjective, second: SoftmaxObjective, lam: float, scal
 
 
 def _normal(count: int, size: int) -> Floats:
-    """Return points that are spread like a normal law: a Kronecker sequence, with roots of primes for its steps."""
+    """Return points that are spread like a normal law: a Kronecker sequence by roots of primes."""
     primes = [n for n in range(2, 8 * size + 8) if all(n % m for m in range(2, n))][:size]
     shares = np.outer(np.arange(1, count + 1), np.sqrt(primes)) % 1.0
     found: Floats = ndtri(np.clip(shares, 1e-6, 1 - 1e-6))

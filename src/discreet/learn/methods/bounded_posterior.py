@@ -5,9 +5,9 @@
 Claim. Rows have norm at most 1, so that margins in the ball lie in [−r, r], and losses in an interval of length B;
 the least is subtracted. A person, whose rows weigh 1 together, multiplies the density by a factor in [e^{−ε}, 1]
 and divides it by the mean of that factor: the draw is ε-DP for adding or removing one person, whatever the number
-of rows and of features, and whatever the prior is. Nothing is added to the draw. The losses are integers, looked up
-in a table and interpolated in integers: a function of the point and of the row alone, in [0, B], on every machine;
-so floats enter the chances of the sampler only (`grid_envelope`), and what they do there is paid for.
+of rows and of features, and whatever the prior is. Nothing is added to the draw. The losses are integers, looked
+up in a table and interpolated in integers: a function of the point and of the row alone, in [0, B], on every
+machine; so floats enter the chances of the sampler only (`grid_envelope`), and what they do there is paid for.
 
 The draw is exact: it comes from rejection, and no Markov chain has to mix. A likelihood that is clipped outside of
 a ball would be bounded too, but it is not log-concave, and no sampler of it is known that ends in reasonable time
