@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.mechanisms import Exact, Exponential, Sensitivity
+from discreet.render import charts
 
 PRICES = np.arange(1, 101)
 BUYERS = 1_000
@@ -49,22 +50,30 @@ def chart(scores: NDArray[np.int64]) -> alt.VConcatChart:
             chosen.append({"price": int(price), "share": times / CHOICES, "budget": f"ε = {epsilon}"})
 
     across = alt.X("price:Q", title="price", scale=alt.Scale(domain=[0, 101], nice=False, padding=0))
-    colour = alt.Color("budget:N", title=None, scale=alt.Scale(range=["#d55e00", "#0072b2"]))
+    colour = alt.Color(
+        "budget:N",
+        title=None,
+        scale=charts.palette([f"ε = {e}" for e in BUDGETS]),
+        legend=alt.Legend(orient="top"),
+    )
     earned = alt.Y("revenue:Q", title="revenue", axis=alt.Axis(format=",d"))
     share = alt.Y("share:Q", title="how often it is set", axis=alt.Axis(format="%"), stack=None)
-    line = alt.Chart(alt.InlineData(values=curve)).mark_line(color="#777777", strokeWidth=2).encode(across, earned)
+    line = (
+        alt.Chart(alt.InlineData(values=curve)).mark_line(color=charts.GREY, strokeWidth=2).encode(across, earned)
+    )
     rules = (
         alt.Chart(alt.InlineData(values=floors)).mark_rule(strokeDash=[6, 4], strokeWidth=2).encode(earned, colour)
     )
     bars = alt.Chart(alt.InlineData(values=chosen)).mark_bar(opacity=0.7, width=4).encode(across, share, colour)
     title = alt.Title(
         "A price set by the exponential mechanism",
-        subtitle="dashed: at least 95 % of choices earn this much, whatever the scores",
+        subtitle="Dashed: at least 95 % of choices earn this much, whatever the scores",
     )
-    return alt.vconcat(
-        alt.layer(line, rules).properties(width=560, height=240, title=title),
-        bars.properties(width=560, height=160),
-    )
+    whole = alt.vconcat(
+        alt.layer(line, rules).properties(width=charts.WIDTH, height=240),
+        bars.properties(width=charts.WIDTH, height=160),
+    ).properties(title=title)
+    return charts.house_style(whole)
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ MEASURES = "tests/query/plan/test_linear_queries.py"
 KEYS = "tests/query/plan/test_partition_selection.py"
 QUANTILES = "tests/query/plan/test_quantiles.py"
 TREES = "tests/query/plan/test_prefix_tree.py"
+SUMS = "tests/query/plan/test_laplace_sums.py"
 COVARIANCES = "tests/query/answer/test_covariances.py"
 BOUNDS = "tests/query/bounds/test_arithmetic.py"
 STRINGS = "tests/query/bounds/test_strings.py"
@@ -238,6 +239,13 @@ VAULT = [
         "quantile = -NormalDist().inv_cdf(float(beta) * _DOWN)",
         "quantile = -NormalDist().inv_cdf(float(beta) * 2 * _DOWN)",
         TREES,
+    ),
+    Mutant(
+        "trees: the tail of Laplace sums without what was left out of the negative frequencies",
+        "query/plan/laplace_sums.py",
+        "weights[1:] *= 2",
+        "weights[1:] *= 1",
+        SUMS,
     ),
     Mutant(
         "covariances: the bound of a product is that of one factor",

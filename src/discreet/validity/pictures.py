@@ -63,6 +63,6 @@ def screening_chart(points: Sequence[Point], title: str, subtitle: str = "") -> 
         area = alt.Chart(kept).mark_area(opacity=0.16, color=COLOURS[1], clip=True)
         band = area.encode(x=alt.X("features:Q"), y=alt.Y("low:Q", scale=scale), y2=alt.Y2("high:Q"))
         panels.append(alt.layer(band, lines).properties(width=300, height=280, title=analyst))
-    whole = alt.hconcat(*panels).properties(title=alt.TitleParams(title, subtitle=subtitle))
+    whole = alt.hconcat(*panels).properties(title=alt.TitleParams(title, subtitle=subtitle.splitlines()))
     drawn: altair.TopLevelMixin = house_style(whole)
     return drawn

@@ -174,7 +174,7 @@ def test_pure_privacy_is_refused_with_the_methods_that_have_it() -> None:
 def test_a_model_learns_and_comes_back_from_json() -> None:
     age = np.arange(6000) % 100
     estimator = LogisticRegression(
-        epsilon=2, delta="1e-6", columns={"age": Integer(0, 99)}, classes=["low", "middle", "high"]
+        epsilon=8, delta="1e-6", columns={"age": Integer(0, 99)}, classes=["low", "middle", "high"]
     )
     model = estimator.fit({"age": age}, np.array(["low", "middle", "high"])[age // 34])
     assert model.predict({"age": [5, 50, 95]}).tolist() == ["low", "middle", "high"]

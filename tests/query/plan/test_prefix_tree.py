@@ -58,7 +58,7 @@ LAWS = [
     (Gaussian.for_rho("1/50", PrefixTree(4, 1).sensitivity(4096)), 0.9),
     (Gaussian(variance=9), 0.1),  # of few units: the steps of the integers count
     (Gaussian(variance=1), 0.1),  # where only the subgaussian bound holds
-    (Laplace.for_epsilon("1/2", 5 * 4096), 0.15),
+    (Laplace.for_epsilon("1/2", 5 * 4096), 0.9),
 ]
 
 

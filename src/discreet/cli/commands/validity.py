@@ -79,5 +79,5 @@ def demo(
 
         title = "A holdout that is asked again and again"
         about = f"{rows:,} rows, {features:,} features that {'hardly ' if signal else 'do not '}predict the label"
-        about += ". The band holds for all answers together, with 95 %."
+        about += ".\nThe band holds for all answers together, with 95 %."
         output.write("--out", out, lambda to: output.picture(screening_chart(points, title, about), to))

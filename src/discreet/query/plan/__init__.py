@@ -8,6 +8,7 @@ Modules:
     affine               integer factors of linear queries, in Python and in SQL
     quantiles            ranks selected by private mechanisms, with intervals
     prefix_tree          noisy running totals, made consistent, and their margins
+    laplace_sums         the tail of a weighted sum of Laplace noise
     partition_selection  the values of string keys that are frequent enough to be kept
     group_index          the groups of an answer, numbered
     calibration          from a budget or a margin of error to the budget of each linear query

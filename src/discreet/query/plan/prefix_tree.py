@@ -24,18 +24,13 @@ Add an
   8τ·√S) is at most P(Σ c_j·(Z_j + G_j) > s)/(1 − 10⁻¹⁵). The corrections are below a relative 10⁻⁹, by which β is
   lowered. The subgaussian √(2·S·v·ln(1/β)) always holds; the smaller one is taken.
 * Laplace noise of scale t: discrete Laplace is Λ + θ with Λ continuous Laplace and |θ| < 1 (round two exponentials
-down,
-  and subtract). Λ is normal given its random variance, 2t²·E with E exponential. A normal exceeds u standard
-  deviations with probability ½·e^{−u²/2} at most, so P(Σ c_j·Λ_j > s) ≤ ½·e^{−rs}·Π 1/(1 − r²t²c_j²) for every r.
-  With −ln(1 − y) ≤ κ·y for y ≤ Y, κ = −ln(1 − Y)/Y, this is ½·exp(−rs + κ·r²t²·S). The best r of a grid is taken,
-  and Σ |c_j| is added for θ.
+down, and subtract). The tail of Σ c_j·Λ_j is bounded closely by `laplace_sums`, and Σ |c_j| is added for θ.
 
 Tested in tests/query/plan/test_prefix_tree.py; theory in docs/theory/quantiles.md.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -47,6 +42,7 @@ from numpy.typing import NDArray
 
 from discreet.mechanisms import Gaussian, Laplace, Sensitivity, tails
 from discreet.mechanisms.exact import Integers
+from discreet.query.plan import laplace_sums
 
 Floats: TypeAlias = NDArray[np.float64]
 Noise = Laplace | Gaussian
@@ -119,9 +115,9 @@ class PrefixTree:
             noise: The law of the noise on every released sum.
             beta: The probability of an error beyond the margin, on one side.
         """
-        squares, largest, total = _coefficients(self, probability)
+        squares, total = _coefficients(self, probability)
         if isinstance(noise, Laplace):
-            return _laplace(float(noise.scale), squares, largest, float(beta)) * _UP + total
+            return float(noise.scale) * _laplace(self, probability, float(beta) * _DOWN) * _UP + total
         return _gaussian(float(noise.variance), squares, beta) * _UP
 
     @cached_property
@@ -129,6 +125,10 @@ class PrefixTree:
         """The running totals that each single released sum contributes to."""
         nodes = sum(self.leaves >> h for h in self.measured)
         return self.running(np.eye(nodes))
+
+    def _errors(self, probability: Fraction) -> Floats:
+        """Return the factors c_j of the error of F(x) − p·N, a column for each leaf x."""
+        return self._responses - float(probability) * self._responses[:, -1:]
 
 
 @lru_cache(maxsize=64)
@@ -153,11 +153,10 @@ def fitted(leaves: int, probabilities: tuple[Fraction, ...], *, pure: bool) -> P
 
 
 @lru_cache(maxsize=256)
-def _coefficients(tree: PrefixTree, probability: Fraction) -> tuple[Floats, Floats, Floats]:
-    """Return Σ c², max |c| and Σ |c| of the error of F(x) − p·N, for each leaf x."""
-    found = tree._responses - float(probability) * tree._responses[:, -1:]
-    sizes = np.abs(found)
-    return (found**2).sum(axis=0), sizes.max(axis=0), sizes.sum(axis=0)
+def _coefficients(tree: PrefixTree, probability: Fraction) -> tuple[Floats, Floats]:
+    """Return Σ c² and Σ |c| of the error of F(x) − p·N, for each leaf x."""
+    found = tree._errors(probability)
+    return (found**2).sum(axis=0), np.abs(found).sum(axis=0)
 
 
 def _gaussian(variance: float, squares: Floats, beta: Fraction) -> Floats:
@@ -170,10 +169,7 @@ def _gaussian(variance: float, squares: Floats, beta: Fraction) -> Floats:
     return smaller
 
 
-def _laplace(scale: float, squares: Floats, largest: Floats, beta: float) -> Floats:
-    y = np.geomspace(1e-6, 0.999, 200)[:, None]  # r²t²·max c²
-    top = np.where(largest > 0, largest, 1.0)
-    spent = -np.log1p(-y) * squares / top**2  # κ·r²t²·S
-    found: Floats = (math.log(1 / (2 * beta)) + spent) * scale * top / np.sqrt(y)
-    shown: Floats = np.where(largest > 0, np.maximum(np.min(found, axis=0), 0.0), 0.0)
-    return shown
+@lru_cache(maxsize=256)
+def _laplace(tree: PrefixTree, probability: Fraction, beta: float) -> Floats:
+    """Return the margin of F(x) − p·N for Laplace noise of scale 1, for each leaf x."""
+    return np.array([laplace_sums.quantile(column, beta) for column in tree._errors(probability).T])
