@@ -241,8 +241,8 @@ def plan(problem: Problem, price: Price, loss: Logistic) -> Training:
     ]
     notes = [f"Coefficients have a norm of at most {RADIUS}: this bounds the likelihood of a row.", TIMING]
     method = f"Posterior sampling, exact, bounded likelihood, {loss.name}."
-    assert pure_epsilon(temperature=epsilon, bound=1) + 4 * ERROR == paid
-    return Training([Pure(counted), Pure(paid)], run, told, method, notes, ARITHMETIC)
+    drawn = pure_epsilon(temperature=epsilon, bound=1) + 4 * ERROR
+    return Training([Pure(counted), Pure(drawn)], run, told, method, notes, ARITHMETIC)
 
 
 def precision(size: int, epsilon: Fraction, count: float, loss: Logistic) -> float:

@@ -47,7 +47,7 @@ Floats = NDArray[np.float64]
 FACTOR, PURE_FACTOR = 16.0, 10.0
 """λ as a multiple of R²/ε, unless it is given: the determinant costs little noise from there on."""
 
-LARGEST = 4096
+LARGEST = 2048
 """The most coefficients, classes times features: the solver holds a matrix of so many rows and columns."""
 
 _GRAIN = Fraction(1, 2**STEP)
@@ -147,7 +147,7 @@ def plan(problem: Problem, price: Price) -> Training:
             found=f"{problem.classes * problem.maps[-1].size:,} coefficients, of at most {LARGEST:,}",
             fix=[
                 "Choose fewer features or classes.",
-                *([] if price.pure else [Fix("method", "gradient_descent")]),
+                "Or fit CategoricalNB, which is pure." if price.pure else Fix("method", "gradient_descent"),
             ],
         )
     return _pure(problem, price) if price.pure else _gaussian(problem, price)
