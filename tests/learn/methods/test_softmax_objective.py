@@ -223,7 +223,7 @@ def test_few_rows_or_none_give_a_model_of_the_same_shape_in_any_batches(price: P
 
 
 def test_output_noise_pays_for_the_solver_and_for_rounding() -> None:
-    """The solver stops at 2⁻²⁰, and 2³⁰ rows of three classes are off by (2·3 + 16)·2⁻²³ in floats: on two tables."""
+    """The solver stops at 2⁻²⁰, and 2³⁰ rows of three classes are off by 22·2⁻²³ in floats: on either table."""
     left = 2.0**-20 + 2.0**30 * (2 * 3 + 16) * 2.0**-53
     assert _moved(3, 5, Fraction(2), Fraction(0), pure=False) >= 2 * left / 2 * 2**24 + math.sqrt(15)
     assert _moved(3, 5, Fraction(2), Fraction(0), pure=True) >= 2 * left / 2 * 2**24 * math.sqrt(15) + 15
