@@ -72,7 +72,7 @@ def table(loss: Logistic, radius: int = RADIUS) -> Integers:
     """Return the losses at the knots from −r to r, in units of 2^-UNIT, the least being 0.
 
     >>> table(Logistic())[[0, 8192, 16384]] / 2**UNIT
-    array([8.        , 0.69281185, 0.        ])
+    array([8.        , 0.69281173, 0.        ])
     """
     margins = np.arange(-radius * 2**_KNOTS, radius * 2**_KNOTS + 1) / 2.0**_KNOTS
     values = loss.width * np.logaddexp(0.0, (loss.shift - margins) / loss.width)

@@ -168,10 +168,14 @@ class Envelope:
         drawn = noise.discrete_gaussian(int(UNIT) ** 2, size=(count, self.precision.shape[1]))
         picked = np.array([int(shell) for shell in shells])
         points = np.asarray(drawn, float) / UNIT / np.sqrt(self.scale * self.precision[picked])
+        return points, self.exponents(points), noise.is_test_noise(drawn)
+
+    def exponents(self, points: Floats) -> Floats:
+        """Return −ln of the sum of all Gaussians at points: up to a constant, of the density of a proposal."""
         each = self.scale / 2 * (np.square(points) @ self.precision.T) + self.height
         least = each.min(axis=1)
-        exponents = least - np.log(np.exp(least[:, None] - each).sum(axis=1))
-        return points, exponents, noise.is_test_noise(drawn)
+        found: Floats = least - np.log(np.exp(least[:, None] - each).sum(axis=1))
+        return found
 
     def draw(self, exponent: Callable[[Floats], Floats]) -> tuple[Floats, bool]:
         """Return one point with density ∝ e^{−exponent}, and whether its bits were for tests.
