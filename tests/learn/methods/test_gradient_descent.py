@@ -194,7 +194,7 @@ def test_sampled_batches_are_accounted_by_the_plan() -> None:
     beside = Gaussian(Fraction(int(((counted - 9) / WHOLE**2) ** Fraction(1, 2) * 2**20), 2**20))
     losses = [PoissonSubsampled(real[0], Fraction(1, 10)) * 20, beside]
     assert plans.delta(losses, 1) <= 1e-6
-    assert plans.epsilon(losses, "1e-6") > 0.97, "the budget is used"
+    assert plans.delta(losses, "0.97") > 1e-6, "the budget is used"
     whole, *_ = variances(GradientDescent(steps=20), 2)[1:]
     assert steps[0] < whole, "sampling is credited"
 
