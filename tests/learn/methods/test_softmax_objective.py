@@ -198,6 +198,22 @@ def test_the_gradient_is_exact_however_large_coefficients_are() -> None:
         assert off < 3 * (2 * 3 + 16) * 2.0**-53
 
 
+def test_rounding_leaves_the_hessian_at_or_above_zero() -> None:
+    """Many rows with curvatures near the unit of rounding: a matrix below 0 would stop the solver at times."""
+    random = np.random.default_rng(5)
+    features = np.trunc(SCALE * random.normal(size=(3000, 3)) / 6).astype(np.int64)
+    features[np.linalg.norm(features, axis=1) > SCALE] = 0
+    held = MemoryExamples({FEATURES: features, CODES: random.integers(0, 4, 3000)}, np.full(3000, WHOLE))
+    sums = SoftmaxObjective(held, 4, 3)
+    for length in (0.0, 1.0, 12.0, 40.0):
+        theta = random.normal(size=12) * length
+        hessian = sums.hessian(theta)
+        assert np.linalg.eigvalsh(hessian).min() > -1e-9 * (1 + np.abs(hessian).max())
+        step = 1e-5 * random.normal(size=12)
+        slope = (sums.gradient(theta + step) - sums.gradient(theta - step)) / 2
+        assert np.allclose(hessian @ step, slope, atol=3000 * 2.0**-14 * 1e-5 * 4)
+
+
 def test_the_coefficients_are_those_of_the_minimum() -> None:
     """Without noise, which a script takes away: scikit-learn finds the same, to the tolerance of both."""
     held = people(np.random.default_rng(1), 400)

@@ -20,6 +20,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +59,7 @@ _FAILURE = Fraction(1, 10**40)  # of δ: how likely b is farther from its partne
 _DOWN = 1 - Fraction(1, 2**40)
 _ABOVE = 1 + Fraction(1, 10**4)  # λ is a little above its multiple of R²/ε
 _COARSE, _FINE, _HALF = 2.0**16, 2.0**52, 2.0**26  # as in `gradients`
-_CURVE = 2.0**15
+_CURVE = 2.0**17  # p_c·p_e is at most a quarter: 15 bits
 
 
 @dataclass(frozen=True)
@@ -100,19 +101,26 @@ class SoftmaxObjective:
         return np.array([int(value) / (SCALE * int(_FINE)) for value in exact])
 
     def hessian(self, theta: Floats) -> Floats:
-        """Return the Hessian of the loss at Θ, with rounded curvatures: it steers the solver."""
+        """Return the Hessian of the loss at Θ, with curvatures rounded down: it steers the solver.
+
+        diag p − ppᵀ is the Laplacian of a graph with the weights p_c·p_e. With weights rounded down it still is
+        one: the matrix is never below 0, whatever rounding does, and a step of the solver leads down.
+        """
         parts = split(theta.reshape(self.classes, self.size))
-        pairs = [(c, e) for c in range(self.classes) for e in range(c, self.classes)]
+        pairs = list(combinations(range(self.classes), 2))
 
         def part(batch: Batch) -> list[Floats]:
             features = batch.codes[FEATURES].astype(np.float64)
             p, weights = probabilities(features, parts), batch.weights / WHOLE * _CURVE
-            curves = (np.rint(p[:, c] * (float(c == e) - p[:, e]) * weights) for c, e in pairs)
+            curves = (np.floor(p[:, c] * p[:, e] * weights) for c, e in pairs)
             return [(features * curve[:, None]).T @ features for curve in curves]
 
         found = np.zeros((self.classes, self.size, self.classes, self.size))
-        for (c, e), block in zip(pairs, self.examples.total(part), strict=True):
-            found[c, :, e, :] = found[e, :, c, :] = np.asarray(block, float) / (_CURVE * SCALE**2)
+        for (c, e), total in zip(pairs, self.examples.total(part), strict=True):
+            block = np.asarray(total, float) / (_CURVE * SCALE**2)
+            found[c, :, e, :] = found[e, :, c, :] = -block
+            found[c, :, c, :] += block
+            found[e, :, e, :] += block
         return found.reshape(self.classes * self.size, -1)
 
 
