@@ -298,10 +298,10 @@ LEARN = [
         BOUNDED,
     ),
     Mutant(
-        "posterior: the width of a stair is forgotten",
+        "posterior: a stair's chance is that of twice the variance",
         "learn/methods/grid_envelope.py",
-        "total = np.full(len(points), self.norm)",
-        "total = np.zeros(len(points))",
+        "total += np.square(stairs.astype(np.float64)) / (2 * _STEPS**2)",
+        "total += np.square(stairs.astype(np.float64)) / (4 * _STEPS**2)",
         BOUNDED,
     ),
     Mutant(
