@@ -251,5 +251,5 @@ def test_all_names_what_is_public_and_documented(name: str) -> None:
 
 
 def test_an_unknown_name_is_refused_in_words() -> None:
-    with pytest.raises(AttributeError, match="it has Boolean, Budget"):
+    with pytest.raises(AttributeError, match="it has AsyncClient, Boolean, Budget"):
         discreet.vaults  # noqa: B018

@@ -27,7 +27,13 @@ TENTH, QUARTER, HALF, TWICE = Fraction("1.1"), Fraction("1.25"), Fraction("1.5")
 SINGLE = ["Laplace", "Gaussian(", "Exponential", "PermuteAndFlip", "ReportNoisyMax", "choose", "LearnedBounds"]
 SINGLE += ["residual", "interval of a median", "SQOracle", "GaussianNoise", "output perturbation", "noisy Hessian"]
 SINGLE += ["objective perturbation", "least squares", "categorical naive Bayes", "Gaussian naive Bayes", "Counter"]
-SINGLE += ["noisy gradient descent, hinge", "boosted stumps", "Distinct", "Thresholdout"]
+SINGLE += [
+    "softmax objective perturbation, Laplace",
+    "noisy gradient descent, hinge",
+    "boosted stumps",
+    "Distinct",
+    "Thresholdout",
+]
 RUNS = ["AboveThreshold", "Sparse", "NumericSparse", "RestartingSparse", "posterior sampling"]
 LOCAL = ["GRR", "SUE", "OUE", "OLH", "Subset", "Hadamard", "Projective", "TwoStepGRR", "TwoStepUnary", "Rappor"]
 LOCAL += ["CMS", "HCMS", "OneBitMean", "BitFlip", "Duchi", "Piecewise", "Hybrid", "SquareWave", "PrefixTree"]
@@ -35,6 +41,7 @@ LOCAL += ["FragmentPuzzle"]
 WHOLE = ["PrivateMultiplicativeWeights", "MWEM", "HardtRothblum", "BLR", "Watch", "median", "Alert", "Selection"]
 # No pair is known that comes nearer to the bound of these: docs/attack.md, "Models".
 FAR = ["noisy gradient descent, softmax", "boosted histograms", "private search"]
+FAR += ["softmax objective perturbation, Gaussian"]
 
 REACH = {
     **dict.fromkeys(SINGLE, TENTH),

@@ -71,6 +71,7 @@ def test_a_notebook_has_pictures_and_the_label(model: LogisticRegression) -> Non
     assert "<summary>Label</summary>" in page
     assert "Neighbours" in page
     assert document(model).startswith("<!doctype html>")
+    assert all(limit in document(model) for limit in LIMITS), "a reader of the page did not fit the model"
 
 
 def test_many_classes_are_not_all_listed() -> None:

@@ -12,6 +12,8 @@ OBJECTIVE = "tests/learn/methods/test_objective_perturbation.py"
 OUTPUT = "tests/learn/methods/test_output_perturbation.py"
 DESCENT = "tests/learn/methods/test_gradient_descent.py"
 SOFTMAX = "tests/learn/methods/test_softmax.py"
+CLASSES = "tests/learn/methods/test_softmax_objective.py"
+BOUNDED = "tests/learn/methods/test_bounded_posterior.py"
 POSTERIOR = "tests/learn/methods/test_posterior_sampling.py"
 REGRESSION = "tests/learn/test_linear_regression.py"
 BAYES = "tests/learn/test_naive_bayes.py"
@@ -256,7 +258,7 @@ LEARN = [
     Mutant(
         "posterior: the constant of a shell is forgotten",
         "learn/methods/envelope.py",
-        "height = shift + mass + gaps / _CHANCE - mass.max()",
+        "height = shells.shift + mass + gaps / _CHANCE - mass.max()",
         "height = mass + gaps / _CHANCE - mass.max()",
         POSTERIOR,
     ),
@@ -273,6 +275,98 @@ LEARN = [
         "return rho + 2 * math.sqrt(c * rho) + 2 * c",
         "return rho",
         POSTERIOR,
+    ),
+    Mutant(
+        "posterior: the likelihood of a row is not bounded by the ball",
+        "learn/methods/grid_envelope.py",
+        "inside = np.array([square <= self.limit**2 for square in squares])",
+        "inside = np.array([square <= 4 * self.limit**2 for square in squares])",
+        BOUNDED,
+    ),
+    Mutant(
+        "posterior: twice the temperature of a bounded likelihood",
+        "learn/methods/bounded_posterior.py",
+        "each, prior = self.epsilon / (WHOLE * self.bound), self.ridge / (2 * 4**GRID)",
+        "each, prior = 2 * self.epsilon / (WHOLE * self.bound), self.ridge / (2 * 4**GRID)",
+        BOUNDED,
+    ),
+    Mutant(
+        "posterior: a proposal's chance is that of one shell and not of all",
+        "learn/methods/grid_envelope.py",
+        "found: Floats = least - np.log(np.exp(least - each).sum(axis=0))",
+        "found: Floats = each.max(axis=0)",
+        BOUNDED,
+    ),
+    Mutant(
+        "posterior: a stair's chance is that of twice the variance",
+        "learn/methods/grid_envelope.py",
+        "total += np.square(stairs.astype(np.float64)) / (2 * _STEPS**2)",
+        "total += np.square(stairs.astype(np.float64)) / (4 * _STEPS**2)",
+        BOUNDED,
+    ),
+    Mutant(
+        "posterior: the edge of the ball is no minimum",
+        "learn/methods/bounded_posterior.py",
+        "off = rows / WHOLE * (2.0**-20 + bent * 2.0**-22) + slope * 2 * RADIUS + pressed * inside / 2",
+        "off = -1e3",
+        BOUNDED,
+    ),
+    Mutant(
+        "posterior: what floats do to chances is not paid",
+        "learn/methods/bounded_posterior.py",
+        "epsilon, counting = paid - 4 * ERROR, Count.pure(counted)",
+        "epsilon, counting = price.epsilon, Count.pure(counted)",
+        BOUNDED,
+    ),
+    # -- several classes in one objective ---------------------------------------------------------------------
+    Mutant(
+        "softmax objective: σ calibrated without count and output",
+        "learn/methods/softmax_objective.py",
+        "beside = math.sqrt(2 * float(paid + output)) * (1 + 2**-40)",
+        "beside = 0.0",
+        CLASSES,
+    ),
+    Mutant(
+        "softmax objective: a row's gradient counts once and not twice in l1",
+        "privacy/theorems/learning/softmax_pure.py",
+        "scale: Fraction = (2 * reach + k",
+        "scale: Fraction = (reach + k",
+        f"{CLASSES} {THEOREMS}/test_softmax_pure.py",
+    ),
+    Mutant(
+        "softmax objective: the determinant is free",
+        "privacy/theorems/learning/softmax_pure.py",
+        "most = 2 * B + A * Fraction(k - 2, k - 1) if (k - 1) * B >= A else (A + B) ** 2 * (k - 1) / (A * k)",
+        "most = 2 * B",
+        f"{THEOREMS}/test_softmax_pure.py",
+    ),
+    Mutant(
+        "softmax objective: the ledger is charged the shift alone",
+        "privacy/theorems/learning/softmax.py",
+        'return _gdp(whole(classes, "classes", least=2), *_terms(sigma, lam, R, K))',
+        "return _terms(sigma, lam, R, K)[0]",
+        f"{THEOREMS}/test_softmax.py",
+    ),
+    Mutant(
+        "softmax objective: a Gaussian release beside it is free",
+        "privacy/theorems/learning/softmax.py",
+        "    if not mu:\n        return _delta(epsilon, k, shift, determinant)",
+        "    if True:\n        return _delta(epsilon, k, shift, determinant)",
+        f"{THEOREMS}/test_softmax.py",
+    ),
+    Mutant(
+        "softmax objective: scores are rounded before they are compared",
+        "learn/methods/softmax_objective.py",
+        "raised = np.exp(leading / (_COARSE * SCALE) + rest / (_FINE * SCALE))",
+        "raised = np.exp((leading / (_COARSE * SCALE)).astype(np.float32))",
+        CLASSES,
+    ),
+    Mutant(
+        "softmax objective: output noise pays for no solver",
+        "learn/methods/softmax_objective.py",
+        "return 1 + Fraction(classes + 8, 4)",
+        "return Fraction(0)",
+        CLASSES,
     ),
     # -- regression and naive Bayes ---------------------------------------------------------------------------
     Mutant(

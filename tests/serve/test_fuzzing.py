@@ -38,6 +38,7 @@ def test_no_request_that_the_description_allows_or_forbids_breaks_the_service(
             *("--header", f"Authorization: Bearer {token}", *OPTIONS),
             *("--max-time", "8" if who == "ana" else "2"),
         ],
+        cwd=tmp_path,  # it keeps a cache where it runs
         capture_output=True,
         text=True,
         timeout=120,

@@ -30,7 +30,9 @@ _PAGE = (
     '{% if warning %}<p class="test">{{ warning }}</p>{% endif %}'
     '<h3>{{ title }}</h3><dl style="grid-template-columns:minmax(5em,8em) 1fr">'
     "{% for name, fact in facts.items() %}<dt>{{ name }}</dt><dd>{{ fact }}</dd>"
-    "{% endfor %}</dl>{{ shapes }}<details><summary>Label</summary>{{ label }}</details>"
+    "{% endfor %}</dl>{{ shapes }}"
+    "{% if limits %}<h3>Limits</h3><ul>{% for limit in limits %}<li>{{ limit }}</li>{% endfor %}</ul>{% endif %}"
+    "<details><summary>Label</summary>{{ label }}</details>"
 )
 LIMITS = (
     "It predicts, and explains nothing: a column that adds to the score need not be a cause.",
@@ -71,8 +73,8 @@ def text(model: PrivateEstimator, width: int = 80) -> str:
     return "\n".join(lines)
 
 
-def page(model: PrivateEstimator) -> str:
-    """Return the card for a notebook."""
+def page(model: PrivateEstimator, *, published: bool = False) -> str:
+    """Return the card for a notebook; one that is published lists its limits for readers who did not fit it."""
     found = _shapes(model)
     return framed(
         fragment(
@@ -81,14 +83,15 @@ def page(model: PrivateEstimator) -> str:
             title=title(model),
             facts=facts(model),
             shapes="" if found is None else trusted(found._repr_html_()),
+            limits=[*LIMITS, *model.label.notes[1:]] if published else [],
             label=trusted(model.label.as_html()),
         )
     )
 
 
 def document(model: PrivateEstimator) -> str:
-    """Return the card as a whole page of HTML, with the shape functions drawn."""
-    return html_document(title(model), page(model))
+    """Return the card as a whole page of HTML, with the shape functions drawn and the limits of the model."""
+    return html_document(title(model), page(model, published=True))
 
 
 def markdown(model: PrivateEstimator, path: str = "model.json") -> str:

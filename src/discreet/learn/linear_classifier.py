@@ -137,9 +137,11 @@ class LogisticRegression(_LinearClassifier):
         delta: The δ of `fit(X, y)`; 0 for pure differential privacy.
         columns: The declared columns of `fit(X, y)`; a vault has its own.
         classes: The declared classes of `fit(X, y)`, the second of two being the positive one.
-        method: "auto" by default: objective perturbation for two classes, noisy gradient descent for more.
+        method: "auto" by default: objective perturbation for two classes and for pure ε, noisy gradient descent
+            otherwise.
         feature_map: "auto" by default: hats, or linear features where a noisy count says that rows are few.
-        regularisation: λ as a multiple of R²/ε; by default between 2 and 10, by a noisy number of persons.
+        regularisation: λ as a multiple of R²/ε; by default between 2 and 10, by a noisy number of persons, for two
+            classes. A draw from a bounded posterior has a prior instead, and does not use it.
         intervals: Whether a tenth of the budget buys intervals for `coefficients_`; False by default.
 
     >>> import numpy as np, discreet as dp

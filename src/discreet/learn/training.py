@@ -61,7 +61,10 @@ class Task:
         if isinstance(self.outcome, Real | Date | Datetime) or (self.outcome.levels or 0) > _CLASSES:
             raise ParameterError(
                 f"The target {self.target!r} is a number with {self.outcome.levels:,} values, and not a class.",
-                fix=["Use a regression: learn.Ridge.", "Or seal the target as a Category or a Boolean."],
+                fix=[
+                    "Use a regression: learn.Ridge, or estimator ridge at the command line.",
+                    "Or seal the target as a Category or a Boolean.",
+                ],
             )
         return list(self.outcome.values(list(range(self.outcome.levels or 0))))
 

@@ -24,9 +24,9 @@ class Rate:
     >>> rate = Rate(2, clock=lambda: 0.0)
     >>> rate.take("ana"), rate.take("ana"), rate.take("bo")
     (None, None, None)
-    >>> rate.take("ana")
+    >>> rate.take("ana")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    discreet.errors.TooManyRequests: Too many requests in a minute (found: more than 2). Try: Retry-After=30 …
+    discreet.errors.TooManyRequests: Too many requests in a minute (found: more than 2). Try: Retry-After=30 ...
     """
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic):

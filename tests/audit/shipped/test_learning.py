@@ -38,6 +38,9 @@ POWER = {
     "noisy Hessian for intervals": 0.999,
     "posterior sampling": 0.8,
     "private search, 2 settings": 0.5,
+    "softmax objective perturbation, Gaussian": 0.55,
+    "softmax objective perturbation, Laplace": 0.9,
+    "posterior sampling, bounded likelihood": 0.95,
 }
 
 

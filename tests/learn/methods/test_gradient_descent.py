@@ -167,7 +167,7 @@ def test_a_class_without_rows_and_a_constant_column_are_no_exception() -> None:
 
 
 def test_pure_privacy_is_refused_with_the_methods_that_have_it() -> None:
-    with pytest.raises(ParameterError, match="output_perturbation"):
+    with pytest.raises(ParameterError, match="objective_perturbation"):
         plan("gradient_descent", problem(2), Price.alone(1))
 
 

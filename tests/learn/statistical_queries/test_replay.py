@@ -75,6 +75,7 @@ def sealed(rows: list[dict[str, Any]]) -> Any:
             rows_per_person=2,
             columns=COLUMNS,
             budget=Budget(30, "1e-6"),
+            anyway=True,  # a value that cannot be read is among what is tried
         ) as vault,
     ):
         with SQOracle(vault.table(), queries=3, epsilon=5) as oracle:

@@ -1,12 +1,13 @@
 """Collect every mechanism, protocol and session that the package ships, as subjects of an attack.
 
-    oracles           the mechanisms of `oracle`, and of questions: quantiles and partition selection
-    learning          finite classes and statistical queries, on tables of a few rows
-    learning_methods  the fits of all models of `learn`
-    validity          the private methods of a reusable holdout, for neighbours that replace a row
-    local_protocols   the protocols of `local`, with small domains
-    learned_bounds    bounds of columns that are learned from the rows
-    streams           counters, alarms and distinct users of two or three ticks
+    oracles             the mechanisms of `oracle`, and of questions: quantiles and partition selection
+    learning            finite classes and statistical queries, on tables of a few rows
+    learning_methods    the fits of all models of `learn`
+    learning_densities  softmax minimisers and bounded posteriors, by formulas
+    validity            the private methods of a reusable holdout, for neighbours that replace a row
+    local_protocols     the protocols of `local`, with small domains
+    learned_bounds      bounds of columns that are learned from the rows
+    streams             counters, alarms and distinct users of two or three ticks
 
 Public mechanisms are found, not listed: a mechanism without an example here makes `shipped` fail, so that none can
 be forgotten. Most examples have little noise, so that the exact attack can enumerate nearly all of it, and their

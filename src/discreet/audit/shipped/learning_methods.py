@@ -32,6 +32,7 @@ from discreet.audit.inputs.subject import Subject
 from discreet.audit.replay import transcript
 from discreet.audit.replay.traces import again, record
 from discreet.audit.report.verdict import Verdict
+from discreet.audit.shipped import learning_densities
 from discreet.engines.examples import WHOLE, MemoryExamples
 from discreet.learn import methods
 from discreet.learn.estimator import PrivateEstimator
@@ -90,7 +91,7 @@ def fits() -> dict[str, Subject]:
     """Return the subjects by name.
 
     >>> len(fits()), "noisy gradient descent, hinge, 2 steps" in fits()
-    (18, True)
+    (21, True)
     """
     task, regression = Task(COLUMNS, "y", Boolean()), Task(COLUMNS, "y", Integer(0, 1))
     found = [
@@ -104,6 +105,11 @@ def fits() -> dict[str, Subject]:
             _descent(Task(COLUMNS, "y", Category(["a", "b", "c"])), None),
         ),
         _posterior(task),
+        _softmax("softmax objective perturbation, Gaussian", PROVEN),
+        _softmax("softmax objective perturbation, Laplace", PURE),
+        learning_densities.bounded_posterior(
+            "posterior sampling, bounded likelihood", task, _map(), PURE, examples, DRAWS
+        ),
     ]
     for law, price in (("Gaussian", PROVEN), ("Laplace", PURE)):
         found += [
@@ -174,6 +180,12 @@ def _minimiser(name: str, task: Task, price: Price, samples: int) -> Subject:
         attacks={"density": partial(densities.attack, size=2), **_SAMPLED},
         samples=samples,
     )
+
+
+def _softmax(name: str, price: Price) -> Subject:
+    task = Task(COLUMNS, "y", Category(["a", "b", "c"]))
+    claim = _gaussian if price.rho else (lambda losses: losses)
+    return learning_densities.softmax_minimiser(name, task, _map(), price, examples, claim)
 
 
 def _posterior(task: Task) -> Subject:

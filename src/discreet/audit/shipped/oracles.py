@@ -252,7 +252,7 @@ def _partitions() -> Subject:
     """
     chosen = selection(rho=1, delta="1e-9", rows_per_person=2, unit=1)
     few, many = chosen.threshold - 2, chosen.threshold + 2
-    near = [({}, {"Foula": 1, "Unst": 1})]
+    near: list[tuple[Any, Any]] = [({}, {"Foula": 1, "Unst": 1})]
     near += [({"Bath": count, "Rye": count}, {"Bath": count + 1, "Rye": count + 1}) for count in (few, many)]
     return Subject(
         name="Selection(rho=1, delta=1e-09, rows_per_person=2)",

@@ -8,8 +8,9 @@
     F(θ̂ + v) − F(θ̂) ≥ ∇F(θ̂)·v + λ/2·‖v‖² + ψ(s/T)·vᵀHv,   H ≤ ∇²L(θ̂),
 
 and λ/2·‖v‖² ≥ (λ − t)/2·‖v‖² + t/2·r² for t ≥ 0 (with s for r if t < 0). So the target is at most a Gaussian
-density on each shell. A proposal draws a shell by the mass of its Gaussian, then a point of that Gaussian, and
-is rejected if the point is in another shell, and else accepted with the chance of target over Gaussian.
+density on each shell, and so at most the sum of all these Gaussians everywhere. A proposal draws a shell by the
+mass of its Gaussian, then a point of that Gaussian, wherever it lies, and the chance of acceptance is the target
+over the sum. No step of this asks on which side of a radius a point is, which floats do not know.
 
 Claim. An accepted point has the density of the target, whatever H, θ̂ and the shells are: they decide the speed
 alone. In floating point all chances are right up to a factor e^{±κ}, for which the caller pays
@@ -76,6 +77,53 @@ def chance(size: int, lam: float, mu: float, count: float, curvature: float, wid
 
 
 @dataclass(frozen=True)
+class Shells:
+    """Where the envelope changes, and the exponent scale/2·Σ precision·v² + shift of its Gaussian on each shell.
+
+    Args:
+        radii: The inner radii of the shells, and infinity.
+        precision: λ − t + 2ψh, a row for each shell.
+        shift: The constant of the exponent.
+        mass: The logarithm of the mass of the Gaussian, up to a constant.
+    """
+
+    radii: Floats
+    precision: Floats
+    shift: Floats
+    mass: Floats
+
+    @classmethod
+    def of(cls, curvatures: Floats, *, scale: float, lam: float, width: float = 1.0) -> Shells:
+        """Return the shells for a Hessian with these eigenvalues; of a few tilts the one of least mass is taken.
+
+        Args:
+            curvatures: Eigenvalues that are not above those of ∇²L, in any order.
+            scale: k.
+            lam: λ.
+            width: The width T of the loss; 1 by default.
+        """
+        typical = math.sqrt(float((1 / (scale * (lam + curvatures))).sum()))
+        far = math.sqrt((2 * len(curvatures) + 100 + np.log1p(curvatures / lam).sum()) / (scale * lam))
+        # The norm of a Gaussian vector spreads by about 1/√d of itself: shells are as wide.
+        ratio = math.exp(1.5 / math.sqrt(len(curvatures) + 1))
+        count = max(2, math.ceil(math.log(max(far / typical, 1.0) * 2) / math.log(ratio)))
+        radii = np.concatenate([[0.0], typical / 2 * ratio ** np.arange(count), [np.inf]])
+        tilts = lam * _TILTS
+        precision = np.empty((len(radii) - 1, len(curvatures)))
+        mass, shift = np.empty(len(radii) - 1), np.empty(len(radii) - 1)
+        for j, (inner, outer) in enumerate(pairwise(radii)):
+            flat = float(flatness(outer / width))
+            tried = lam - tilts[:, None] + 2 * flat * curvatures
+            with np.errstate(invalid="ignore"):  # 0 times infinity, where a tilt does not apply
+                edge = np.where(tilts > 0, inner, outer)
+                paid = np.where(tilts == 0, 0.0, scale * tilts * np.square(edge) / 2)
+            logs = np.where(np.isfinite(paid), -paid - 0.5 * np.log(tried).sum(axis=1), np.inf)
+            best = int(np.argmin(logs))
+            precision[j], mass[j], shift[j] = tried[best], logs[best], paid[best]
+        return cls(radii, precision, shift, mass)
+
+
+@dataclass(frozen=True)
 class Envelope:
     """Shells and their Gaussians, in the basis in which H is diagonal.
 
@@ -107,40 +155,27 @@ class Envelope:
         >>> made.gaps.min(), len(made.radii) == len(made.gaps) + 1
         (np.int64(0), True)
         """
-        typical = math.sqrt(float((1 / (scale * (lam + curvatures))).sum()))
-        far = math.sqrt((2 * len(curvatures) + 100 + np.log1p(curvatures / lam).sum()) / (scale * lam))
-        # The norm of a Gaussian vector spreads by about 1/√d of itself: shells are as wide.
-        ratio = math.exp(1.5 / math.sqrt(len(curvatures) + 1))
-        count = max(2, math.ceil(math.log(max(far / typical, 1.0) * 2) / math.log(ratio)))
-        radii = np.concatenate([[0.0], typical / 2 * ratio ** np.arange(count), [np.inf]])
-        tilts = lam * _TILTS
-        precision = np.empty((len(radii) - 1, len(curvatures)))
-        mass, shift = np.empty(len(radii) - 1), np.empty(len(radii) - 1)
-        for j, (inner, outer) in enumerate(pairwise(radii)):
-            flat = float(flatness(outer / width))
-            tried = lam - tilts[:, None] + 2 * flat * curvatures
-            with np.errstate(invalid="ignore"):  # 0 times infinity, where a tilt does not apply
-                edge = np.where(tilts > 0, inner, outer)
-                paid = np.where(tilts == 0, 0.0, scale * tilts * np.square(edge) / 2)
-            logs = np.where(np.isfinite(paid), -paid - 0.5 * np.log(tried).sum(axis=1), np.inf)
-            best = int(np.argmin(logs))
-            precision[j], mass[j], shift[j] = tried[best], logs[best], paid[best]
+        shells = Shells.of(curvatures, scale=scale, lam=lam, width=width)
+        mass = shells.mass
         gaps = np.rint((mass.max() - mass) * _CHANCE).clip(0, _FARTHEST).astype(np.int64)
         # A shell is drawn in proportion to e^{−gap}: where rounding moved that, its height moves along.
-        height = shift + mass + gaps / _CHANCE - mass.max()
-        return cls(scale, radii, precision, gaps, height)
+        height = shells.shift + mass + gaps / _CHANCE - mass.max()
+        return cls(scale, shells.radii, shells.precision, gaps, height)
 
     def proposals(self, count: int) -> tuple[Floats, Floats, bool]:
-        """Return points in their shell, the exponents of their Gaussians, and whether bits were for tests."""
+        """Return points, the exponents of the sum of all Gaussians there, and whether bits were for tests."""
         shells = [noise.softmax(self.gaps, over=_CHANCE) for _ in range(count)]
         drawn = noise.discrete_gaussian(int(UNIT) ** 2, size=(count, self.precision.shape[1]))
         picked = np.array([int(shell) for shell in shells])
         points = np.asarray(drawn, float) / UNIT / np.sqrt(self.scale * self.precision[picked])
-        radius = np.linalg.norm(points, axis=1)
-        inside = (self.radii[picked] <= radius) & (radius < self.radii[picked + 1])
-        points, picked = points[inside], picked[inside]
-        exponents = self.scale / 2 * (self.precision[picked] * points**2).sum(axis=1) + self.height[picked]
-        return points, exponents, noise.is_test_noise(drawn)
+        return points, self.exponents(points), noise.is_test_noise(drawn)
+
+    def exponents(self, points: Floats) -> Floats:
+        """Return −ln of the sum of all Gaussians at points: up to a constant, of the density of a proposal."""
+        each = self.scale / 2 * (np.square(points) @ self.precision.T) + self.height
+        least = each.min(axis=1)
+        found: Floats = least - np.log(np.exp(least[:, None] - each).sum(axis=1))
+        return found
 
     def draw(self, exponent: Callable[[Floats], Floats]) -> tuple[Floats, bool]:
         """Return one point with density ∝ e^{−exponent}, and whether its bits were for tests.
@@ -152,8 +187,6 @@ class Envelope:
         while True:
             count = min(2 * count, _AT_ONCE)
             points, exponents, tested = self.proposals(count)
-            if not len(points):
-                continue
             excess = np.maximum(exponent(points) - exponents, 0.0)
             steps = np.rint(np.minimum(excess * _CHANCE, _FARTHEST)).astype(np.int64)
             accepted = np.flatnonzero(np.asarray(noise.bernoulli_exp(steps, over=_CHANCE)))

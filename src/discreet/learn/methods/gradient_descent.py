@@ -139,14 +139,12 @@ class GradientDescent:
     def plan(self, problem: Problem, price: Price) -> Training:
         """Return the training for a problem and a price. It reads no row, and may refuse."""
         if price.rho is None:
-            others = '"objective_perturbation" or "output_perturbation"'
             raise ParameterError(
                 "Gradient descent adds Gaussian noise, which is not pure differential privacy.",
                 found=f"{problem.classes} classes, delta 0",
                 fix=[
+                    Fix("method", "objective_perturbation", note="which is pure for any number of classes"),
                     Fix("delta", "1e-6", note="in a vault, the delta of its budget"),
-                    f"Or choose a pure method for two classes: method={others}.",
-                    "Or fit CategoricalNB, which is pure for any number of classes.",
                 ],
             )
         steps = self.steps or (_MORE if problem.loss is None else _TWO)

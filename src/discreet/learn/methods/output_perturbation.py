@@ -66,7 +66,7 @@ def plan(problem: Problem, price: Price) -> Training:
         raise ParameterError(
             "Output perturbation separates two classes.",
             found=f"{problem.classes} classes",
-            fix=Fix("method", "gradient_descent"),
+            fix=Fix("method", "objective_perturbation" if price.pure else "gradient_descent"),
         )
     losses: list[Loss]
     if price.rho is None:

@@ -28,6 +28,7 @@ from discreet import noise
 from discreet.engines.examples import WHOLE, Batch, Examples
 from discreet.errors import Fix, ParameterError
 from discreet.learn.feature_map import SCALE
+from discreet.learn.methods import bounded_posterior
 from discreet.learn.methods.envelope import Envelope, chance
 from discreet.learn.methods.gradients import FEATURES, SIGNS, Sums, products, signed, split
 from discreet.learn.methods.margin_losses import Logistic
@@ -67,11 +68,6 @@ _HALF = 2.0**20  # sums of exponents are multiples of 2⁻⁵⁰, in two parts
 _LOW = 2.0**30
 _CURVE = 2.0**16
 
-TIMING = (
-    "The time of a fit depends on the rows, because draws are rejected until one is accepted. The guarantee does "
-    "not cover what an observer of that time learns."
-)
-
 ARITHMETIC = (
     "The draw is made by rejection, with coins and Gaussian numbers from a cryptographic generator. Chances are "
     "computed in floating point, whose errors are bounded and paid for."
@@ -90,13 +86,10 @@ def plan(problem: Problem, price: Price) -> Training:
         raise ParameterError(
             "Posterior sampling draws exactly from logistic losses of two classes only.",
             found=f"{problem.classes} classes" if loss is None else loss.name,
-            fix=Fix("method", "gradient_descent" if loss is None else "objective_perturbation"),
+            fix=Fix("method", "objective_perturbation"),
         )
     if price.rho is None:
-        raise ParameterError(
-            "One draw from this posterior is not purely private: its losses are not bounded.",
-            fix=[Fix("method", "objective_perturbation"), Fix("method", "output_perturbation")],
-        )
+        return bounded_posterior.plan(problem, price, loss)
     counted, output = short(price.rho * _COUNT), short(price.rho * _OUTPUT)
     paid = short(price.rho - counted - output)
     mu = _mu(price, counted + output, paid, loss.width)
@@ -146,7 +139,9 @@ def plan(problem: Problem, price: Price) -> Training:
         Noise("coefficients", "one draw from the posterior"),
         Noise("coefficients", "discrete Gaussian noise", 2.0**-GRID / math.sqrt(2 * output)),
     ]
-    return Training(losses, run, told, f"Posterior sampling, exact, {loss.name}.", [TIMING], ARITHMETIC)
+    return Training(
+        losses, run, told, f"Posterior sampling, exact, {loss.name}.", [bounded_posterior.TIMING], ARITHMETIC
+    )
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax as probabilities
 
+from discreet.privacy.pld.normal import gaussian_delta
 from discreet.privacy.theorems.learning import softmax
 from discreet.privacy.theorems.learning.calibration import gaussian_mu
 from tests.privacy.theorems.learning.exact_laws import Floats
@@ -87,3 +88,38 @@ def test_tails_bound_what_is_sampled() -> None:
     for value in (-1.0, 0.0, 1.0, 3.0):
         tail = float(tails[np.searchsorted(w, value - 1e-9)])
         assert (sample > value).mean() - 0.005 <= tail <= (sample > value).mean() + 0.015
+
+
+@pytest.mark.parametrize(("lam", "sigma"), [(3.0, 1.5), (2.0, 2.0)])
+def test_no_data_set_exceeds_gaussian_dp_at_any_epsilon(lam: float, sigma: float) -> None:
+    mu = softmax.gdp(classes=CLASSES, sigma=sigma, lam=lam)
+    person = (np.array([1.0]), np.array([0.0]), np.array([1.0]))
+    pinning = (np.array([1.0]), np.array([1.0]), np.array([300.0]))
+    shift = math.sqrt(2) / sigma
+    for epsilon in (0.1, 1.0, 2.0):
+        worst = exact_delta(pinning, person, lam, sigma, epsilon)
+        assert worst <= gaussian_delta(mu, epsilon)[1]
+        assert worst > gaussian_delta(shift / math.sqrt(2), epsilon)[1], "R/σ alone would be too little"
+
+
+def test_the_top_of_a_score_is_that_of_a_sample() -> None:
+    """Ψ(P) is the mean of κ(W) over its largest values; a bound that is far off would be useless."""
+    k, shift, determinant = 5, 0.2, 0.05
+    rng = np.random.default_rng(0)
+    v = rng.normal(size=(400_000, k))
+    w = np.sort(v[:, 1:].max(1) - v[:, 0])
+    s = np.clip((2 * determinant + shift * w) / (2 * determinant * k / (k - 1)), 0, 1)
+    kappa = np.sort(determinant * (2 * s - s * s * k / (k - 1)) + shift * s * w)
+    for share in (0.01, 0.2, 0.5):
+        mean = kappa[-int(share * len(kappa)) :].sum() / len(kappa)
+        bound = float(softmax._Tops(k, shift, determinant).top(np.array([share]))[0])
+        assert 0.99 * mean <= bound <= 1.03 * mean
+
+
+def test_gaussian_releases_beside_it_are_convolved() -> None:
+    """Beside two Gaussians of half the variance each, the whole is not below either part, nor above the sum."""
+    alone = softmax.delta(1, classes=3, sigma=6, lam=16)
+    beside = softmax.delta(1, classes=3, sigma=6, lam=16, gaussian_mu="0.1")
+    assert beside > 1.5 * alone
+    mu = math.hypot(softmax.gdp(classes=3, sigma=6, lam=16), 0.1)
+    assert beside < gaussian_delta(mu, 1.0)[1]

@@ -3,7 +3,8 @@
 objective_perturbation   Gaussian noise in the objective: δ, Gaussian DP, σ
 pure_noise               Laplace noise in the objective: pure ε
 tolerance                solvers that stop early, noise on grids
-softmax                  objective perturbation with several classes
+softmax                  objective perturbation with several classes, Gaussian noise
+softmax_pure             the same with Laplace noise: pure ε
 general_losses           objective perturbation without a margin, where the dimension enters
 output_perturbation      noise on the minimiser
 gradient_descent         noise on every gradient
