@@ -94,12 +94,15 @@ def test_the_private_report_is_stored_nowhere(running: Running, curator: httpx2.
         assert other.get(place).status_code == 404
 
 
-def test_an_upload_that_is_too_large_is_refused_before_it_is_read(running: Running, curator: httpx2.Client) -> None:
+def test_an_upload_that_is_too_large_is_refused_before_it_is_read(
+    running: Running, curator: httpx2.Client
+) -> None:
     sent = HTTPConnection(running.address.partition("//")[2], timeout=60)
     sent.putrequest("POST", "/new")
     cookie = "; ".join(f"{name}={value}" for name, value in curator.cookies.items())
     length = str(running.settings.upload_limit + 1)
-    headers = {**OWN, "Cookie": cookie, "Content-Length": length, "Content-Type": "multipart/form-data; boundary=x"}
+    kind = "multipart/form-data; boundary=x"
+    headers = {**OWN, "Cookie": cookie, "Content-Length": length, "Content-Type": kind}
     for name, value in headers.items():
         sent.putheader(name, value)
     sent.endheaders()  # and no body: the reply comes before it
