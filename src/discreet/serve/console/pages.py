@@ -115,7 +115,12 @@ def failed(request: Request[Any, Any, Any], error: Exception) -> Page:
     return _shown(request, failure())
 
 
-HANDLERS = {DiscreetError: own_error, Refused: refused, HTTPException: http_error, Exception: failed}
+HANDLERS: dict[int | type[Exception], Any] = {
+    DiscreetError: own_error,
+    Refused: refused,
+    HTTPException: http_error,
+    Exception: failed,
+}
 """How the pages report errors: as pages, with the same statuses and words as the API."""
 
 

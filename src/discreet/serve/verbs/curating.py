@@ -90,13 +90,15 @@ def power(_: Any, arguments: Mapping[str, Any], tell: Tell) -> Result:
 
     The attacks weaken noise while they run. They run where public facts are read, and no answer is drawn there.
     """
+    from discreet.audit.inputs.subject import Subject
     from discreet.audit.power import power as measured
     from discreet.audit.shipped import shipped
+    from discreet.mechanisms import Mechanism
 
     rows, seen = [], set()
     for name, thing in shipped().items():
         kind = name.partition("(")[0]
-        if kind in _QUICK and kind not in seen:
+        if kind in _QUICK and kind not in seen and isinstance(thing, Mechanism | Subject):
             seen.add(kind)
             found = measured(thing, name=name)
             factor = "not caught" if found.factor is None else f"× {float(found.factor):g}"
