@@ -4,11 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from typing import TYPE_CHECKING
 
 from discreet.ledger import Cost
+from discreet.query.answer.estimates import axis_of
 from discreet.query.plan.explain import Expected
+from discreet.query.question import Question
+from discreet.release import frames
 from discreet.release.receipt import Receipt
 from discreet.render.html import framed
+from discreet.schema.identifiers import identifiers
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+@dataclass(frozen=True)
+class AnswerColumn:
+    """A column of the table of an answer.
+
+    Args:
+        name: Its name.
+        kind: What it holds: boolean, integer, real, text, date or datetime.
+        part: "key"; "value" of an aggregate; "low" or "high", an end of its interval.
+    """
+
+    name: str
+    kind: str
+    part: str
 
 
 @dataclass(frozen=True)
@@ -23,6 +46,13 @@ class Preview:
     affordable: bool
     recorded: bool
     """Whether the same question was answered before: then it is free."""
+    columns: tuple[AnswerColumn, ...] = ()
+    """The columns of the table of the answer."""
+
+    @property
+    def schema(self) -> pyarrow.Schema:
+        """The Arrow schema of the answer, from public facts: names and types are known before anything is paid."""
+        return frames.schema((column.name, column.kind) for column in self.columns)
 
     @property
     def cost(self) -> Cost:
@@ -64,3 +94,12 @@ class Preview:
             f"<p><code>{escape(self.question)}</code></p><dl>{widths}</dl><p>{escape(self.verdict)}</p>"
             f"<details><summary>Plan</summary>{plan}</details>"
         )
+
+
+def columns_of(question: Question) -> tuple[AnswerColumn, ...]:
+    """Return the columns of the table of an answer. They follow from the question and the declared columns."""
+    kinds = {key.name: "text" if key.values is None else frames.kind(key.name, key.values) for key in question.keys}
+    axes = {aggregate.name: frames.kind_of(axis_of(aggregate)) for aggregate in question.aggregates}
+    named = identifiers([*kinds, *axes])
+    laid_out = frames.layout(question.columns, kinds.keys(), named)
+    return tuple(AnswerColumn(column, kinds.get(name) or axes[name], part) for column, name, part in laid_out)

@@ -91,6 +91,7 @@ def previewed(found: Preview) -> dict[str, Any]:
     """Return a preview as JSON."""
     return {
         "question": found.question,
+        "columns": [{"name": one.name, "type": one.kind, "part": one.part} for one in found.columns],
         "expected": [{"name": one.name, "margin": one.margin, "words": one.words} for one in found.expected],
         "cost": found.receipt.in_numbers(),
         "verdict": found.verdict,
