@@ -21,6 +21,16 @@ MACROS = {
     "pg_table_is_visible(x)": "true",
     "pg_type_is_visible(x)": "true",
     "pg_function_is_visible(x)": "true",
+    "pg_collation_is_visible(x)": "true",
+    "pg_opclass_is_visible(x)": "true",
+    "pg_statistics_obj_is_visible(x)": "true",
+    "pg_get_function_arguments(x)": "null::varchar",
+    "pg_get_function_identity_arguments(x)": "null::varchar",
+    "pg_tablespace_location(x)": "null::varchar",
+    "pg_char_to_encoding(x)": "6",
+    "getdatabaseencoding()": "'UTF8'",
+    "pg_get_triggerdef(x, b := false)": "null::varchar",
+    "pg_get_ruledef(x, b := false)": "null::varchar",
     "pg_get_expr(a, b, c := false)": "null::varchar",
     "obj_description(a, b := '')": "null::varchar",
     "shobj_description(a, b)": "null::varchar",
@@ -44,7 +54,7 @@ MACROS = {
     "pg_my_temp_schema()": "0",
     "pg_is_other_temp_schema(x)": "false",
     "pg_backend_pid()": "0",
-    "has_table_privilege(a, b, c := '')": "true",
+    "has_table_privilege(a, b, c := '')": "contains(upper(concat(b, c)), 'SELECT')",
     "has_schema_privilege(a, b, c := '')": "true",
     "has_column_privilege(a, b, c, d := '')": "true",
     "has_any_column_privilege(a, b, c := '')": "true",
@@ -57,7 +67,8 @@ MACROS = {
     "format_type(x, y)": "(select pretty from pgc.type_names where oid = x)",
     "to_regtype(x)": "(select max(oid) from pgc.pg_type where typname = x)",
     "to_regclass(x)": "(select max(oid) from pgc.pg_class where relname = split_part(x, '.', -1))",
-    "pg_get_keywords()": "null::varchar",
+    "array_upper(a, b)": "len(a)",
+    "array_lower(a, b)": "1",
 }
 """The functions of PostgreSQL that the catalogue has as macros: signature and value."""
 
@@ -66,12 +77,23 @@ _ANONYMOUS = {signature.partition("(")[0] for signature in MACROS} | set(
     " replace trim ltrim rtrim split_part strpos regexp_replace left right unnest generate_series count max min sum"
     " coalesce json_build_object repeat generate_subscripts".split()
 )
+_RENAMED = {"json_build_object": "json_object", "jsonb_build_object": "json_object"}
+_FACTS = {
+    "current_schema": "schema",
+    "current_database": "database",
+    "current_catalog": "database",
+    "current_user": "user",
+    "session_user": "user",
+    "user": "user",
+    "version": "version",
+}
 _FUNCTIONS = (
     *(exp.Coalesce, exp.Lower, exp.Upper, exp.Count, exp.Max, exp.Min, exp.Sum, exp.ArrayAgg, exp.Case, exp.If),
     *(exp.Cast, exp.TryCast, exp.Concat, exp.ConcatWs, exp.Length, exp.Substring, exp.Trim, exp.Nullif, exp.And),
     *(exp.Array, exp.ArrayToString, exp.GroupConcat, exp.Abs, exp.Round, exp.Floor, exp.Greatest, exp.Least),
     *(exp.RegexpLike, exp.RegexpILike, exp.RegexpReplace, exp.Left, exp.Right, exp.Replace, exp.StrPosition, exp.RowNumber),
-    *(exp.Exists, exp.Or, exp.Xor, exp.Stuff, exp.SplitPart, exp.Any, exp.JSONObject, exp.Unnest),
+    *(exp.Exists, exp.Or, exp.Xor, exp.Stuff, exp.SplitPart, exp.Any, exp.JSONObject, exp.Unnest, exp.Explode),
+    *(exp.LogicalAnd, exp.LogicalOr),
     *(exp.GenerateSeries, exp.ExplodingGenerateSeries, exp.StartsWith, exp.Contains, exp.ArraySize, exp.ArrayContains),
 )
 _OBJECTS = {"regclass", "regtype", "regproc", "regprocedure", "regnamespace", "regrole", "regoper"}
@@ -144,16 +166,19 @@ def _column(node: exp.Column, facts: Mapping[str, str]) -> exp.Expression:
     if node.args.get("db") is not None:
         node.set("db", None)
         node.set("catalog", None)
-    special = {"session_user": "user", "current_catalog": "database", "user": "user"}
-    if not node.table and not node.this.args.get("quoted") and node.name.casefold() in special:
-        return exp.Literal.string(facts[special[node.name.casefold()]])
+    words = ("session_user", "current_catalog", "user")
+    if not node.table and not node.this.args.get("quoted") and node.name.casefold() in words:
+        return exp.Literal.string(facts[_FACTS[node.name.casefold()]])
     return node
 
 
 def _table(node: exp.Table) -> exp.Expression:
+    if isinstance(node.this, exp.Anonymous) and node.this.name.casefold() == "pg_get_keywords":
+        return exp.to_table(f"{PG_CATALOG}.keywords")
     if isinstance(node.this, exp.Func):
-        if not isinstance(node.this, exp.GenerateSeries | exp.ExplodingGenerateSeries | exp.Unnest):
+        if not isinstance(node.this, exp.GenerateSeries | exp.ExplodingGenerateSeries | exp.Unnest | exp.Explode):
             raise _Unlisted
+        node.set("db", None)
         return node
     schema, name = node.db.casefold(), node.name.casefold()
     if schema == "information_schema":
@@ -188,6 +213,9 @@ def _cast(node: exp.Cast) -> exp.Expression:
         return _object(inner, kind)
     if kind in _NUMBERS:
         return exp.cast(inner, _NUMBERS[kind])
+    if kind.endswith("[]") and isinstance(inner, exp.Literal) and str(inner.this).startswith("{"):
+        words = str(inner.this).strip("{}").split(",")
+        return exp.Array(expressions=[exp.Literal.string(word.strip('"')) for word in words])
     if kind.endswith("[]") or node.to.find(exp.ObjectIdentifier) is not None:
         return exp.cast(inner, "varchar[]")
     if kind.partition("(")[0] in _TEXTS:
@@ -220,6 +248,10 @@ def _lookup(table: str, result: str, column: str, value: exp.Expression) -> exp.
     return exp.Subquery(this=select.where(exp.EQ(this=key, expression=value.copy())))
 
 
+def _schemas() -> exp.Expression:
+    return exp.Array(expressions=[exp.Literal.string("pg_catalog"), exp.Literal.string("public")])
+
+
 def _function(node: exp.Func, facts: Mapping[str, str]) -> exp.Expression:
     fixed = {
         exp.CurrentSchema: "schema",
@@ -233,11 +265,15 @@ def _function(node: exp.Func, facts: Mapping[str, str]) -> exp.Expression:
         if isinstance(node, kind):
             return exp.Literal.string(facts[fact])
     if isinstance(node, exp.CurrentSchemas):
-        return exp.Array(expressions=[exp.Literal.string("pg_catalog"), exp.Literal.string("public")])
+        return _schemas()
     if isinstance(node, exp.Anonymous):
         name = str(node.this).casefold()
-        if name in facts:
-            return exp.Literal.string(facts[name])
+        if name in _FACTS:
+            return exp.Literal.string(facts[_FACTS[name]])
+        if name == "current_schemas":
+            return _schemas()
+        if name in _RENAMED:
+            return exp.Anonymous(this=_RENAMED[name], expressions=node.expressions)
         if name == "current_setting" and node.expressions and isinstance(node.expressions[0], exp.Literal):
             return exp.Literal.string(facts.get(str(node.expressions[0].this).casefold(), ""))
         if name == "set_config" and len(node.expressions) == 3:

@@ -23,7 +23,7 @@ from discreet.schema.identifiers import quote
 from discreet.serve.door import results
 from discreet.serve.door.refusals import CANCELLED, Refusal
 from discreet.serve.door.results import Column, Result
-from discreet.serve.door.variables import VERSION
+from discreet.serve.door.variables import SHOWN
 
 SECONDS = 2.0
 """The longest that the catalogue computes."""
@@ -115,6 +115,7 @@ class Catalogue:
             table, _, columns = line.partition(": ")
             self._create(table, columns.split())
         run(f"create table {PG_CATALOG}.type_names (oid uinteger, pretty varchar)")
+        run(f"create table {PG_CATALOG}.keywords as select unnest(['analyse', 'ilike', 'limit', 'returning']) as word")
         self._fill(about)
         for signature, value in MACROS.items():
             run(f"create macro main.{signature} as {value}")
@@ -188,7 +189,7 @@ class Catalogue:
             {
                 "oid": TABLE_OID, "relname": self.table, "relnamespace": PUBLIC_OID, "relowner": OWNER_OID,
                 "relkind": "r", "relpersistence": "p", "relnatts": len(self.kinds), "reltuples": -1.0, "relam": 2,
-                "relreplident": "d", "relispopulated": True,
+                "relreplident": "d", "relispopulated": True, "relacl": ["=r/discreet"],
             },
         )  # fmt: skip
         by_name = {row[1]: row for row in _TYPES}
@@ -214,6 +215,10 @@ class Catalogue:
             {"oid": 1, "datname": self.name, "datdba": OWNER_OID, "encoding": 6, "datallowconn": True,
              "datconnlimit": -1, "datcollate": "C", "datctype": "C"},
         )  # fmt: skip
+        self._add(
+            f"{pg}.pg_settings",
+            *({"name": name, "setting": value} for name, value in {**SHOWN, "max_index_keys": "32"}.items()),
+        )
         self._add(f"{pg}.pg_tables", {"schemaname": "public", "tablename": self.table, "tableowner": "discreet"})
         self._add(
             f"{inf}.schemata",

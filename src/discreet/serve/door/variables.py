@@ -36,7 +36,7 @@ _FIXED = {
     "in_hot_standby": "off",
     "default_transaction_read_only": "off",
 }
-_SHOWN = {
+SHOWN = {
     "DateStyle": "ISO, MDY",
     "TimeZone": "UTC",
     "IntervalStyle": "postgres",
@@ -52,6 +52,8 @@ _SHOWN = {
     "extra_float_digits": "1",
     "bytea_output": "hex",
 }
+"""Settings of PostgreSQL that clients may change without effect, and what they show at first."""
+
 REPORTED = ("server_version", "server_encoding", "client_encoding", "is_superuser", "integer_datetimes", "DateStyle",
             "standard_conforming_strings", "TimeZone", "IntervalStyle", "application_name", "in_hot_standby",
             "default_transaction_read_only")  # fmt: skip
@@ -113,14 +115,14 @@ class Variables:
     def get(self, name: str) -> str:
         """Return the value of a setting; empty if it is not set."""
         folded = name.lower()
-        defaults = {key.lower(): value for key, value in {**_SHOWN, **_FIXED}.items()}
+        defaults = {key.lower(): value for key, value in {**SHOWN, **_FIXED}.items()}
         fixed = {key.lower() for key in _FIXED}
         return defaults[folded] if folded in fixed else self._values.get(folded, defaults.get(folded, ""))
 
     def all(self) -> dict[str, str]:
         """Return all settings that can be shown."""
         own = {PREFIX + name: "" for name in _OWN}
-        return {name: self.get(name) for name in sorted({*_SHOWN, *_FIXED, *own, *self._values}, key=str.lower)}
+        return {name: self.get(name) for name in sorted({*SHOWN, *_FIXED, *own, *self._values}, key=str.lower)}
 
     @property
     def price(self) -> dict[str, Any]:
