@@ -21,6 +21,7 @@
         ├── NotPermitted                 an account that lacks the role, the grant or the scope
         ├── NotFound                     a vault, a question or a page that is not there for this account
         ├── AlreadyRunning               a second request while a question of the same analyst runs
+        ├── Cancelled                    a job that its owner cancelled
         ├── TooManyRequests              more requests in a minute than the service allows
         └── ServiceFailed                a fault of the service: a worker ended, or a check of ours failed
 
@@ -33,7 +34,7 @@ JSON.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -169,6 +170,29 @@ def render(error: DiscreetError, fixes: Iterable[str]) -> str:
     return " ".join([problem, *tried, *sentences])
 
 
+def from_json(record: Mapping[str, Any]) -> DiscreetError:
+    """Return the error that `to_json` wrote, or that a problem of the service tells.
+
+    >>> from_json(ParameterError("A scale must be positive.", found=-1, fix=Fix("scale", 1)).to_json())
+    ParameterError('A scale must be positive.')
+    """
+    kind = globals().get(str(record.get("error")))
+    known = isinstance(kind, type) and issubclass(kind, DiscreetError)
+    fixes = [
+        Fix(one["parameter"], one["value"], one.get("call") or "", one.get("note") or "")
+        if "parameter" in one
+        else str(one.get("text", ""))
+        for one in record.get("fix") or record.get("fixes") or []
+    ]
+    found = record.get("found")
+    made: DiscreetError = (kind if known else DiscreetError)(
+        str(record.get("problem") or record.get("detail") or ""),
+        found=MISSING if found is None else found,
+        fix=fixes,
+    )
+    return made
+
+
 def _python(value: Any) -> str:
     """Return the value as Python code, texts in double quotes."""
     if isinstance(value, str):
@@ -281,6 +305,10 @@ class NotFound(ServiceRefused):
 
 class AlreadyRunning(ServiceRefused):
     """A request that would run beside a question of the same analyst, or a key that names another question."""
+
+
+class Cancelled(ServiceRefused):
+    """A job that its owner cancelled before it ended."""
 
 
 class TooManyRequests(ServiceRefused):

@@ -33,6 +33,26 @@ def sealed(folder: Path, name: str = "visits", epsilon: str = "4") -> Path:
     return path
 
 
+class Heard(io.StringIO):
+    """A log that a test can wait for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._more = threading.Condition()
+
+    def write(self, text: str) -> int:
+        with self._more:
+            self._more.notify_all()
+            return super().write(text)
+
+    def wait_for(self, *texts: str) -> None:
+        """Wait until one line has all texts."""
+        with self._more:
+            assert self._more.wait_for(
+                lambda: any(all(text in line for text in texts) for line in self.getvalue().splitlines()), 60
+            )
+
+
 @dataclass
 class Running:
     """A server that runs, and what tests need of it."""
@@ -41,7 +61,7 @@ class Running:
     service: Service
     server: Server
     address: str
-    log: io.StringIO
+    log: Heard
     thread: threading.Thread
     tokens: dict[str, str] = field(default_factory=dict)
 
@@ -72,8 +92,10 @@ class Running:
 
 def started(folder: Path, **settings: Any) -> Running:
     """Start a server, and return when it listens."""
-    given = Settings.read(folder, environment={}, **{"port": 0, "workers": 1, "quantum": 0.05, **settings})
-    log, listening, found = io.StringIO(), threading.Event(), list[str]()
+    given = Settings.read(
+        folder, environment={}, **{"port": 0, "workers": 1, "quantum": 0.05, "deadline": 60, **settings}
+    )
+    log, listening, found = Heard(), threading.Event(), list[str]()
 
     def heard(address: str) -> None:
         found.append(address)

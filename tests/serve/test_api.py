@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from discreet.ledger import Entry
 from discreet.serve.headers import HEADERS
 from tests.serve.conftest import Running
 
@@ -135,7 +136,7 @@ def test_the_description_refuses_unknown_fields(running: Running) -> None:
     assert schema["components"]["schemas"]["Question"]["additionalProperties"] is False
 
 
-def _entries(running: Running) -> list[object]:
+def _entries(running: Running) -> list[Entry]:
     import discreet as dp
 
     with dp.Vault(running.settings.folder / "visits.vault") as vault:

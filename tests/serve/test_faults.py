@@ -30,8 +30,7 @@ def test_a_worker_killed_amid_a_question_overspends_nothing_and_says_so(running:
 
     asking = threading.Thread(target=ask)
     asking.start()
-    while "kim" not in running.service.questions._running:  # the question is under way
-        pass
+    running.log.wait_for('"accepted"', '"kim"')  # the question is under way
     with running.client("kim") as second:
         refused = second.get("/api/v1/whoami")
         assert (refused.status_code, refused.json()["error"]) == (409, "AlreadyRunning")

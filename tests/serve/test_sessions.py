@@ -45,7 +45,7 @@ def test_a_token_does_not_open_the_console(running: Running) -> None:
 def test_a_change_from_another_site_is_refused(running: Running) -> None:
     with running.client() as client:
         data = {"name": "ana", "password": PASSWORD}
-        evil = (
+        evil: tuple[dict[str, str], ...] = (
             {},
             {"Sec-Fetch-Site": "cross-site"},
             {"Sec-Fetch-Site": "same-site"},

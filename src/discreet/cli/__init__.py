@@ -33,9 +33,9 @@ from discreet.cli.commands.demo import demo
 from discreet.cli.commands.describe import describe
 from discreet.cli.commands.fit import fit, predict
 from discreet.cli.commands.ledger import budget, ledger
-from discreet.cli.commands.local_design import design, simulate
-from discreet.cli.commands.local_estimate import estimate
-from discreet.cli.commands.local_reports import aggregate, encode
+from discreet.cli.commands.local.design import design, simulate
+from discreet.cli.commands.local.estimate import estimate
+from discreet.cli.commands.local.reports import aggregate, encode
 from discreet.cli.commands.oracle import oracle
 from discreet.cli.commands.propose import propose
 from discreet.cli.commands.seal import seal

@@ -25,6 +25,18 @@ def tick(elapsed: float, quantum: float) -> float:
     return due
 
 
+def last_tick(elapsed: float, quantum: float) -> float:
+    """Return the last tick at or before so many seconds; 0 before the first one.
+
+    >>> [last_tick(elapsed, 0.25) for elapsed in (0.1, 0.25, 0.9, 1.0)]
+    [0.0, 0.25, 0.5, 1.0]
+    """
+    found, due = 0.0, quantum
+    while due <= elapsed:
+        found, due = due, due * 2
+    return found
+
+
 async def until_tick(begun: float, quantum: float) -> None:
     """Wait for the next tick of a request that arrived at a time of the event loop."""
     loop = asyncio.get_running_loop()

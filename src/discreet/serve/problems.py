@@ -24,6 +24,7 @@ _STATUS: dict[str, int] = {
     "NotForRelease": 403,
     "NotFound": 404,
     "AlreadyRunning": 409,
+    "Cancelled": 410,
     "TooManyRequests": 429,
     "ServiceFailed": 500,
     "LedgerTampered": 500,
@@ -100,6 +101,17 @@ def lost() -> Problem:
         "The process that computed this ended before it had an answer. Nothing is lost and nothing is overspent.",
         "ServiceFailed",
         fixes=[_AGAIN],
+    )
+
+
+def cancelled() -> Problem:
+    """Return the problem of a job that its owner cancelled."""
+    return Problem(
+        HTTPStatus(410).phrase,
+        410,
+        "The job was cancelled. If it had been charged by then, the charge stays; before that, it cost nothing.",
+        "Cancelled",
+        fixes=[{"text": "See the ledger for what was charged. To start again, send a new idempotency key."}],
     )
 
 

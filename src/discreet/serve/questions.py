@@ -17,21 +17,31 @@ import asyncio
 import hashlib
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 
-from discreet.errors import AlreadyRunning, DiscreetError, Fix
+from discreet.errors import AlreadyRunning, DiscreetError, Fix, from_json
 from discreet.serve import problems
 from discreet.serve.accounts import Actor, Replies, Reply
 from discreet.serve.accounts.replies import RUNNING
-from discreet.serve.clock import until_tick
+from discreet.serve.clock import last_tick, tick, until_tick
 from discreet.serve.logs import Log
 from discreet.serve.metrics import Metrics
 from discreet.serve.tasks import TASKS
 from discreet.serve.vaults import Vaults
 from discreet.serve.workers import Pool, Task, WorkerLost
+
+
+@dataclass(frozen=True)
+class Pools:
+    """The workers: for what reads rows, for what reads public facts alone, and for jobs."""
+
+    private: Pool
+    public: Pool
+    jobs: Pool
 
 
 @dataclass
@@ -43,14 +53,26 @@ class _Running:
     begun: float
     id: str = ""
     task: asyncio.Task[Reply] | None = None
+    computing: asyncio.Future[dict[str, Any]] | None = None
+    cancelled: bool = False
+    done: Callable[[], object] | None = None
+    told: list[tuple[float, str, float]] = field(default_factory=list)
     accepted: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a job was at its last tick."""
+
+    words: str
+    share: float
 
 
 class Questions:
     """The questions of a server process.
 
     Args:
-        pool: The workers.
+        pools: The workers.
         replies: The durable replies.
         vaults: The registry of vaults.
         quantum: The quantum of the clock, in seconds.
@@ -61,7 +83,7 @@ class Questions:
 
     def __init__(
         self,
-        pool: Pool,
+        pools: Pools,
         replies: Replies,
         vaults: Vaults,
         *,
@@ -71,7 +93,7 @@ class Questions:
         log: Log,
     ):
         """Take the parts."""
-        self._pool, self._replies, self._vaults = pool, replies, vaults
+        self._pools, self._replies, self._vaults = pools, replies, vaults
         self._quantum, self._deadline = quantum, deadline
         self._metrics, self._log = metrics, log
         self._running: dict[str, _Running] = {}
@@ -97,6 +119,7 @@ class Questions:
         *,
         purpose: str | None = None,
         key: str = "",
+        done: Callable[[], object] | None = None,
     ) -> Reply:
         """Carry out a verb of the workers, and return its reply; `status` is `RUNNING` past the deadline.
 
@@ -107,19 +130,29 @@ class Questions:
             arguments: The arguments of the verb, as JSON.
             purpose: The purpose that is charged as well.
             key: The idempotency key of the client; a new one by default.
+            done: Called in a thread once there is an answer, before it is stored.
         """
-        place = self._vaults.place_for(actor, vault)
+        place = self._vaults.place_for(actor, vault) if vault else ""
+        task = Task(verb, place, actor.name, purpose, arguments)
         print_ = fingerprint(verb, vault, purpose, arguments)
+        if TASKS[verb].public:
+            self.expect_alone(actor.name)
+            status, body, _ = await self._computed(self._pools.public, task)
+            self._metrics.count("questions", verb=verb, status=str(status))
+            return Reply("", actor.name, key, print_, verb, vault, self._replies.server, status, body)
         running = self._running.get(actor.name)
         if running is None or not key or (running.key, running.fingerprint) != (key, print_):
             self.expect_alone(actor.name)
             running = self._running[actor.name] = _Running(key, print_, asyncio.get_running_loop().time())
-            task = Task(verb, place, actor.name, purpose, arguments)
+            running.done = done
             running.task = asyncio.create_task(self._carried_out(actor, vault, task, running))
-        await running.accepted.wait()
         assert running.task is not None
-        left = self._deadline - (asyncio.get_running_loop().time() - running.begun)
-        await asyncio.wait({running.task}, timeout=max(left, 0))
+        if TASKS[verb].job:
+            await running.accepted.wait()
+        else:
+            left = self._deadline - (asyncio.get_running_loop().time() - running.begun)
+            await asyncio.wait({running.task}, timeout=max(left, 0))
+            await running.accepted.wait()
         if running.task.done():
             return running.task.result()
         return Reply(running.id, actor.name, key, print_, verb, vault, self._replies.server)
@@ -139,6 +172,37 @@ class Questions:
             return replace(found, status=problem.status, body=msgspec.to_builtins(problem))
         return found
 
+    def progress(self, actor: Actor, id_: str) -> Progress | None:
+        """Return how far a job was at its last tick: 1, 2, 4 … quanta after it began. None if it does not run."""
+        running = self._running.get(actor.name)
+        if running is None or running.id != id_:
+            return None
+        elapsed = asyncio.get_running_loop().time() - running.begun
+        until = running.begun + last_tick(elapsed, self._quantum)
+        seen = [(words, share) for at, words, share in running.told if at <= until]
+        return Progress(*seen[-1]) if seen else Progress("waiting", 0.0)
+
+    async def next_tick(self, actor: Actor, id_: str) -> bool:
+        """Wait for the next tick of a question, and return whether it still runs."""
+        running = self._running.get(actor.name)
+        if running is None or running.id != id_ or running.task is None:
+            return False
+        elapsed = asyncio.get_running_loop().time() - running.begun
+        wait = tick(elapsed + 1e-6, self._quantum) - elapsed
+        await asyncio.wait({running.task}, timeout=wait)
+        return not running.task.done()
+
+    async def cancel(self, actor: Actor, id_: str) -> Reply:
+        """End a question of the account, and return its reply: that it was cancelled, or what it had become."""
+        running = self._running.get(actor.name)
+        if running is None or running.id != id_ or running.task is None:
+            return await self.poll(actor, id_)
+        running.cancelled = True
+        if running.computing is not None:
+            running.computing.cancel()
+        await asyncio.wait({running.task})
+        return running.task.result()
+
     async def drain(self, seconds: float) -> None:
         """Wait until the questions that run have ended, or so many seconds."""
         tasks = [running.task for running in self._running.values() if running.task is not None]
@@ -149,29 +213,30 @@ class Questions:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _carried_out(self, actor: Actor, vault: str, task: Task, running: _Running) -> Reply:
-        """Accept, compute, store, and wait for the tick: everything that is seen of a question ends here."""
-        public = True
+        """Look up, accept, compute, store, and wait for the tick: all that is seen of a question ends here."""
+        public, verb = True, TASKS[task.verb]
+        made: Reply | None = None
         try:
-            reply, new = await asyncio.to_thread(
-                self._replies.accept, actor.name, running.key, running.fingerprint, task.verb, vault, _now()
-            )
-            running.id = reply.id
-            running.accepted.set()
-            if reply.status != RUNNING:
-                return reply
+            if running.key:  # what a key was replied before comes first
+                made, new = await self._accepted(actor, vault, task, running)
+                if made.status != RUNNING:
+                    return made
+                if not new and not verb.resumable:
+                    return await self._ended(made, *_problem(problems.stopped()), keep=True)
+            if verb.recorded is not None:
+                status, body, found = await self._computed(self._pools.public, replace(task, recorded=True))
+                if found:  # recorded, or refused by its text: it needs no row of its own without a key
+                    made = made or Reply("", actor.name, "", running.fingerprint, task.verb, vault, "")
+                    return await self._ended(made, status, body, keep=bool(made.id))
+            if made is None:
+                made, _ = await self._accepted(actor, vault, task, running)
             public = False
-            if not new and not TASKS[task.verb].resumable:
-                status, body, public = *_problem(problems.stopped()), True
-            else:
-                status, body, public = await self._computed(task)
-            if status == 503 and TASKS[task.verb].resumable:  # not an answer: the same key starts it again
-                await asyncio.to_thread(self._replies.forget, reply.id)
-            else:
-                await asyncio.to_thread(self._replies.complete, reply.id, status, body)
-            self._metrics.count("questions", verb=task.verb, status=str(status))
-            self._log.note("question", analyst=actor.name, verb=task.verb, vault=vault, status=status,
-                           fingerprint=running.fingerprint[:16], id=reply.id)  # fmt: skip
-            return replace(reply, status=status, body=body)
+            pool = self._pools.jobs if verb.job else self._pools.private
+            status, body, public = await self._computed(pool, task, running)
+            if status == 200 and running.done is not None:
+                await asyncio.to_thread(running.done)
+            # What is not an answer is forgotten, so that the same key starts it again.
+            return await self._ended(made, status, body, keep=status != 503 or not verb.resumable)
         finally:
             if not public:
                 await until_tick(running.begun, self._quantum)
@@ -179,12 +244,50 @@ class Questions:
             if self._running.get(actor.name) is running:
                 del self._running[actor.name]
 
-    async def _computed(self, task: Task) -> tuple[int, Any, bool]:
-        """Return status, body, and whether the time depends on public facts alone."""
+    async def _accepted(self, actor: Actor, vault: str, task: Task, running: _Running) -> tuple[Reply, bool]:
+        """Write the row of a question before it starts."""
+        made, new = await asyncio.to_thread(
+            self._replies.accept, actor.name, running.key, running.fingerprint, task.verb, vault, _now()
+        )
+        running.id = made.id
+        running.accepted.set()
+        self._log.note("accepted", analyst=actor.name, verb=task.verb, vault=vault, id=made.id)
+        return made, new
+
+    async def _ended(self, reply: Reply, status: int, body: Any, *, keep: bool) -> Reply:
+        """Store a reply, or forget its row; note it."""
+        if keep:
+            await asyncio.to_thread(self._replies.complete, reply.id, status, body)
+        elif reply.id:
+            await asyncio.to_thread(self._replies.forget, reply.id)
+        self._metrics.count("questions", verb=reply.verb, status=str(status))
+        self._log.note("question", analyst=reply.owner, verb=reply.verb, vault=reply.vault, status=status,
+                       fingerprint=reply.fingerprint[:16], id=reply.id)  # fmt: skip
+        return replace(reply, status=status, body=body)
+
+    async def _computed(self, pool: Pool, task: Task, running: _Running | None = None) -> tuple[int, Any, bool]:
+        """Return status, body, and whether the time depends on public facts alone; (0, None, False) if absent."""
+        loop = asyncio.get_running_loop()
+
+        def tell(words: str, share: float) -> None:  # called in the thread that reads from the worker
+            if running is not None:
+                running.told.append((loop.time(), words, share))
+
+        computing = asyncio.ensure_future(pool.run(task, tell))
+        if running is not None:
+            running.computing = computing
+            if running.cancelled:
+                computing.cancel()
         try:
-            found = await self._pool.run(task)
+            found = await computing
+        except asyncio.CancelledError:
+            if running is None or not running.cancelled:
+                raise  # the server stops
+            return *_problem(problems.cancelled()), False
         except WorkerLost:
             return *_problem(problems.lost()), False
+        if "absent" in found:
+            return 0, None, False
         if "body" in found:
             return 200, found["body"], found["public"]
         if "error" in found:
@@ -197,7 +300,7 @@ def fingerprint(verb: str, vault: str, purpose: str | None, arguments: dict[str,
     """Return the hash by which a request is known in the store and in the log.
 
     >>> fingerprint("ask", "trips", None, {"sql": "select 1"})[:8]
-    '06a98f35'
+    '44c74a90'
     """
     text = json.dumps([verb, vault, purpose, arguments], sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -205,20 +308,7 @@ def fingerprint(verb: str, vault: str, purpose: str | None, arguments: dict[str,
 
 def error_of(reply: Reply) -> DiscreetError | None:
     """Return the error of a reply, for doors that do not speak HTTP; None for an answer."""
-    if reply.status in (RUNNING, 200):
-        return None
-    from discreet import errors
-
-    kind = getattr(errors, str(reply.body.get("error")), DiscreetError)
-    fixes = [
-        Fix(one["parameter"], one["value"], one.get("call") or "", one.get("note") or "")
-        if "parameter" in one
-        else one["text"]
-        for one in reply.body.get("fixes", [])
-    ]
-    found = reply.body.get("found")
-    made: DiscreetError = kind(reply.body["detail"], fix=fixes, **({} if found is None else {"found": found}))
-    return made
+    return None if reply.status in (RUNNING, 200) else from_json(reply.body)
 
 
 def _problem(problem: problems.Problem) -> tuple[int, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import uvicorn
 
+from discreet.errors import Fix, ServiceFailed
 from discreet.serve.app import create_app
 from discreet.serve.door import Door
 from discreet.serve.logs import quiet
@@ -55,7 +56,14 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         """Start to listen, and tell where."""
-        await super().startup(sockets)  # type: ignore[arg-type]
+        try:
+            await super().startup(sockets)  # type: ignore[arg-type]
+        except SystemExit:  # uvicorn's way to report a port that is taken, to a log that is silent here
+            raise ServiceFailed(
+                "The service cannot listen at this address.",
+                found=f"{self._settings.host}:{self._settings.port}",
+                fix=[Fix("port", 0, note="any free one"), "Or end what listens there."],
+            ) from None
         if self.started:
             if self.door is not None:
                 self.door_address = await self.door.start()

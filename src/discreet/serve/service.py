@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from discreet.serve.accounts import Accounts, Replies, database_at
+from discreet.serve.accounts import Accounts, Products, Replies, database_at
 from discreet.serve.accounts.secrets import new_id
 from discreet.serve.limits import Rate
 from discreet.serve.logs import Log
 from discreet.serve.metrics import Metrics
-from discreet.serve.questions import Questions
+from discreet.serve.questions import Pools, Questions
 from discreet.serve.settings import Settings
 from discreet.serve.vaults import Vaults
 from discreet.serve.workers import Pool
@@ -27,7 +27,10 @@ class Service:
     replies: Replies
     vaults: Vaults
     pool: Pool
+    public: Pool
+    jobs: Pool
     questions: Questions
+    products: Products
     requests: Rate
     logins: Rate
     metrics: Metrics
@@ -41,9 +44,12 @@ class Service:
         accounts = Accounts(database, session_idle=settings.session_idle, session_longest=settings.session_longest)
         replies = Replies(database, new_id())
         vaults = Vaults(settings.folder, settings.vaults)
-        pool = Pool(settings.workers, lambda: metrics.count("workers_lost"))
+        pool, public, jobs = (
+            Pool(size, lambda: metrics.count("workers_lost"))
+            for size in (settings.workers, settings.public_workers, settings.job_workers)
+        )
         questions = Questions(
-            pool,
+            Pools(pool, public, jobs),
             replies,
             vaults,
             quantum=settings.quantum,
@@ -57,6 +63,9 @@ class Service:
             replies=replies,
             vaults=vaults,
             pool=pool,
+            public=public,
+            jobs=jobs,
+            products=Products(database),
             questions=questions,
             requests=Rate(settings.requests_per_minute),
             logins=Rate(settings.logins_per_minute),
@@ -67,12 +76,14 @@ class Service:
     async def start(self) -> None:
         """Start the workers, and forget old replies."""
         self.replies.sweep(self.accounts.now() - self.settings.keep_replies)
-        await self.pool.start()
+        for pool in (self.pool, self.public, self.jobs):
+            await pool.start()
         self.log.note("started", workers=self.settings.workers, quantum=self.settings.quantum)
 
     async def stop(self) -> None:
         """Let questions end, for as long as a client would wait, then end the workers."""
         await self.questions.drain(self.settings.deadline)
-        await self.pool.close()
+        for pool in (self.pool, self.public, self.jobs):
+            await pool.close()
         self.accounts.close()
         self.log.note("stopped")

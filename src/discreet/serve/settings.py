@@ -54,7 +54,9 @@ class Settings:
         accounts: A file of SQLite, or the address of a schema of PostgreSQL; `accounts.sqlite` in the folder by
             default.
         vaults: Vaults outside of the folder, by name: a path, or the address of a PostgreSQL schema.
-        workers: How many processes compute.
+        workers: How many processes compute from rows.
+        public_workers: How many processes answer from public facts: previews, recorded answers, ledgers.
+        job_workers: How many processes carry out jobs: synthetic tables, models, audits.
         quantum: Answers that were computed from rows leave this many seconds after the request, or twice, four
             times … as many. At least four times the slowest plain question under load.
         deadline: After so many seconds a question goes on by itself, and the client gets 202 and an address.
@@ -84,6 +86,8 @@ class Settings:
     accounts: str = field(default="", repr=False)
     vaults: Mapping[str, str] = field(default_factory=dict, repr=False)
     workers: int = 2
+    public_workers: int = 1
+    job_workers: int = 1
     quantum: float = 0.25
     deadline: float = 8.0
     body_limit: int = 64 * 1024
@@ -105,8 +109,17 @@ class Settings:
     oidc: Oidc | None = None
 
     def __post_init__(self) -> None:
-        for name in ("workers", "quantum", "deadline", "body_limit", "requests_per_minute", "logins_per_minute",
-                     "door_questions_per_minute"):  # fmt: skip
+        for name in (
+            "workers",
+            "public_workers",
+            "job_workers",
+            "quantum",
+            "deadline",
+            "body_limit",
+            "requests_per_minute",
+            "logins_per_minute",
+            "door_questions_per_minute",
+        ):
             if not getattr(self, name) > 0:
                 raise ParameterError(f"The setting {name} must be positive.", found=getattr(self, name))
         if self.deadline < self.quantum:

@@ -3,46 +3,23 @@
 A task runs in a worker and nowhere else. It gets an open vault of the analyst who is signed in, and returns JSON
 that is a release or public. Add a verb by adding a `Verb` to `TASKS`.
 
-* `public`: whether the *time* that the result took depends on public facts alone. Such a result leaves at once;
-  every other one leaves on a tick. A recorded answer, a preview and a refusal by text are public.
-* `resumable`: whether the kernel makes the same task free after a crash (a record or a resumed charge). Only then
-  does a retried key start it again after the server was killed.
+A `Result` is public if its *time* depends on public facts alone: a preview, a recorded answer, a refusal by text.
+It leaves at once, and every other result leaves on a tick. `Verb` says how a verb is carried out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from discreet.serve.verbs import audits, holdouts, ledger, models, oracles, streams, synthetic
+from discreet.serve.verbs.ledger import account
+from discreet.serve.verbs.verb import Result, Tell, Verb
 
 if TYPE_CHECKING:  # the server reads this table too, and opens no vault
-    from discreet.ledger.balance import Balance
-    from discreet.query.preview import Preview
     from discreet.vault.vault import Vault
 
-Tell: TypeAlias = Callable[[str, float], None]
-"""Tell the server how far a job is: a few public words, and the share that is done."""
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a task returns: JSON, and whether its time depends on public facts alone."""
-
-    body: dict[str, Any]
-    public: bool = False
-
-
-@dataclass(frozen=True)
-class Verb:
-    """One thing that a worker does with a vault.
-
-    Args:
-        run: Does it. Gets the vault, the arguments from the request, and a function that tells progress.
-        resumable: Whether it may be started again for the same key after a crash.
-    """
-
-    run: Callable[[Vault, Mapping[str, Any], Tell], Result]
-    resumable: bool = False
+__all__ = ["TASKS", "Result", "Tell", "Verb", "account"]
 
 
 def describe(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
@@ -69,7 +46,7 @@ def describe(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
 
 def preview(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     """Return the cost of a question and the margins of its answer."""
-    return Result(previewed(vault.preview(arguments["sql"], **_price(arguments))), public=True)
+    return Result(vault.preview(arguments["sql"], **_price(arguments)).to_json(), public=True)
 
 
 def ask(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
@@ -79,40 +56,39 @@ def ask(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     return Result(release.to_json(), public=release.free)
 
 
+def recorded(vault: Vault, arguments: Mapping[str, Any]) -> Result | None:
+    """Return the recorded answer to a question, or None. It reads no row, and costs nothing."""
+    from discreet.vault import ask as asking
+
+    wanted = asking.terms(**{**_PRICE, **_price(arguments)})
+    found = asking.recorded(vault.table(), arguments["sql"], wanted)
+    if found is None:
+        return None
+    found.expect_release("the service")
+    return Result(found.to_json(), public=True)
+
+
 TASKS: dict[str, Verb] = {
-    "describe": Verb(describe, resumable=True),
-    "preview": Verb(preview, resumable=True),
-    "ask": Verb(ask, resumable=True),
+    "describe": Verb(describe, resumable=True, public=True),
+    "preview": Verb(preview, resumable=True, public=True),
+    "ask": Verb(ask, resumable=True, recorded=recorded),
+    **ledger.VERBS,
+    **oracles.VERBS,
+    **synthetic.VERBS,
+    **models.VERBS,
+    **holdouts.VERBS,
+    **streams.VERBS,
+    **audits.VERBS,
 }
 """The verbs of workers, by name."""
 
-
-def previewed(found: Preview) -> dict[str, Any]:
-    """Return a preview as JSON."""
-    return {
-        "question": found.question,
-        "columns": [{"name": one.name, "type": one.kind, "part": one.part} for one in found.columns],
-        "expected": [{"name": one.name, "margin": one.margin, "words": one.words} for one in found.expected],
-        "cost": found.receipt.in_numbers(),
-        "verdict": found.verdict,
-        "affordable": found.affordable,
-        "free": found.recorded,
-        "plan": found.plan,
-    }
-
-
-def account(balance: Balance) -> dict[str, Any]:
-    """Return what is left of an account as JSON."""
-    from discreet.release.receipt import exact
-
-    return {
-        "analyst": balance.account.analyst,
-        "purpose": balance.account.purpose,
-        "unit": "epsilon" if balance.unit == "ε" else "rho",
-        "budget": exact(balance.total),
-        "left": exact(balance.remaining),
-        "words": str(balance),
-    }
+_PRICE: dict[str, Any] = {
+    "epsilon": None,
+    "spend": None,
+    "within": None,
+    "confidence": "0.95",
+    "keys_delta": None,
+}
 
 
 def _price(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,6 +35,7 @@ class Task:
         analyst: The analyst who is signed in.
         purpose: The purpose that is charged as well; none by default.
         arguments: The arguments of the verb, as JSON.
+        recorded: Whether to look for a recorded result only, which reads public facts alone.
     """
 
     verb: str
@@ -42,6 +43,7 @@ class Task:
     analyst: str | None
     purpose: str | None = None
     arguments: dict[str, Any] = field(default_factory=dict, repr=False)
+    recorded: bool = False
 
 
 class Worker:

@@ -24,4 +24,6 @@ TABLES = (
     "CREATE TABLE IF NOT EXISTS replies (id TEXT PRIMARY KEY, owner TEXT NOT NULL, idempotency TEXT NOT NULL,"
     " fingerprint TEXT NOT NULL, verb TEXT NOT NULL, vault TEXT NOT NULL, server TEXT NOT NULL,"
     " status BIGINT NOT NULL, body TEXT NOT NULL, begun BIGINT NOT NULL, UNIQUE (owner, idempotency))",
+    "CREATE TABLE IF NOT EXISTS products (id TEXT PRIMARY KEY, owner TEXT NOT NULL, kind TEXT NOT NULL,"
+    " vault TEXT NOT NULL, purpose TEXT NOT NULL, arguments TEXT NOT NULL, made BIGINT NOT NULL)",
 )
