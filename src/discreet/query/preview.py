@@ -41,6 +41,7 @@ class AnswerColumn:
     kind: str
     part: str
 
+
 @dataclass(frozen=True)
 class Preview:
     """The cost of a question and the margins of its answer. It reads no data and spends no budget."""
@@ -146,7 +147,9 @@ class Preview:
 
 def columns_of(question: Question) -> tuple[AnswerColumn, ...]:
     """Return the columns of the table of an answer. They follow from the question and the declared columns."""
-    kinds = {key.name: "text" if key.values is None else frames.kind(key.name, key.values) for key in question.keys}
+    kinds = {
+        key.name: "text" if key.values is None else frames.kind(key.name, key.values) for key in question.keys
+    }
     axes = {aggregate.name: frames.kind_of(axis_of(aggregate)) for aggregate in question.aggregates}
     named = identifiers([*kinds, *axes])
     laid_out = frames.layout(question.columns, kinds.keys(), named)

@@ -63,7 +63,9 @@ class Opened:
         return psycopg.conninfo.make_conninfo("", **{**facts, **given})
 
     @contextmanager
-    def connected(self, who: str = "ana", *, autocommit: bool = True, **given: Any) -> Iterator[psycopg.Connection[Any]]:
+    def connected(
+        self, who: str = "ana", *, autocommit: bool = True, **given: Any
+    ) -> Iterator[psycopg.Connection[Any]]:
         with psycopg.connect(self.dsn(who, **given), autocommit=autocommit) as connection:
             yield connection
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from sqlglot import exp
 
-PG_CATALOG, INFORMATION_SCHEMA, TABLES = "pgc", "inf", "main"
-"""The schemas of DuckDB that stand for pg_catalog, information_schema and public."""
+PG_CATALOG, INFORMATION_SCHEMA, TABLES, VALUES = "pgc", "inf", "main", "declared"
+"""The schemas of DuckDB that stand for pg_catalog, information_schema and public, and one for declared values."""
 
 MACROS = {
     "pg_get_userbyid(x)": "'discreet'",
@@ -75,7 +75,7 @@ MACROS = {
 _ANONYMOUS = {signature.partition("(")[0] for signature in MACROS} | set(
     "array_position array_length array_to_string array_agg string_agg array_upper lower upper length substring concat"
     " replace trim ltrim rtrim split_part strpos regexp_replace left right unnest generate_series count max min sum"
-    " coalesce json_build_object repeat generate_subscripts".split()
+    " coalesce json_build_object repeat generate_subscripts pg_get_keywords".split()
 )
 _RENAMED = {"json_build_object": "json_object", "jsonb_build_object": "json_object"}
 _FACTS = {
@@ -91,10 +91,26 @@ _FUNCTIONS = (
     *(exp.Coalesce, exp.Lower, exp.Upper, exp.Count, exp.Max, exp.Min, exp.Sum, exp.ArrayAgg, exp.Case, exp.If),
     *(exp.Cast, exp.TryCast, exp.Concat, exp.ConcatWs, exp.Length, exp.Substring, exp.Trim, exp.Nullif, exp.And),
     *(exp.Array, exp.ArrayToString, exp.GroupConcat, exp.Abs, exp.Round, exp.Floor, exp.Greatest, exp.Least),
-    *(exp.RegexpLike, exp.RegexpILike, exp.RegexpReplace, exp.Left, exp.Right, exp.Replace, exp.StrPosition, exp.RowNumber),
+    *(
+        exp.RegexpLike,
+        exp.RegexpILike,
+        exp.RegexpReplace,
+        exp.Left,
+        exp.Right,
+        exp.Replace,
+        exp.StrPosition,
+        exp.RowNumber,
+    ),
     *(exp.Exists, exp.Or, exp.Xor, exp.Stuff, exp.SplitPart, exp.Any, exp.JSONObject, exp.Unnest, exp.Explode),
     *(exp.LogicalAnd, exp.LogicalOr),
-    *(exp.GenerateSeries, exp.ExplodingGenerateSeries, exp.StartsWith, exp.Contains, exp.ArraySize, exp.ArrayContains),
+    *(
+        exp.GenerateSeries,
+        exp.ExplodingGenerateSeries,
+        exp.StartsWith,
+        exp.Contains,
+        exp.ArraySize,
+        exp.ArrayContains,
+    ),
 )
 _OBJECTS = {"regclass", "regtype", "regproc", "regprocedure", "regnamespace", "regrole", "regoper"}
 _TEXTS = {"name", "text", "varchar", "char", "bpchar", "xid", "cstring", "pg_node_tree", "aclitem", "userdefined",
@@ -126,6 +142,22 @@ def translated(query: exp.Query, facts: Mapping[str, str]) -> str | None:
         return None
     text: str = rewritten.sql("duckdb", comments=False)
     return text
+
+
+def over_values(query: exp.Query, column: str, facts: Mapping[str, str]) -> str | None:
+    """Return a query that lists the values of a column, over the declared values; None if it cannot be translated.
+
+    Args:
+        query: The query. It is changed.
+        column: The table of declared values.
+        facts: What functions of the session return.
+    """
+    for table in query.find_all(exp.Table):
+        table.set("catalog", None)
+        table.set("db", None)
+        table.set("alias", exp.TableAlias(this=exp.to_identifier(table.alias or table.name, quoted=True)))
+        table.set("this", exp.to_identifier(f"{VALUES} {column}", quoted=True))
+    return translated(query, facts)
 
 
 def _walked(node: exp.Expression, facts: Mapping[str, str]) -> exp.Expression:
@@ -173,7 +205,7 @@ def _column(node: exp.Column, facts: Mapping[str, str]) -> exp.Expression:
 
 
 def _table(node: exp.Table) -> exp.Expression:
-    if isinstance(node.this, exp.Anonymous) and node.this.name.casefold() == "pg_get_keywords":
+    if isinstance(node.this, exp.Anonymous) and str(node.this.this).casefold() == "pg_get_keywords":
         return exp.to_table(f"{PG_CATALOG}.keywords")
     if isinstance(node.this, exp.Func):
         if not isinstance(node.this, exp.GenerateSeries | exp.ExplodingGenerateSeries | exp.Unnest | exp.Explode):
@@ -185,6 +217,8 @@ def _table(node: exp.Table) -> exp.Expression:
         node.set("db", exp.to_identifier(INFORMATION_SCHEMA))
     elif schema == "pg_catalog" or (not schema and name.startswith("pg_")):
         node.set("db", exp.to_identifier(PG_CATALOG))
+    elif not schema and name.startswith(f"{VALUES} "):
+        node.set("db", exp.to_identifier(VALUES))
     elif schema == "public":
         node.set("db", exp.to_identifier(TABLES))
     elif schema:
@@ -225,7 +259,11 @@ def _cast(node: exp.Cast) -> exp.Expression:
 
 def _object(inner: exp.Expression, kind: str) -> exp.Expression:
     """Return a cast to regclass or its kin: a name in quotes becomes its number, a number becomes its name."""
-    tables = {"regclass": ("pg_class", "relname"), "regtype": ("pg_type", "typname"), "regnamespace": ("pg_namespace", "nspname")}
+    tables = {
+        "regclass": ("pg_class", "relname"),
+        "regtype": ("pg_type", "typname"),
+        "regnamespace": ("pg_namespace", "nspname"),
+    }
     if isinstance(inner, exp.Literal) and inner.is_string:
         name = str(inner.this).rpartition(".")[2].strip('"')
         if name.isdecimal():

@@ -2,6 +2,7 @@
 
     HAVING COUNT(1) > 0              left out, unless the count is selected: SQL has no group without rows
     SUM(1)                           COUNT(*)
+    TO_DATE('2024-01-31', 'YYYY-…')  DATE '2024-01-31'; TO_TIMESTAMP likewise
     "db"."public"."trips"            "public"."trips"
     select a, n from (               the inner select with the outer's columns, and WHERE as HAVING: what a tool
       select … group by …) where …   puts around an aggregate only picks, renames, filters and orders its rows
@@ -51,8 +52,43 @@ def plain(query: exp.Query, table: str, catalogue: str) -> tuple[str, list[str]]
     for total in [*flat.find_all(exp.Sum)]:
         if isinstance(total.this, exp.Literal) and str(total.this.this) == "1":
             total.replace(exp.Count(this=exp.Star()))
+    for moment in [*flat.find_all(exp.StrToTime, exp.StrToDate, exp.TsOrDsToDate)]:
+        _write_moment(moment)
     _drop_presence(flat, notes)
     return flat.sql("duckdb", comments=False), notes
+
+
+def values_of(query: exp.Query, table: str) -> str | None:
+    """Return the column whose values alone a query lists, as tools do to offer a filter; None for other queries.
+
+    Such a query selects one column of the table, distinct or grouped by it, and no aggregate.
+    """
+    if not isinstance(query, exp.Select) or query.find(exp.AggFunc, exp.Subquery, exp.CTE, exp.Join) is not None:
+        return None
+    source, names = query.args.get("from_"), {column.name.casefold() for column in query.find_all(exp.Column)}
+    listed = [one.unalias() for one in query.selects]
+    once = query.args.get("group") is not None or query.args.get("distinct") is not None
+    plain = (
+        source is not None
+        and isinstance(source.this, exp.Table)
+        and source.this.name.casefold() == table.casefold()
+    )
+    if not (once and plain and len(listed) == 1 and isinstance(listed[0], exp.Column)):
+        return None
+    aliases = {one.alias.casefold() for one in query.selects if isinstance(one, exp.Alias)}
+    name = listed[0].name.casefold()
+    return (
+        str(listed[0].name) if names - aliases <= {name} and isinstance(listed[0].this, exp.Identifier) else None
+    )
+
+
+def _write_moment(node: exp.Expression) -> None:
+    """Replace a date or a time that is read from a text in ISO form by a literal."""
+    written, form = node.this, node.args.get("format")
+    known = form is None or str(form.name).startswith("%Y-%m-%d")
+    if isinstance(written, exp.Literal) and written.is_string and known:
+        kind = "timestamp" if isinstance(node, exp.StrToTime) and len(str(written.this)) > 10 else "date"
+        node.replace(exp.cast(written.copy(), kind))
 
 
 # -- selects around aggregates ----------------------------------------------------------------------------------
@@ -85,7 +121,8 @@ def _flattened(select: exp.Select) -> exp.Select:
     if any(inner.args.get(clause) for clause in ("limit", "offset")):
         if any(select.args.get(clause) for clause in ("where", "order", "limit", "offset")):
             raise QuestionRefused(
-                "A limit inside of a filter or an order is not understood.", fix="Put the limit on the outer select."
+                "A limit inside of a filter or an order is not understood.",
+                fix="Put the limit on the outer select.",
             )
         kept = {clause: inner.args.get(clause) for clause in ("limit", "offset", "order")}
     else:
@@ -119,7 +156,11 @@ def _write_out_positions(select: exp.Select) -> None:
                 raise QuestionRefused("GROUP BY has a number that is no place of the select list.")
             node.replace(listed[place - 1].unalias().copy())
         elif isinstance(written, exp.Column) and not written.table:
-            alias = [one for one in listed if isinstance(one, exp.Alias) and one.alias.casefold() == written.name.casefold()]
+            alias = [
+                one
+                for one in listed
+                if isinstance(one, exp.Alias) and one.alias.casefold() == written.name.casefold()
+            ]
             if alias and not _is_column_named(alias[0].this, written.name):
                 node.replace(alias[0].this.copy())
 
@@ -159,7 +200,8 @@ def _over(node: exp.Expression, defined: dict[str, Any]) -> Any:
 
 def _drop_presence(select: exp.Select, notes: list[str]) -> None:
     having = select.args.get("having")
-    if having is None or any(isinstance(part, exp.Count) for one in select.selects for part in one.find_all(exp.Count)):
+    counted = any(_counts_rows(part) for one in select.selects for part in one.find_all(exp.Count))
+    if having is None or counted:
         return
     conditions = [*(having.this.flatten() if isinstance(having.this, exp.And) else [having.this])]
     kept = [one for one in conditions if not _presence(one)]
@@ -175,9 +217,13 @@ def _presence(node: exp.Expression) -> bool:
         node = node.this
     if isinstance(node, exp.LT):
         node = exp.GT(this=node.expression, expression=node.this)
-    if not isinstance(node, exp.GT | exp.GTE | exp.NEQ) or not isinstance(node.this, exp.Count):
+    if not isinstance(node, exp.GT | exp.GTE | exp.NEQ) or not _counts_rows(node.this):
         return False
-    counted, number = node.this.this, node.expression
-    rows = isinstance(counted, exp.Star) or (isinstance(counted, exp.Literal) and not counted.is_string)
-    least = "1" if isinstance(node, exp.GTE) else "0"
-    return rows and isinstance(number, exp.Literal) and not number.is_string and str(number.this) == least
+    number, least = node.expression, "1" if isinstance(node, exp.GTE) else "0"
+    return isinstance(number, exp.Literal) and not number.is_string and str(number.this) == least
+
+
+def _counts_rows(node: exp.Expression) -> bool:
+    """Return whether a node is COUNT(*) or COUNT(1)."""
+    counted = node.this if isinstance(node, exp.Count) else None
+    return isinstance(counted, exp.Star) or (isinstance(counted, exp.Literal) and not counted.is_string)

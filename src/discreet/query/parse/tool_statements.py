@@ -139,6 +139,14 @@ class Statement:
         """
         return self._guarded(lambda query: tool_questions.plain(query, table, catalogue))
 
+    def values_of(self, table: str) -> str | None:
+        """Return the column whose values alone the query lists, to offer a filter; None for other queries."""
+        return None if self.query is None else tool_questions.values_of(self.query, table)
+
+    def values_query(self, column: str, facts: Mapping[str, str]) -> str | None:
+        """Return the query over the declared values of a column, in DuckDB's words."""
+        return self._guarded(lambda query: tool_catalogue.over_values(query, column, facts))
+
     def catalogue_query(self, facts: Mapping[str, str]) -> str | None:
         """Return the query for the catalogue, in DuckDB's words; None if it uses what the catalogue does not have.
 
@@ -207,7 +215,16 @@ def literal(value: str, kind: str) -> exp.Expression:
     if kind == "real":
         return _real(value)
     if kind == "boolean":
-        known = {"t": True, "true": True, "1": True, "on": True, "f": False, "false": False, "0": False, "off": False}
+        known = {
+            "t": True,
+            "true": True,
+            "1": True,
+            "on": True,
+            "f": False,
+            "false": False,
+            "0": False,
+            "off": False,
+        }
         if value.lower() not in known:
             raise ValueError(value)
         return exp.Boolean(this=known[value.lower()])
@@ -255,7 +272,9 @@ def _query(text: str) -> exp.Query:
         raise _invalid()
     check_depth(parsed[0])
     query: exp.Query = parsed[0]
-    if len([*_parameters(query)]) > MOST_PARAMETERS or any(_place(one) > MOST_PARAMETERS for one in _parameters(query)):
+    if len([*_parameters(query)]) > MOST_PARAMETERS or any(
+        _place(one) > MOST_PARAMETERS for one in _parameters(query)
+    ):
         raise QuestionRefused(f"A statement has at most {MOST_PARAMETERS} parameters.")
     return query
 
@@ -346,5 +365,7 @@ def _kind_around(node: exp.Expression, columns: Mapping[str, str]) -> str:
         if beside.name.casefold() in columns:
             return columns[beside.name.casefold()]
     counted = parent.find(exp.AggFunc) is not None
-    numeric = any(not one.is_string for one in parent.find_all(exp.Literal) if one.find_ancestor(exp.Parameter) is None)
+    numeric = any(
+        not one.is_string for one in parent.find_all(exp.Literal) if one.find_ancestor(exp.Parameter) is None
+    )
     return "real" if counted or numeric else "text"

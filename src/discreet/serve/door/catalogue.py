@@ -17,7 +17,7 @@ from typing import Any
 
 import duckdb
 
-from discreet.query.parse.tool_catalogue import INFORMATION_SCHEMA, MACROS, PG_CATALOG, TABLES
+from discreet.query.parse.tool_catalogue import INFORMATION_SCHEMA, MACROS, PG_CATALOG, TABLES, VALUES
 from discreet.query.parse.tool_statements import Statement
 from discreet.schema.identifiers import quote
 from discreet.serve.door import results
@@ -91,6 +91,23 @@ def kinds_of(described: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
+def _declare(database: duckdb.DuckDBPyConnection, described: Mapping[str, Any]) -> dict[str, str]:
+    """Make a table of the declared values for every column that has some; return their names by column."""
+    database.execute(f"create schema {VALUES}")
+    found: dict[str, str] = {}
+    for place, column in enumerate(described["columns"]):
+        values = [False, True] if column.get("type") == "boolean" else column.get("values")
+        if not values:
+            continue
+        whole = all(type(value) is int for value in values)
+        kind = "boolean" if column.get("type") == "boolean" else "bigint" if whole else "varchar"
+        name = f"{VALUES} {place}"
+        database.execute(f"create table {VALUES}.{quote(name)} ({quote(column['name'])} {kind})")
+        database.executemany(f"insert into {VALUES}.{quote(name)} values (?)", [[value] for value in values])
+        found[column["name"].casefold()] = str(place)
+    return found
+
+
 class Catalogue:
     """The public facts about one vault, as tables.
 
@@ -109,13 +126,16 @@ class Catalogue:
         run(f"create schema {PG_CATALOG}; create schema {INFORMATION_SCHEMA}")
         listed = ", ".join(f"{quote(name)} {_SQL_TYPES[kind]}" for name, kind in self.kinds.items())
         run(f"create table {TABLES}.{quote(self.table)} ({listed})")
+        self.values = _declare(self._database, described)
         self._columns: dict[str, dict[str, str]] = {}
         text = files("discreet.serve.door").joinpath("catalogue_columns.txt").read_text()
         for line in text.splitlines():
             table, _, columns = line.partition(": ")
             self._create(table, columns.split())
         run(f"create table {PG_CATALOG}.type_names (oid uinteger, pretty varchar)")
-        run(f"create table {PG_CATALOG}.keywords as select unnest(['analyse', 'ilike', 'limit', 'returning']) as word")
+        run(
+            f"create table {PG_CATALOG}.keywords as select unnest(['analyse', 'ilike', 'limit', 'returning']) as word"
+        )
         self._fill(about)
         for signature, value in MACROS.items():
             run(f"create macro main.{signature} as {value}")
@@ -123,7 +143,10 @@ class Catalogue:
 
     def answer(self, statement: Statement, facts: Mapping[str, str]) -> tuple[Result, bool]:
         """Return the answer to a catalogue query, and whether the catalogue knew it."""
-        sql = statement.catalogue_query({"database": self.name, "schema": "public", **facts})
+        known = {"database": self.name, "schema": "public", **facts}
+        listed = None if statement.reads_catalogue else statement.values_of(self.table)
+        table = None if listed is None else self.values.get(listed.casefold())
+        sql = statement.catalogue_query(known) if table is None else statement.values_query(table, known)
         if sql is None:
             return self._nothing(statement), False
         cursor = self._database.cursor()
@@ -142,6 +165,10 @@ class Catalogue:
             cursor.close()
         columns = [Column(str(one[0]), _OIDS.get(str(one[1]), results.TEXT)) for one in described]
         return Result(columns, rows), True
+
+    def lists_values(self, statement: Statement) -> bool:
+        """Return whether a query only lists the values of a column whose values were declared."""
+        return (statement.values_of(self.table) or "").casefold() in self.values
 
     def close(self) -> None:
         """Free the memory."""
@@ -205,7 +232,9 @@ class Catalogue:
                 for oid, name, size, category, element, array, _ in _TYPES
             ),
         )  # fmt: skip
-        self._database.executemany(f"insert into {pg}.type_names values (?, ?)", [[row[0], row[6]] for row in _TYPES])
+        self._database.executemany(
+            f"insert into {pg}.type_names values (?, ?)", [[row[0], row[6]] for row in _TYPES]
+        )
         self._add(f"{pg}.pg_am", {"oid": 2, "amname": "heap", "amtype": "t"})
         self._add(
             f"{pg}.pg_roles", {"oid": OWNER_OID, "rolname": "discreet", "rolcanlogin": True, "rolconnlimit": -1}

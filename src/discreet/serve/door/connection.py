@@ -197,7 +197,9 @@ class Connection:
         statement = found[0] if found else None
         inferred = [] if statement is None else statement.parameter_kinds(self.session.catalogue.kinds)
         listed = [*given, *[0] * (len(inferred) - len(given))]
-        oids = [oid or KINDS[kind] for oid, kind in zip(listed, [*inferred, *["text"] * len(listed)], strict=False)]
+        oids = [
+            oid or KINDS[kind] for oid, kind in zip(listed, [*inferred, *["text"] * len(listed)], strict=False)
+        ]
         self.prepared[name] = Prepared(statement, oids)
         self.wire.send(b"1")
 

@@ -10,7 +10,17 @@ from decimal import Decimal
 from typing import Any
 
 BOOL, INT8, INT2, INT4, TEXT, OID, FLOAT4, FLOAT8 = 16, 20, 21, 23, 25, 26, 700, 701
-CHAR, NAME, JSON, BPCHAR, VARCHAR, DATE, TIMESTAMP, NUMERIC, UNKNOWN = 18, 19, 114, 1042, 1043, 1082, 1114, 1700, 705
+CHAR, NAME, JSON, BPCHAR, VARCHAR, DATE, TIMESTAMP, NUMERIC, UNKNOWN = (
+    18,
+    19,
+    114,
+    1042,
+    1043,
+    1082,
+    1114,
+    1700,
+    705,
+)
 INT2S, INT4S, TEXTS, INT8S, OIDS = 1005, 1007, 1009, 1016, 1028
 
 KINDS = {
@@ -23,7 +33,19 @@ KINDS = {
 }
 """The type of a column of an answer, by its kind."""
 
-SIZES = {BOOL: 1, INT8: 8, INT2: 2, INT4: 4, OID: 4, FLOAT4: 4, FLOAT8: 8, CHAR: 1, NAME: 64, DATE: 4, TIMESTAMP: 8}
+SIZES = {
+    BOOL: 1,
+    INT8: 8,
+    INT2: 2,
+    INT4: 4,
+    OID: 4,
+    FLOAT4: 4,
+    FLOAT8: 8,
+    CHAR: 1,
+    NAME: 64,
+    DATE: 4,
+    TIMESTAMP: 8,
+}
 ELEMENTS = {INT2S: INT2, INT4S: INT4, TEXTS: TEXT, INT8S: INT8, OIDS: OID}
 _PACKED = {BOOL: "!?", INT8: "!q", INT2: "!h", INT4: "!i", OID: "!I", FLOAT4: "!f", FLOAT8: "!d"}
 _DAY_0, _TIME_0 = date(2000, 1, 1), datetime(2000, 1, 1)  # PostgreSQL counts from here

@@ -2,6 +2,7 @@
 
     select … from pg_class …             catalogue: free
     select * from trips limit 0          types of the declared columns: free
+    select distinct city from trips      the declared values: free
     select city, count(*) from trips …   preview for its columns (free), then the vault (charged once, then free)
     explain select …                     the plan and its cost: free
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
@@ -33,6 +35,7 @@ _TAGS = {"begin": "BEGIN", "start": "START TRANSACTION", "commit": "COMMIT", "en
          "deallocate": "DEALLOCATE", "unlisten": "UNLISTEN", "listen": "LISTEN", "lock": "LOCK TABLE",
          "analyze": "ANALYZE"}  # fmt: skip
 _MOST_CURSORS = 20
+_DECLARED = "These are the declared values, and free. Which of them occur is private: count them to see."
 _NO_PRICE = Refusal(
     "Say first what a question may cost.",
     "22023",
@@ -71,13 +74,17 @@ class Session:
         """Return the columns that a statement will return; none of one without rows. It is free."""
         try:
             if statement.command in ("show", "explain"):
-                return [Column("QUERY PLAN")] if statement.command == "explain" else (await self.execute(statement)).columns
+                return (
+                    [Column("QUERY PLAN")]
+                    if statement.command == "explain"
+                    else (await self.execute(statement)).columns
+                )
             if statement.command == "fetch":
                 return self._cursor(statement.words)[1].columns
             if statement.command:
                 return []
             without = statement.without_values()
-            if without.reads_catalogue or (statement.types_only and not statement.aggregates):
+            if without.reads_catalogue or self._public(statement):
                 return (await self._look_up(without)).columns
             sql, _ = without.question(self.catalogue.table, self._analyst.vault)
             price = self.variables.price or {"epsilon": "1"}  # names and types do not depend on it
@@ -98,8 +105,9 @@ class Session:
         return found
 
     async def _question(self, statement: Statement) -> Result:
-        if statement.types_only and not statement.aggregates:
-            return await self._look_up(statement)
+        if self._public(statement):
+            found = await self._look_up(statement)
+            return found if statement.types_only else replace(found, notices=[_DECLARED])
         sql, notes = statement.question(self.catalogue.table, self._analyst.vault)
         price, purpose = self.variables.price, self.variables.purpose
         if not price:
@@ -114,6 +122,11 @@ class Session:
         table = release.to_arrow().to_pydict()
         listed = [[_fitting(value, kind) for value in table[column.name]] for column, kind in ordered]
         return Result(columns, [*zip(*listed, strict=True)], notices=[*notes, *_notices(release, self.variables)])
+
+    def _public(self, statement: Statement) -> bool:
+        """Return whether a query about the table is answered from public facts: types, or declared values."""
+        types = statement.types_only and not statement.aggregates
+        return types or self.catalogue.lists_values(statement)
 
     def _ordered(self, columns: Sequence[Mapping[str, str]]) -> list[tuple[Column, str]]:
         """Return the columns as they were selected, then the ends of the intervals, each with its kind."""
@@ -196,7 +209,14 @@ def _fitting(value: Any, kind: str) -> Any:
 def _notices(release: Release, variables: Variables) -> list[str]:
     receipt = release.receipt
     cost = "This was answered before, so it is free" if release.free else f"This used {receipt.used}"
-    ends = "Columns _low and _high are the ends of" if variables.intervals else "Numbers have noise; see discreet.intervals for"
+    ends = (
+        "Columns _low and _high are the ends of"
+        if variables.intervals
+        else "Numbers have noise; see discreet.intervals for"
+    )
     notes = dict.fromkeys(answer.note for answer in release.aggregates if answer.note)
     listed = [f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in notes]
-    return [f"{cost}; {receipt.remaining}. {ends} {percent(float(release.confidence))} confidence intervals.", *listed]
+    return [
+        f"{cost}; {receipt.remaining}. {ends} {percent(float(release.confidence))} confidence intervals.",
+        *listed,
+    ]
