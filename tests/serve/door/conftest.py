@@ -14,11 +14,24 @@ import pyarrow
 import pytest
 
 import discreet as dp
+from discreet.schema.metadata import TableMetadata
 from discreet.serve.accounts import Role
 from tests.serve.conftest import Running, started
 
 CITIES = ["Bergen", "Oslo", "Tromsø"]
 PERSONS = 900
+COLUMNS: dict[str, Any] = {
+    "city": dp.Category(CITIES),
+    "minutes": dp.Real(0, 60, step=1),
+    "stops": dp.Integer(0, 4),
+    "member": dp.Boolean(),
+    "day": dp.Date(date(2024, 1, 1), date(2024, 3, 31)),
+    "begun": dp.Datetime(datetime(2024, 1, 1), datetime(2024, 1, 2), "1h"),
+}
+
+
+def trips_metadata() -> TableMetadata:
+    return TableMetadata("trips", COLUMNS, person="who")
 
 
 def sealed_trips(folder: Path, epsilon: str = "100") -> None:
@@ -34,16 +47,8 @@ def sealed_trips(folder: Path, epsilon: str = "100") -> None:
             "begun": [datetime(2024, 1, 1, i % 24) for i in count],
         }
     )
-    columns = {
-        "city": dp.Category(CITIES),
-        "minutes": dp.Real(0, 60, step=1),
-        "stops": dp.Integer(0, 4),
-        "member": dp.Boolean(),
-        "day": dp.Date(date(2024, 1, 1), date(2024, 3, 31)),
-        "begun": dp.Datetime(datetime(2024, 1, 1), datetime(2024, 1, 2), "1h"),
-    }
     to = folder / "trips.vault"
-    dp.Vault.seal(rows, to=to, name="trips", person="who", columns=columns, budget=dp.Budget(epsilon)).close()
+    dp.Vault.seal(rows, to=to, name="trips", person="who", columns=COLUMNS, budget=dp.Budget(epsilon)).close()
 
 
 @dataclass
@@ -57,9 +62,16 @@ class Opened:
     def dsn(self, who: str = "ana", options: str = "-c discreet.epsilon=1", **given: Any) -> str:
         certificate = self.running.settings.folder / "door.crt"
         facts = {
-            "host": self.host, "port": self.port, "user": who, "password": self.running.tokens[who], "dbname": "trips",
-            "sslmode": "verify-full", "sslrootcert": str(certificate), "connect_timeout": 30, "options": options,
-        }  # fmt: skip
+            "host": self.host,
+            "port": self.port,
+            "user": who,
+            "password": self.running.tokens[who],
+            "dbname": "trips",
+            "sslmode": "verify-full",
+            "sslrootcert": str(certificate),
+            "connect_timeout": 30,
+            "options": options,
+        }
         return psycopg.conninfo.make_conninfo("", **{**facts, **given})
 
     @contextmanager

@@ -72,11 +72,44 @@ MACROS = {
 }
 """The functions of PostgreSQL that the catalogue has as macros: signature and value."""
 
-_ANONYMOUS = {signature.partition("(")[0] for signature in MACROS} | set(
-    "array_position array_length array_to_string array_agg string_agg array_upper lower upper length substring concat"
-    " replace trim ltrim rtrim split_part strpos regexp_replace left right unnest generate_series count max min sum"
-    " coalesce json_build_object repeat generate_subscripts pg_get_keywords".split()
+_PLAIN = (
+    *(
+        "array_position",
+        "array_length",
+        "array_to_string",
+        "array_agg",
+        "string_agg",
+        "array_upper",
+        "lower",
+        "upper",
+    ),
+    *(
+        "length",
+        "substring",
+        "concat",
+        "replace",
+        "trim",
+        "ltrim",
+        "rtrim",
+        "split_part",
+        "strpos",
+        "left",
+        "right",
+    ),
+    *(
+        "regexp_replace",
+        "unnest",
+        "generate_series",
+        "count",
+        "max",
+        "min",
+        "sum",
+        "coalesce",
+        "json_build_object",
+    ),
+    *("repeat", "generate_subscripts", "pg_get_keywords"),
 )
+_ANONYMOUS = {signature.partition("(")[0] for signature in MACROS} | set(_PLAIN)
 _RENAMED = {"json_build_object": "json_object", "jsonb_build_object": "json_object"}
 _FACTS = {
     "current_schema": "schema",
@@ -160,13 +193,13 @@ def over_values(query: exp.Query, column: str, facts: Mapping[str, str]) -> str 
     return translated(query, facts)
 
 
-def _walked(node: exp.Expression, facts: Mapping[str, str]) -> exp.Expression:
+def _walked(node: exp.Expr, facts: Mapping[str, str]) -> exp.Expr:
     """Return a tree with every node rewritten, the innermost first. Its depth was checked when it was parsed."""
 
     def part(argument: Any) -> Any:
         if isinstance(argument, list):
             return [part(item) for item in argument]
-        return _walked(argument, facts) if isinstance(argument, exp.Expression) else argument
+        return _walked(argument, facts) if isinstance(argument, exp.Expr) else argument
 
     if isinstance(node, exp.Cast):  # its type is read as it was written
         return _rewritten(exp.Cast(this=_walked(node.this, facts), to=node.to.copy()), facts)
@@ -174,9 +207,10 @@ def _walked(node: exp.Expression, facts: Mapping[str, str]) -> exp.Expression:
     return _rewritten(made, facts)
 
 
-def _rewritten(node: exp.Expression, facts: Mapping[str, str]) -> exp.Expression:
+def _rewritten(node: exp.Expr, facts: Mapping[str, str]) -> exp.Expr:
     if isinstance(node, exp.Dot) and node.this.name.casefold() in ("pg_catalog", "information_schema"):
-        return node.expression
+        function: exp.Expr = node.expression
+        return function
     if isinstance(node, exp.ByteString):
         return exp.Literal.string(node.name)
     if isinstance(node, exp.Column):
@@ -184,7 +218,8 @@ def _rewritten(node: exp.Expression, facts: Mapping[str, str]) -> exp.Expression
     if isinstance(node, exp.Table):
         return _table(node)
     if isinstance(node, exp.Collate):
-        return node.this
+        collated: exp.Expr = node.this
+        return collated
     if isinstance(node, exp.Operator):
         return _operator(node)
     if isinstance(node, exp.Cast):
@@ -194,7 +229,7 @@ def _rewritten(node: exp.Expression, facts: Mapping[str, str]) -> exp.Expression
     return node
 
 
-def _column(node: exp.Column, facts: Mapping[str, str]) -> exp.Expression:
+def _column(node: exp.Column, facts: Mapping[str, str]) -> exp.Expr:
     if node.args.get("db") is not None:
         node.set("db", None)
         node.set("catalog", None)
@@ -204,7 +239,7 @@ def _column(node: exp.Column, facts: Mapping[str, str]) -> exp.Expression:
     return node
 
 
-def _table(node: exp.Table) -> exp.Expression:
+def _table(node: exp.Table) -> exp.Expr:
     if isinstance(node.this, exp.Anonymous) and str(node.this.this).casefold() == "pg_get_keywords":
         return exp.to_table(f"{PG_CATALOG}.keywords")
     if isinstance(node.this, exp.Func):
@@ -227,12 +262,12 @@ def _table(node: exp.Table) -> exp.Expression:
     return node
 
 
-def _operator(node: exp.Operator) -> exp.Expression:
+def _operator(node: exp.Operator) -> exp.Expr:
     sign = str(node.args["operator"]).rpartition(".")[2]
     left, right = node.this, node.expression
     if sign in ("~", "~*", "!~", "!~*"):
         kind = exp.RegexpILike if "*" in sign else exp.RegexpLike
-        found: exp.Expression = kind(this=left, expression=right)
+        found: exp.Expr = kind(this=left, expression=right)
         return exp.Not(this=found) if "!" in sign else found
     kinds = {"=": exp.EQ, "<>": exp.NEQ, "<": exp.LT, ">": exp.GT, "<=": exp.LTE, ">=": exp.GTE}
     if sign not in kinds:
@@ -240,7 +275,7 @@ def _operator(node: exp.Operator) -> exp.Expression:
     return kinds[sign](this=left, expression=right)
 
 
-def _cast(node: exp.Cast) -> exp.Expression:
+def _cast(node: exp.Cast) -> exp.Expr:
     kind = node.to.sql("postgres").casefold().replace('"', "").rpartition(".")[2]
     inner = node.this
     if kind in _OBJECTS:
@@ -257,7 +292,7 @@ def _cast(node: exp.Cast) -> exp.Expression:
     return node
 
 
-def _object(inner: exp.Expression, kind: str) -> exp.Expression:
+def _object(inner: exp.Expr, kind: str) -> exp.Expr:
     """Return a cast to regclass or its kin: a name in quotes becomes its number, a number becomes its name."""
     tables = {
         "regclass": ("pg_class", "relname"),
@@ -280,17 +315,17 @@ def _object(inner: exp.Expression, kind: str) -> exp.Expression:
     return _lookup(table, f"max({column})", "oid", inner)
 
 
-def _lookup(table: str, result: str, column: str, value: exp.Expression) -> exp.Expression:
+def _lookup(table: str, result: str, column: str, value: exp.Expr) -> exp.Expr:
     select = exp.select(result).from_(exp.to_table(f"{PG_CATALOG}.{table}").as_("looked_up"))
     key = exp.column(column, table="looked_up")
     return exp.Subquery(this=select.where(exp.EQ(this=key, expression=value.copy())))
 
 
-def _schemas() -> exp.Expression:
+def _schemas() -> exp.Expr:
     return exp.Array(expressions=[exp.Literal.string("pg_catalog"), exp.Literal.string("public")])
 
 
-def _function(node: exp.Func, facts: Mapping[str, str]) -> exp.Expression:
+def _function(node: exp.Func, facts: Mapping[str, str]) -> exp.Expr:
     fixed = {
         exp.CurrentSchema: "schema",
         exp.CurrentDatabase: "database",

@@ -82,7 +82,7 @@ def values_of(query: exp.Query, table: str) -> str | None:
     )
 
 
-def _write_moment(node: exp.Expression) -> None:
+def _write_moment(node: exp.Expr) -> None:
     """Replace a date or a time that is read from a text in ISO form by a literal."""
     written, form = node.this, node.args.get("format")
     known = form is None or str(form.name).startswith("%Y-%m-%d")
@@ -94,7 +94,7 @@ def _write_moment(node: exp.Expression) -> None:
 # -- selects around aggregates ----------------------------------------------------------------------------------
 
 
-def _star(node: exp.Expression) -> bool:
+def _star(node: exp.Expr) -> bool:
     return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
 
 
@@ -165,30 +165,30 @@ def _write_out_positions(select: exp.Select) -> None:
                 node.replace(alias[0].this.copy())
 
 
-def _is_column_named(node: exp.Expression, name: str) -> bool:
+def _is_column_named(node: exp.Expr, name: str) -> bool:
     return isinstance(node, exp.Column) and node.name.casefold() == name.casefold()
 
 
-def _name(node: exp.Expression) -> str:
+def _name(node: exp.Expr) -> str:
     return str(node.alias_or_name or node.sql("postgres").lower())
 
 
-def _items(node: exp.Expression, inner: exp.Select, defined: dict[str, Any]) -> list[exp.Expression]:
+def _items(node: exp.Expr, inner: exp.Select, defined: dict[str, Any]) -> list[exp.Expr]:
     if _star(node):
         return [one.copy() for one in inner.selects]
     made = _over(node.unalias(), defined)
     return [exp.alias_(made, node.alias or _name(node), quoted=True)]
 
 
-def _over(node: exp.Expression, defined: dict[str, Any]) -> Any:
+def _over(node: exp.Expr, defined: dict[str, Any]) -> Any:
     """Return an expression over the inner select's columns, with their definitions."""
 
-    def written(part: exp.Expression) -> exp.Expression:
+    def written(part: exp.Expr) -> exp.Expr:
         if isinstance(part, exp.Column) and not isinstance(part.this, exp.Star):
             found = defined.get(part.name.casefold())
             if found is None:
                 raise QuestionRefused(f"The inner select has no column {part.name}.")
-            copied: exp.Expression = found.copy()
+            copied: exp.Expr = found.copy()
             return copied
         return part
 
@@ -211,7 +211,7 @@ def _drop_presence(select: exp.Select, notes: list[str]) -> None:
     select.set("having", exp.Having(this=exp.and_(*kept)) if kept else None)
 
 
-def _presence(node: exp.Expression) -> bool:
+def _presence(node: exp.Expr) -> bool:
     """Return whether a condition says that a group has rows: COUNT(1) > 0, COUNT(*) >= 1, 0 < COUNT(*)."""
     while isinstance(node, exp.Paren):
         node = node.this
@@ -223,7 +223,7 @@ def _presence(node: exp.Expression) -> bool:
     return isinstance(number, exp.Literal) and not number.is_string and str(number.this) == least
 
 
-def _counts_rows(node: exp.Expression) -> bool:
+def _counts_rows(node: exp.Expr) -> bool:
     """Return whether a node is COUNT(*) or COUNT(1)."""
     counted = node.this if isinstance(node, exp.Count) else None
     return isinstance(counted, exp.Star) or (isinstance(counted, exp.Literal) and not counted.is_string)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
@@ -26,6 +26,7 @@ from discreet.errors import QuestionRefused
 from discreet.query.parse import tool_catalogue, tool_questions
 from discreet.query.parse.statement import LONGEST, check_depth, too_deep
 
+Made = TypeVar("Made")
 SYSTEM_SCHEMAS = frozenset({"pg_catalog", "information_schema"})
 MOST_STATEMENTS = 50
 """The most statements of one text."""
@@ -106,7 +107,7 @@ class Statement:
                 "The statement has more parameters than values.", found=f"{len(values)} of {self.parameters}"
             )
 
-        def written(node: exp.Expression) -> exp.Expression:
+        def written(node: exp.Expr) -> exp.Expr:
             if isinstance(node, exp.Cast) and isinstance(node.this, exp.Parameter):
                 value, _ = values[_place(node.this) - 1]
                 kind = _KINDS_OF_CASTS.get(_cast_name(node))
@@ -162,7 +163,7 @@ class Statement:
             return []
         return [one.alias_or_name or "?column?" for one in self.query.selects] or ["?column?"]
 
-    def _guarded(self, read: Callable[[Any], Any]) -> Any:
+    def _guarded(self, read: Callable[[Any], Made]) -> Made:
         if self.query is None:
             raise QuestionRefused("This is not a query.")
         try:
@@ -203,7 +204,7 @@ def statements(text: str) -> list[Statement]:
     return found
 
 
-def literal(value: str, kind: str) -> exp.Expression:
+def literal(value: str, kind: str) -> exp.Expr:
     """Return a literal of a kind. A text that is not of this kind raises ValueError.
 
     >>> literal("30", "integer").sql(), literal("it's", "text").sql(), literal("t", "boolean").sql()
@@ -231,7 +232,7 @@ def literal(value: str, kind: str) -> exp.Expression:
     return exp.Literal.string(value)
 
 
-def _real(value: str) -> exp.Expression:
+def _real(value: str) -> exp.Expr:
     from decimal import Decimal, InvalidOperation
 
     try:
@@ -260,18 +261,19 @@ def _statement(text: str, tokens: Sequence[Any]) -> Statement:
         at = lowered.index("for") + 1
         return Statement(words[:at], _query(text[tokens[at].start : tokens[-1].end + 1]))
     if first == "explain":
-        at = next((i for i, word in enumerate(lowered) if word in _BEGIN_QUERY - {"("}), None)
-        if at is not None:
+        at = next((i for i, word in enumerate(lowered) if word in _BEGIN_QUERY - {"("}), 0)
+        if at:
             return Statement(words[:1], _query(text[tokens[at].start : tokens[-1].end + 1]))
     return Statement(words)
 
 
 def _query(text: str) -> exp.Query:
-    parsed: Any = Postgres().parse(text)
+    parsed: list[Any] = Postgres().parse(text)
     if len(parsed) != 1 or not isinstance(parsed[0], exp.Query):
         raise _invalid()
-    check_depth(parsed[0])
-    query: exp.Query = parsed[0]
+    tree: Any = parsed[0]
+    check_depth(tree)
+    query: exp.Query = tree
     if len([*_parameters(query)]) > MOST_PARAMETERS or any(
         _place(one) > MOST_PARAMETERS for one in _parameters(query)
     ):
@@ -286,7 +288,7 @@ def _invalid() -> QuestionRefused:
 # -- tables and conditions --------------------------------------------------------------------------------------
 
 
-def _tables(query: exp.Expression) -> Iterable[exp.Table]:
+def _tables(query: exp.Expr) -> Iterable[exp.Table]:
     """Return the tables that a query reads, without the names of its common table expressions."""
     named = {table.alias.casefold() for table in query.find_all(exp.CTE)}
     for table in query.find_all(exp.Table):
@@ -299,7 +301,7 @@ def _of_catalogue(table: exp.Table) -> bool:
     return schema in SYSTEM_SCHEMAS or (not schema and (name.startswith("pg_") or not name))
 
 
-def _never(node: exp.Expression) -> bool:
+def _never(node: exp.Expr) -> bool:
     """Return whether a condition is false on every row: FALSE, 1 = 0, or a conjunction with one of them."""
     if isinstance(node, exp.Paren):
         return _never(node.this)
@@ -313,7 +315,7 @@ def _never(node: exp.Expression) -> bool:
     return False
 
 
-def _number(node: exp.Expression | None) -> str | None:
+def _number(node: exp.Expr | None) -> str | None:
     return str(node.this) if isinstance(node, exp.Literal) and not node.is_string else None
 
 
@@ -328,22 +330,22 @@ _KINDS_OF_CASTS = {
 _MOMENTS = {"DATE": "date", "TIMESTAMP": "datetime", "TIMESTAMPTZ": "datetime", "TIMESTAMPNTZ": "datetime"}
 
 
-def _is_parameter(node: exp.Expression) -> bool:
+def _is_parameter(node: exp.Expr) -> bool:
     return isinstance(node, exp.Parameter)
 
 
-def _parameters(query: exp.Expression) -> Iterable[exp.Parameter]:
+def _parameters(query: exp.Expr) -> Iterable[exp.Parameter]:
     for node in query.find_all(exp.Parameter):
-        if not str(node.name).isdecimal() or not 1 <= int(str(node.name)[:9]):
+        if not str(node.name).isdecimal() or int(str(node.name)[:9]) < 1:
             raise _invalid()
         yield node
 
 
-def _place(node: exp.Expression) -> int:
+def _place(node: exp.Expr) -> int:
     return int(str(node.name)[:9])
 
 
-def _one() -> exp.Expression:
+def _one() -> exp.Expr:
     return exp.Literal.number(1)
 
 
@@ -351,7 +353,7 @@ def _cast_name(node: exp.Cast) -> str:
     return str(getattr(node.to.this, "value", node.to.this)).upper()
 
 
-def _kind_around(node: exp.Expression, columns: Mapping[str, str]) -> str:
+def _kind_around(node: exp.Expr, columns: Mapping[str, str]) -> str:
     parent = node.parent
     if isinstance(parent, exp.Cast):
         return _KINDS_OF_CASTS.get(_cast_name(parent)) or _MOMENTS.get(_cast_name(parent)) or "text"

@@ -25,10 +25,6 @@ from discreet.serve.service import Service
 PATIENCE = 10
 """A client waits so many deadlines for an answer. The question goes on afterwards, and is recorded."""
 
-_SIGN_IN = Refusal(
-    "The name, the token or both are wrong.", "28P01", "The password is a token of this account.", fatal=True
-)
-
 
 class Turns:
     """One turn for each account."""
@@ -67,12 +63,12 @@ class Analyst:
         try:
             found = await asyncio.to_thread(self.service.accounts.by_token, self.token)
             if found.name != self.name:
-                raise _SIGN_IN
+                raise _wrong()
             self.service.vaults.place_for(found, self.vault)
         except DiscreetError as error:
             refused = refusal_of(error)
             if refused.state == "28P01":
-                raise _SIGN_IN from None
+                raise _wrong() from None
             raise Refusal(refused.message, refused.state, refused.hint, fatal=True) from None
         return found
 
@@ -144,3 +140,9 @@ class Analyst:
             raise refusal_of(refused)
         body: dict[str, Any] = reply.body
         return body
+
+
+def _wrong() -> Refusal:
+    """Return the refusal of a sign-in. It does not say which part is wrong."""
+    hint = "The user is the name of an account, and the password is a token of it."
+    return Refusal("The name, the token or both are wrong.", "28P01", hint, fatal=True)

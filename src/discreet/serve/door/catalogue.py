@@ -133,9 +133,8 @@ class Catalogue:
             table, _, columns = line.partition(": ")
             self._create(table, columns.split())
         run(f"create table {PG_CATALOG}.type_names (oid uinteger, pretty varchar)")
-        run(
-            f"create table {PG_CATALOG}.keywords as select unnest(['analyse', 'ilike', 'limit', 'returning']) as word"
-        )
+        words = "['analyse', 'ilike', 'limit', 'returning']"
+        run(f"create table {PG_CATALOG}.keywords as select unnest({words}) as word")
         self._fill(about)
         for signature, value in MACROS.items():
             run(f"create macro main.{signature} as {value}")

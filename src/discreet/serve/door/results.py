@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -152,8 +152,10 @@ def read_parameter(data: bytes, oid: int, *, binary: bool) -> str:
         except struct.error:
             raise ValueError("wrong size") from None
         return _text(value)
-    if oid == DATE:
+    if oid == DATE and len(data) == 4:
         return date.fromordinal(_DAY_0.toordinal() + int.from_bytes(data, "big", signed=True)).isoformat()
+    if oid == TIMESTAMP and len(data) == 8:
+        return str(_TIME_0 + timedelta(microseconds=int.from_bytes(data, "big", signed=True)))
     if oid == NUMERIC:
         return _numeric(data)
     raise ValueError("no binary form")

@@ -32,7 +32,7 @@ from discreet.serve.door.messages import (
     malformed,
     startup,
 )
-from discreet.serve.door.refusals import NO_TLS, PROTOCOL, Refusal, failure, refusal_of
+from discreet.serve.door.refusals import NO_TLS, PROTOCOL, Refusal, refusal_of
 from discreet.serve.door.session import Session
 from discreet.serve.door.variables import REPORTED, Variables
 from discreet.serve.limits import Rate
@@ -44,7 +44,6 @@ MOST_CONNECTIONS, MOST_STRANGERS = 256, 128
 
 _CATALOGUES = 16  # vaults whose catalogues are kept
 _GONE = (asyncio.IncompleteReadError, ConnectionError, TimeoutError, ssl.SSLError, OSError)
-_TLS_ONLY = Refusal("This server speaks TLS only.", NO_TLS, "Connect with sslmode=require.", fatal=True)
 
 
 @dataclass
@@ -163,7 +162,7 @@ class Door:
                 return False
             else:
                 if code >> 16 == PROTOCOL_3 and 8 <= size <= BEFORE_LOGIN:
-                    await loop.sock_sendall(client, _in_clear(_TLS_ONLY))
+                    await loop.sock_sendall(client, _tls_only())
                 return False
         return False
 
@@ -255,8 +254,10 @@ def _more_waits(client: socket.socket) -> bool:
         return False
 
 
-def _in_clear(refusal: Refusal) -> bytes:
-    fields = {"S": "FATAL", "V": "FATAL", "C": refusal.state, "M": refusal.message, "H": refusal.hint}
+def _tls_only() -> bytes:
+    """Return the error for a client that begins without TLS, as a message in clear."""
+    message, hint = "This server speaks TLS only.", "Connect with sslmode=require."
+    fields = {"S": "FATAL", "V": "FATAL", "C": NO_TLS, "M": message, "H": hint}
     body = b"".join(name.encode() + text.encode() + b"\0" for name, text in fields.items()) + b"\0"
     return b"E" + struct.pack("!I", len(body) + 4) + body
 

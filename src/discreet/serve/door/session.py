@@ -1,4 +1,4 @@
-"""Carry out the statements of one connection: commands here, catalogue queries in the catalogue, questions in the vault.
+"""Carry out the statements of one connection: commands, catalogue queries and questions.
 
     select … from pg_class …             catalogue: free
     select * from trips limit 0          types of the declared columns: free
@@ -30,18 +30,24 @@ from discreet.serve.door.results import KINDS, TEXT, Column, Result
 from discreet.serve.door.variables import VERSION, Variables, command
 
 _TRANSACTION = {"begin": b"T", "start": b"T", "commit": b"I", "end": b"I", "rollback": b"I", "abort": b"I"}
-_TAGS = {"begin": "BEGIN", "start": "START TRANSACTION", "commit": "COMMIT", "end": "COMMIT", "rollback": "ROLLBACK",
-         "abort": "ROLLBACK", "savepoint": "SAVEPOINT", "release": "RELEASE", "discard": "DISCARD ALL",
-         "deallocate": "DEALLOCATE", "unlisten": "UNLISTEN", "listen": "LISTEN", "lock": "LOCK TABLE",
-         "analyze": "ANALYZE"}  # fmt: skip
+_TAGS = {
+    "begin": "BEGIN",
+    "start": "START TRANSACTION",
+    "commit": "COMMIT",
+    "end": "COMMIT",
+    "rollback": "ROLLBACK",
+    "abort": "ROLLBACK",
+    "savepoint": "SAVEPOINT",
+    "release": "RELEASE",
+    "discard": "DISCARD ALL",
+    "deallocate": "DEALLOCATE",
+    "unlisten": "UNLISTEN",
+    "listen": "LISTEN",
+    "lock": "LOCK TABLE",
+    "analyze": "ANALYZE",
+}
 _MOST_CURSORS = 20
 _DECLARED = "These are the declared values, and free. Which of them occur is private: count them to see."
-_NO_PRICE = Refusal(
-    "Say first what a question may cost.",
-    "22023",
-    "Run SET discreet.epsilon = '0.1', or SET discreet.spend = '1%', or SET discreet.within = '200'."
-    " A connection can begin with it: options='-c discreet.epsilon=0.1'.",
-)
 
 
 class Session:
@@ -111,7 +117,7 @@ class Session:
         sql, notes = statement.question(self.catalogue.table, self._analyst.vault)
         price, purpose = self.variables.price, self.variables.purpose
         if not price:
-            raise _NO_PRICE
+            raise _no_price()
         previewed = await self._analyst.preview(sql, price, purpose)
         ordered = self._ordered(previewed["columns"])
         columns = [column for column, _ in ordered]
@@ -166,7 +172,7 @@ class Session:
     async def _explain(self, statement: Statement) -> Result:
         sql, _ = statement.question(self.catalogue.table, self._analyst.vault)
         if not self.variables.price:
-            raise _NO_PRICE
+            raise _no_price()
         found = await self._analyst.preview(sql, self.variables.price, self.variables.purpose)
         lines = [*str(found["plan"]).splitlines(), str(found["verdict"])]
         return Result([Column("QUERY PLAN")], [(line,) for line in lines], "EXPLAIN")
@@ -191,6 +197,15 @@ class Session:
         if len(words) < 2 or words[-1] not in self._cursors:
             raise Refusal("There is no such cursor.", "34000")
         return words[-1], *self._cursors[words[-1]]
+
+
+def _no_price() -> Refusal:
+    return Refusal(
+        "Say first what a question may cost.",
+        "22023",
+        "Run SET discreet.epsilon = '0.1', or SET discreet.spend = '1%', or SET discreet.within = '200'."
+        " A connection can begin with it: options='-c discreet.epsilon=0.1'.",
+    )
 
 
 def _fitting(value: Any, kind: str) -> Any:

@@ -1,6 +1,6 @@
 """Hold the settings of a connection: what a question may cost, and what drivers set and show.
 
-    SET discreet.epsilon = '0.1'         or spend = '1%', or within = '200': one of them; a new one replaces the others
+    SET discreet.epsilon = '0.1'         or spend = '1%', or within = '200': a new one replaces the others
     SET discreet.purpose = 'research'    confidence and keys_delta likewise
     SET discreet.intervals = off         leave out the columns x_low and x_high
     RESET discreet.epsilon               back to what the connection began with
@@ -54,9 +54,11 @@ SHOWN = {
 }
 """Settings of PostgreSQL that clients may change without effect, and what they show at first."""
 
-REPORTED = ("server_version", "server_encoding", "client_encoding", "is_superuser", "integer_datetimes", "DateStyle",
-            "standard_conforming_strings", "TimeZone", "IntervalStyle", "application_name", "in_hot_standby",
-            "default_transaction_read_only")  # fmt: skip
+REPORTED = (
+    *("server_version", "server_encoding", "client_encoding", "is_superuser", "integer_datetimes", "DateStyle"),
+    *("standard_conforming_strings", "TimeZone", "IntervalStyle", "application_name", "in_hot_standby"),
+    "default_transaction_read_only",
+)
 """The settings that a client is told when it signs in."""
 
 
