@@ -162,6 +162,7 @@ class Door:
                 return False
             else:
                 if code >> 16 == PROTOCOL_3 and 8 <= size <= BEFORE_LOGIN:
+                    await _exactly(client, size - 8)  # else the system may drop the error with the connection
                     await loop.sock_sendall(client, _tls_only())
                 return False
         return False
