@@ -209,6 +209,9 @@ def test_the_price_of_a_question_is_set_by_the_connection(door: Opened) -> None:
         connection.execute("set discreet.epsilon to 0.25")  # replaces the share
         connection.execute("select count(*) from trips where stops = 1")
         assert door.spent() - before == 1 / 4
+        connection.execute("set discreet.within = '20%'")
+        ((value, low, high),) = connection.execute("select count(*) from trips").fetchall()
+        assert high - low <= 0.4 * value
         with pytest.raises(psycopg.errors.UndefinedObject, match=r"discreet\.epsilom"):
             connection.execute("set discreet.epsilom = 1")
 

@@ -93,8 +93,8 @@ class Session:
             if without.reads_catalogue or self._public(statement):
                 return (await self._look_up(without)).columns
             sql, _ = without.question(self.catalogue.table, self._analyst.vault)
-            price = self.variables.price or {"epsilon": "1"}  # names and types do not depend on it
-            previewed = await self._analyst.preview(sql, price, None)
+            keys = {name: one for name, one in self.variables.price.items() if name == "keys_delta"}
+            previewed = await self._analyst.preview(sql, {"epsilon": "1", **keys}, None)  # types need no price
             return [column for column, _ in self._ordered(previewed["columns"])]
         except DiscreetError as error:
             raise refusal_of(error) from None
@@ -118,12 +118,14 @@ class Session:
         price, purpose = self.variables.price, self.variables.purpose
         if not price:
             raise _no_price()
-        previewed = await self._analyst.preview(sql, price, purpose)
+        # A relative margin cannot be previewed: what it costs depends on the answers on the way. Types can.
+        relative = str(price.get("within", "")).endswith("%")
+        previewed = await self._analyst.preview(sql, {"epsilon": "1"} if relative else price, purpose)
         ordered = self._ordered(previewed["columns"])
         columns = [column for column, _ in ordered]
         if statement.types_only:
             return Result(columns)
-        body = await self._analyst.ask(sql, price, purpose, free=bool(previewed["free"]))
+        body = await self._analyst.ask(sql, price, purpose, free=bool(previewed["free"]) and not relative)
         release = Release.from_json(body)
         table = release.to_arrow().to_pydict()
         listed = [[_fitting(value, kind) for value in table[column.name]] for column, kind in ordered]
