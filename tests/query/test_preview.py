@@ -1,4 +1,4 @@
-"""A preview knows the columns of its answer: the names and types of Arrow, from public facts, before any charge."""
+"""A preview knows the columns of its answer, names and types of Arrow, from public facts, before any charge."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUESTIONS = [
     "select count(*) from t",
     "select avg(pay) as mean, city, count(*) from t group by city",
     "select flag, ward, day, stddev(pay), sum(age) from t where day < date '2024-01-03' group by flag, ward, day",
-    "select median(day), avg(at), median(age) from t",
+    "select median(day), median(at), median(age) from t",
     "select at, count(*) n, sum(pay) as n_low from t group by at having count(*) > -1000 order by 2 limit 3",
     "select floor(pay / 2.5) * 2.5 as bin, count(*) from t group by 1",
     "select note, count(*) from t group by note",

@@ -1,7 +1,7 @@
 """Answer questions about the catalogue from public facts: an empty database in memory with the public columns.
 
 Tools look around before they ask: which schemas, tables, columns and types are there? The answers come from a
-DuckDB that holds the declared columns, PostgreSQL's tables about them, and no row of anybody. It reads no file,
+DuckDB that holds the declared columns, PostgreSQL's tables about them, and no row of data. It reads no file,
 its configuration is locked, and memory and time are limited. What it cannot answer returns no rows with the right
 names: that is the truth about keys, indexes, roles and triggers.
 
