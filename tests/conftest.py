@@ -27,6 +27,19 @@ settings.load_profile("same")
 _numbers = itertools.count(1)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the group that xdist (3.8) appends to the name of a test, which pytest 9.2 reads from another place.
+
+    Without it every worker starts a PostgreSQL, a Spark and a browser of its own. A test that xdist gave no group,
+    and a run without workers, are left as they are.
+    """
+    for item in items:
+        named = vars(item).get("_nodeid")
+        if named and named != item.nodeid:
+            item._id = type(item.id).parse(named)
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Server]:
     """The server of this process, started for the first test that asks for it."""

@@ -7,8 +7,6 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 import discreet
 
 SOURCE = Path(discreet.__file__).parent
@@ -22,18 +20,17 @@ def named(module: Path) -> str:
     return module.relative_to(SOURCE).as_posix()
 
 
-@pytest.mark.parametrize("module", MODULES, ids=named)
-def test_a_module_is_short_and_says_what_it_does(module: Path) -> None:
-    text = module.read_text()
-    assert text.count("\n") <= MOST_LINES
-    first = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
-    assert first, "a module begins with a docstring"
-    assert not QUESTIONS.match(first), "the first line is verb and object"
+def test_a_module_is_short_and_says_what_it_does() -> None:
+    for module in MODULES:
+        text = module.read_text()
+        assert text.count("\n") <= MOST_LINES, named(module)
+        first = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
+        assert first, f"{named(module)}: a module begins with a docstring"
+        assert not QUESTIONS.match(first), f"{named(module)}: the first line is verb and object"
 
 
-@pytest.mark.parametrize("module", MODULES, ids=named)
-def test_actors_are_named(module: Path) -> None:
-    assert not UNNAMED.findall(module.read_text())
+def test_actors_are_named() -> None:
+    assert {named(module): found for module in MODULES if (found := UNNAMED.findall(module.read_text()))} == {}
 
 
 def test_a_folder_has_few_modules() -> None:

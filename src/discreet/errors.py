@@ -176,8 +176,8 @@ def from_json(record: Mapping[str, Any]) -> DiscreetError:
     >>> from_json(ParameterError("A scale must be positive.", found=-1, fix=Fix("scale", 1)).to_json())
     ParameterError('A scale must be positive.')
     """
-    kind = globals().get(str(record.get("error")))
-    known = isinstance(kind, type) and issubclass(kind, DiscreetError)
+    named = globals().get(str(record.get("error")))
+    kind = named if isinstance(named, type) and issubclass(named, DiscreetError) else DiscreetError
     fixes = [
         Fix(one["parameter"], one["value"], one.get("call") or "", one.get("note") or "")
         if "parameter" in one
@@ -185,12 +185,11 @@ def from_json(record: Mapping[str, Any]) -> DiscreetError:
         for one in record.get("fix") or record.get("fixes") or []
     ]
     found = record.get("found")
-    made: DiscreetError = (kind if known else DiscreetError)(
+    return kind(
         str(record.get("problem") or record.get("detail") or ""),
         found=MISSING if found is None else found,
         fix=fixes,
     )
-    return made
 
 
 def _python(value: Any) -> str:

@@ -387,6 +387,6 @@ def test_control_c_ends_with_one_line(workshop: Path) -> None:
     assert process.stderr is not None
     assert process.stderr.readline() == "here\n"
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=600)
     assert process.returncode == 130
     assert said == "discreet: stopped.\n"

@@ -114,7 +114,7 @@ vault.ask("select count(*) from people", epsilon=1)
 
 
 def killed(vault: Vault, moment: str, analyst: str = "") -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED, vault.place, moment, analyst], check=False, timeout=120)
+    done = subprocess.run([sys.executable, "-c", KILLED, vault.place, moment, analyst], check=False, timeout=600)
     assert done.returncode == -signal.SIGKILL
     assert len(vault.ledger.unfinished()) == 1
 

@@ -42,7 +42,7 @@ def test_a_model_is_one_charge_and_the_same_call_again_is_free(vault: Vault) -> 
     assert spent.charges == 1
     assert not model.free
     assert list(model.task_.features) == ["age", "town"]  # strings are left out
-    assert model.score(table, table["rich"].to_numpy()) > 0.75
+    assert model.score(table, table["rich"].to_numpy()) > 0.65  # about 0.85; the larger class alone has 0.54
     again = vault.fit(LogisticRegression(), target="RICH", features=["Age", "town"], epsilon="1.0")
     assert again.free
     assert vault.ledger.balance() == spent
@@ -181,7 +181,7 @@ vault.fit(LogisticRegression(), target="rich", epsilon="0.5")
 
 @pytest.mark.parametrize("moment", ["before the noise", "before the record"])
 def test_a_process_that_is_killed_between_charge_and_record_has_paid(vault: Vault, moment: str) -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED, vault.place, moment], check=False, timeout=120)
+    done = subprocess.run([sys.executable, "-c", KILLED, vault.place, moment], check=False, timeout=600)
     assert done.returncode == -signal.SIGKILL
     wasted = vault.ledger.balance()
     assert wasted.charges == 1

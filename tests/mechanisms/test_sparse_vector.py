@@ -153,7 +153,7 @@ def test_a_forked_child_cannot_go_on_with_the_run_of_its_parent() -> None:
     queue, run = context.Queue(), AboveThreshold(1, 0).start()
     child = context.Process(target=_ask_in_child, args=(run, os.getpid(), queue))
     child.start()
-    assert "another process" in queue.get(timeout=30)
+    assert "another process" in queue.get(timeout=600)
     child.join()
     assert run.ask(HIGH)
 

@@ -58,11 +58,8 @@ def made(vault: Vault, **changes: Any) -> Oracle:
 
 def true_count(table: dict[str, list[Any]], **wanted: Any) -> int:
     """Return how many rows meet all conditions: a pair is a range, anything else a value."""
-
-    def meets(value: Any, want: Any) -> bool:
-        if value is None:
-            return False
-        return bool(want[0] <= value <= want[1]) if isinstance(want, tuple) else bool(value == want)
-
-    columns = [(table[name], want) for name, want in wanted.items()]
-    return sum(all(meets(column[i], want) for column, want in columns) for i in range(len(table["age"])))
+    met = np.ones(len(table["age"]), bool)
+    for name, want in wanted.items():
+        column = np.array(table[name], str if name == "city" else float)  # a missing number becomes NaN
+        met &= (want[0] <= column) & (column <= want[1]) if isinstance(want, tuple) else column == want
+    return int(met.sum())

@@ -38,7 +38,7 @@ class Heard(io.StringIO):
 
     def __init__(self) -> None:
         super().__init__()
-        self._more = threading.Condition()
+        self._more, self._from = threading.Condition(), 0
 
     def write(self, text: str) -> int:
         with self._more:
@@ -49,8 +49,16 @@ class Heard(io.StringIO):
         """Wait until one line has all texts."""
         with self._more:
             assert self._more.wait_for(
-                lambda: any(all(text in line for text in texts) for line in self.getvalue().splitlines()), 60
+                lambda: any(
+                    all(text in line for text in texts) for line in self.getvalue()[self._from :].splitlines()
+                ),
+                60,
             )
+
+    def forget(self) -> None:
+        """Wait for later lines only."""
+        with self._more:
+            self._from = len(self.getvalue())
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Products over HTTP: oracles, synthetic tables, models, holdouts, streams and audits, as jobs where they take long."""
+"""Products over HTTP: oracles, synthetic tables, models, holdouts, streams and audits, some as jobs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 
 import discreet as dp
 from discreet.oracle import OracleAnswer
+from discreet.schema import Column
 from discreet.serve.accounts import Role
 from discreet.serve.api.replies import PRODUCT
 from discreet.stream import StreamAnswer
@@ -34,7 +35,11 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
             "ill": [i % 60 > 40 for i in range(ROWS)],
         }
     )
-    columns = {"age": dp.Integer(0, 110), "city": dp.Category(["Oslo", "Bergen"]), "ill": dp.Boolean()}
+    columns: dict[str, Column] = {
+        "age": dp.Integer(0, 110),
+        "city": dp.Category(["Oslo", "Bergen"]),
+        "ill": dp.Boolean(),
+    }
     place, budget = Path(folder) / "people.vault", dp.Budget(40, "1e-6")
     dp.Vault.seal(rows, to=place, name="people", person="who", columns=columns, budget=budget).close()
     made = started(folder)

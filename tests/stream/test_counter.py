@@ -42,7 +42,8 @@ def test_every_value_is_released_and_near_the_truth(terms: dict[str, Any]) -> No
     assert counter.tick == 101
     assert answer.value is not None
     assert answer.margin is not None
-    assert abs(answer.value - 1010) < 4 * answer.margin  # a normal number is out of it with 1e-14
+    # A normal number is farther off with a chance below 1e-20, and a sum of four Laplace ones below 1e-10.
+    assert abs(answer.value - 1010) < 5 * answer.margin
     assert counter.value == answer.estimate
     again = StreamAnswer.from_json(answer.to_json())
     assert again.estimate == answer.estimate
@@ -199,7 +200,7 @@ def test_a_histogram_counts_declared_keys_and_no_others() -> None:
 
 
 def test_a_window_forgets_and_its_intervals_hold() -> None:
-    """400 windows, each looked at once: the chance of 40 and more outside is below 1e-6 if the intervals hold."""
+    """400 windows, each looked at once: the chance of 50 and more outside is below 1e-8 if the intervals hold."""
     outside = 0
     for run in range(400):
         hour = Windowed(12, epsilon=3, delta="1e-6")
@@ -209,7 +210,7 @@ def test_a_window_forgets_and_its_intervals_hold() -> None:
         assert low is not None
         assert high is not None
         outside += not low <= truth <= high
-    assert outside < 45
+    assert outside < 50
     hour.add(2)
     assert hour.release().ticks == (20 + 3 + 399 % 12 + 1,)
     assert not hour.extend([]).ticks
@@ -228,7 +229,7 @@ def test_quantiles_follow_the_values_and_their_intervals_hold() -> None:
         assert low is not None
         assert high is not None
         outside += not low <= truth <= high
-    assert outside < 25  # 150 tries at 5 %: 25 and more have a chance below 1e-6
+    assert outside < 28  # 150 tries at 5 %: 28 and more have a chance below 1e-8
     assert isinstance(answer, Released)
     assert answer.keys == ("0.3",)
     assert waits.value.value == waits.at("0.5").value

@@ -92,10 +92,10 @@ def covered(method: str, rows: int, queries: int, seed: int, **terms: Any) -> bo
     ],
 )
 def test_all_intervals_hold_together_against_an_adaptive_analyst(method: str, rows: int, queries: int) -> None:
-    """60 analysts at β = 0.2: at least 80 % are covered, and fewer than 30 of 60 has a chance below 1e-6."""
+    """30 analysts at β = 0.2: at least 80 % are covered, and fewer than 15 would be a bug. The seeds are fixed."""
     terms = {"confidence": "0.8", "overfits": 2} if method == "thresholdout" else {"confidence": "0.8"}
-    good = sum(covered(method, rows, queries, seed, **terms) for seed in range(60))
-    assert good >= 30
+    good = sum(covered(method, rows, queries, seed, **terms) for seed in range(30))
+    assert good >= 15
 
 
 def test_the_same_analyst_breaks_plain_intervals() -> None:

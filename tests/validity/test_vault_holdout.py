@@ -53,11 +53,11 @@ def vault(tmp_path: Path) -> Iterator[dp.Vault]:
 
 def test_a_model_is_scored_privately_and_for_the_population(vault: dp.Vault) -> None:
     with vault.holdout("rich", epsilon=1, queries=5) as guard:
-        answer = guard.score(Old())
+        answer, again = guard.score(Old()), guard.score(Old())
         assert isinstance(answer, Released)
         assert answer.low <= 0.9 <= answer.high
         assert abs(answer.value - 0.9) < 0.05
-        assert answer.value != 0.9
+        assert (answer.value, again.value) != (0.9, 0.9)  # one noisy value is exact with a chance of about 1e-5
         assert HoldoutAnswer.from_json(answer.to_json()) == answer
         assert answer.receipt.promise.epsilon <= 1
         assert answer.label.guarantee.startswith("ε")

@@ -12,6 +12,8 @@ from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 from traitlets.config import Config
 
+pytestmark = pytest.mark.xdist_group("notebook")  # one kernel for all faces
+
 BEGIN = """
 import tempfile, pyarrow, discreet as dp
 folder = tempfile.TemporaryDirectory()
@@ -54,17 +56,22 @@ WORDS = {
 
 
 def run(*cells: str) -> Any:
-    """Run the cells in a new kernel, and return the notebook with what they show."""
+    """Run the cells in a new kernel, and return the notebook with what they show.
+
+    The kernel listens at sockets in a folder of its own: a port that was free when it was chosen may be taken by
+    another process when the kernel wants it, and the kernel then dies.
+    """
     written: list[dict[str, Any]] = [
         {"cell_type": "code", "id": str(i), "source": cell, "metadata": {}, "outputs": [], "execution_count": None}
         for i, cell in enumerate(cells)
     ]
     of_cells: Any = nbformat.from_dict
     book = of_cells({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": written})
-    with tempfile.TemporaryDirectory() as folder:  # a short path, as names of sockets are short
-        # Sockets in a folder: a port that is free when it is chosen may be taken when the kernel binds it.
+    with tempfile.TemporaryDirectory(prefix="nb") as folder:  # a socket's path may have 107 characters
         sockets = Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/kernel"}})
-        NotebookClient(book, config=sockets, timeout=300, kernel_name="python3", allow_errors=True).execute()
+        client = NotebookClient(book, kernel_name="python3", allow_errors=True, config=sockets, timeout=600)
+        client.startup_timeout = 600
+        client.execute()
     return book
 
 

@@ -339,7 +339,7 @@ def slow(postgres: Server, visits: Source) -> Source:
     return Source(postgres.address(), table=f"public.{name}")
 
 
-def sleepers(address: str, wanted: int, working: Callable[[], bool] = lambda: True, seconds: float = 120) -> None:
+def sleepers(address: str, wanted: int, working: Callable[[], bool] = lambda: True, seconds: float = 600) -> None:
     """Wait until so many sessions sleep while they seal. Fail if the sealing has ended, or after some time."""
     text = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND query LIKE 'CREATE TEMP%'"
     end = time.monotonic() + seconds
@@ -358,7 +358,7 @@ def test_an_interrupted_or_killed_sealing_leaves_nothing_and_can_be_repeated(
         try:
             sleepers(postgres_address, 1, lambda: process.poll() is None)
             process.send_signal(number)
-            assert process.communicate(timeout=60)[0].strip() == said
+            assert process.communicate(timeout=600)[0].strip() == said
         finally:
             process.kill()
     assert process.returncode == code
@@ -390,7 +390,7 @@ def test_a_server_that_dies_while_sealing_leaves_nothing(
     thread.start()
     sleepers(postgres_address, 1, thread.is_alive)
     postgres.killed()
-    thread.join(60)
+    thread.join(600)
     postgres.back()
     (failure,) = failures
     assert isinstance(failure, SealingFailed)

@@ -197,8 +197,9 @@ def test_a_preview_touches_neither_rows_nor_budget(vault: Vault) -> None:
 
 
 def test_words_that_few_persons_share_are_not_named(tmp_path: Path) -> None:
+    """False alarm: each of 250 rare words is named with a probability of at most 1e-12."""
     vault = sealed(tmp_path, Budget(10, "1e-6"))
-    release = vault.ask("select word, count(*) from people group by word", epsilon=1)
+    release = vault.ask("select word, count(*) from people group by word", epsilon=8, keys_delta="1e-12")
     assert "common" in release.keys["word"]
     assert not any(str(word).startswith("rare") for word in release.keys["word"])
     assert vault.ledger.balance().spent.delta > 0
@@ -294,7 +295,7 @@ vault.ask("select count(*) from people", epsilon=1)
 
 @pytest.mark.parametrize("moment", ["before the engine", "before the record"])
 def test_whoever_is_killed_between_charge_and_record_has_paid_and_pays_once(vault: Vault, moment: str) -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED, vault.place, moment], check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", KILLED, vault.place, moment], check=False, timeout=600)
     assert done.returncode == -signal.SIGKILL
     assert vault.ledger.balance().spent.epsilon == 1
     assert len(vault.ledger.unfinished()) == 1
@@ -323,7 +324,7 @@ def test_processes_that_ask_at_the_same_time_never_overspend(tmp_path: Path) -> 
     vault = sealed(tmp_path, Budget(3))
     commands = [[sys.executable, "-c", ASKING, vault.place, str(i)] for i in range(3)]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
-    granted = [int(process.communicate(timeout=120)[0]) for process in running]
+    granted = [int(process.communicate(timeout=600)[0]) for process in running]
     assert sum(granted) == 6
     assert vault.ledger.balance().spent.epsilon == 3
     vault.ledger.verify()
@@ -371,7 +372,8 @@ def test_nobodys_spelling_stands_for_that_of_all(tmp_path: Path, collation: str,
         columns={"city": Text()},
         budget=Budget(20, "1e-6"),
     )
-    assert vault.ask("select city, count(*) from t group by city", epsilon=2).keys["city"] == ("oslo",)
+    release = vault.ask("select city, count(*) from t group by city", epsilon=10, keys_delta="1e-12")
+    assert release.keys["city"] == ("oslo",)
 
 
 def test_a_question_keeps_to_the_version_it_was_planned_for(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:

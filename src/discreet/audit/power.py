@@ -6,8 +6,9 @@ means: with its noise divided by 1.25 and the same claim the subject is caught, 
 
     noise   the laws of all draws are those of noise that is too small by the factor (`draw_laws.weaker`); the code
             that runs, its scales and its comparisons are those that are shipped
-    claim   the subject claims less than it does, where draws are coins, or where an attack reads the noise off the
-            mechanism: ε divided by the factor, or ρ by its square, as if the noise were too small by it
+    claim   the subject claims less than it does, where draws are coins, where an attack reads the noise off the
+            mechanism, or where the claim is a δ alone, which smaller noise would not raise: ε or δ divided by the
+            factor, or ρ by its square, as if the noise were too small by it
 
 Attacks by sampling are left out: each step would need more releases than all other attacks together.
 """
@@ -23,14 +24,14 @@ from fractions import Fraction
 
 from discreet.audit.attacks import exact
 from discreet.audit.attacks.draw_laws import is_noise, weaker
-from discreet.audit.battery import Attack, Terms, attacks_on_law, subject_of
+from discreet.audit.battery import BUDGET, Attack, Progress, Terms, attacks_on_law, subject_of
 from discreet.audit.inputs.subject import Subject
 from discreet.audit.report.verdict import Verdict
 from discreet.errors import DiscreetError
 from discreet.ledger.costs import cost
 from discreet.mechanisms import Mechanism
 from discreet.noise.testing import Asked, scripted
-from discreet.privacy.losses import Losses, Pure, Renyi, ZeroConcentrated
+from discreet.privacy.losses import Approximate, Losses, Pure, Renyi, ZeroConcentrated
 
 STEPS = tuple(Fraction(step) for step in ("1.02", "1.1", "1.25", "1.5", "1.75", "2", "3", "5", "10"))
 """The factors that are tried, one after the other."""
@@ -50,7 +51,12 @@ class Power:
 
 
 def power(
-    thing: Mechanism | Subject, *, name: str, steps: tuple[Fraction, ...] = STEPS, budget: int = 10_000
+    thing: Mechanism | Subject,
+    *,
+    name: str,
+    steps: tuple[Fraction, ...] = STEPS,
+    budget: int = BUDGET,
+    progress: Progress | None = None,
 ) -> Power:
     """Return the power of all attacks without statistics on one subject.
 
@@ -59,6 +65,7 @@ def power(
         name: The name in the table.
         steps: The factors to try, rising.
         budget: Runs of the code on each input for an attack that enumerates draws.
+        progress: Called with each factor as it is tried.
 
     >>> from discreet.mechanisms import Laplace
     >>> power(Laplace(1), name="Laplace").factor
@@ -72,9 +79,10 @@ def power(
         certain = {"piecewise": certain["piecewise"]}
     if not certain:
         return Power(subject=name)
-    weakened = "noise" if not set(certain) & {"transcript", "density"} and _has_noise(subject) else "claim"
+    read_off = set(certain) & {"transcript", "density"} or isinstance(subject.loss, Approximate)
+    weakened = "noise" if not read_off and _has_noise(subject) else "claim"
     subject = replace(subject, attacks=certain)
-    attack, factor = _caught(subject, weakened, steps, budget)
+    attack, factor = _caught(subject, weakened, steps, budget, progress)
     seconds = time.process_time() - start
     return Power(subject=name, attack=attack, weakened=weakened, factor=factor, seconds=seconds)
 
@@ -85,6 +93,8 @@ def lowered(loss: Losses, factor: Fraction) -> Losses:
     >>> lowered(Pure(3), Fraction(3))
     Pure(epsilon=Fraction(1, 1))
     """
+    if isinstance(loss, Approximate):
+        return Approximate(loss.epsilon / factor, loss.delta / factor)
     if isinstance(loss, Renyi):
         return Renyi(loss.orders, tuple(float(each) / float(factor) ** 2 for each in loss.epsilons))
     charged = cost(loss)
@@ -94,10 +104,12 @@ def lowered(loss: Losses, factor: Fraction) -> Losses:
 
 
 def _caught(
-    subject: Subject, weakened: str, steps: tuple[Fraction, ...], budget: int
+    subject: Subject, weakened: str, steps: tuple[Fraction, ...], budget: int, progress: Progress | None
 ) -> tuple[str, Fraction | None]:
     """Return the attack that catches the subject first, and the step at which it does."""
     for factor in steps:
+        if progress:
+            progress(f"×{float(factor):g}")
         for attack, run in _attacks(subject, weakened, factor, budget):
             verdict = run()
             if verdict is not None and verdict.caught:

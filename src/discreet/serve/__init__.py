@@ -4,13 +4,14 @@
     service      Service: all parts of a running service, for every door
     app          create_app: the application of ASGI, errors, OpenAPI
     server       Server: uvicorn, graceful shutdown
-    accounts/    people, tokens, sessions, invitations, grants, durable replies; SQLite or PostgreSQL
+    accounts/    people, tokens, sessions, invitations, grants, products, durable replies; SQLite or PostgreSQL
     vaults       the registry of vaults, and who may see which
-    questions    one question at a time per analyst, idempotency keys, deadline
+    questions    one question at a time per analyst, keys, deadline, jobs
     clock        ticks: when what depends on rows may leave
-    workers      the pool of worker processes, seen from the server
+    workers      pools of worker processes, seen from the server
     worker       a worker process
-    tasks        the verbs of workers: add `describe`, `ask` … here
+    tasks        the table of all verbs of workers: add `describe`, `ask` … here
+    verbs/       what workers do with ledgers, oracles, synthetic tables, models, holdouts, streams, audits
     problems     errors as problem+json
     guards       who makes a request: tokens for the API, cookies for the console
     headers      security headers on every response

@@ -271,6 +271,8 @@ class Questions:
 
         def tell(words: str, share: float) -> None:  # called in the thread that reads from the worker
             if running is not None:
+                if not running.told:
+                    self._log.note("computing", verb=task.verb, id=running.id)
                 running.told.append((loop.time(), words, share))
 
         computing = asyncio.ensure_future(pool.run(task, tell))

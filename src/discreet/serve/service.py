@@ -44,10 +44,12 @@ class Service:
         accounts = Accounts(database, session_idle=settings.session_idle, session_longest=settings.session_longest)
         replies = Replies(database, new_id())
         vaults = Vaults(settings.folder, settings.vaults)
-        pool, public, jobs = (
-            Pool(size, lambda: metrics.count("workers_lost"))
-            for size in (settings.workers, settings.public_workers, settings.job_workers)
-        )
+
+        def lost() -> None:
+            metrics.count("workers_lost")
+
+        pool, public = Pool(settings.workers, lost), Pool(settings.public_workers, lost)
+        jobs = Pool(settings.job_workers, lost, lazy=True)
         questions = Questions(
             Pools(pool, public, jobs),
             replies,

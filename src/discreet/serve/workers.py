@@ -65,6 +65,8 @@ class Worker:
         """Carry out a task, and wait for its outcome."""
         try:
             self._connection.send_bytes(json.dumps(asdict(task)).encode())
+            if tell is not None:
+                tell("computing", 0.0)
             while True:
                 message: dict[str, Any] = json.loads(self._connection.recv_bytes())
                 if "progress" not in message:
@@ -89,11 +91,12 @@ class Pool:
     Args:
         size: How many processes.
         lost: Called when a worker ended by itself.
+        lazy: Whether workers are started when they are first needed, not before.
     """
 
-    def __init__(self, size: int, lost: Callable[[], None] = lambda: None):
+    def __init__(self, size: int, lost: Callable[[], None] = lambda: None, *, lazy: bool = False):
         """Take the size. `start` starts the workers."""
-        self._size, self._lost = size, lost
+        self._size, self._lost, self._lazy = size, lost, lazy
         self._idle: asyncio.Queue[Worker] = asyncio.Queue()
         self._all: set[Worker] = set()
         self._threads = ThreadPoolExecutor(size + 1, thread_name_prefix="worker")
@@ -106,8 +109,8 @@ class Pool:
         return sorted(worker.process.pid for worker in self._all)
 
     async def start(self) -> None:
-        """Start the workers."""
-        for _ in range(self._size):
+        """Start the workers, unless they wait for their first task."""
+        for _ in range(0 if self._lazy else self._size):
             await self._add()
 
     async def run(self, task: Task, tell: Callable[[str, float], None] | None = None) -> dict[str, Any]:
@@ -115,6 +118,8 @@ class Pool:
 
         A caller that is cancelled ends the worker: a question in it stays charged and can be resumed.
         """
+        if self._idle.empty() and len(self._all) < self._size:
+            await self._add()
         worker = await self._idle.get()
         if worker.process.poll() is not None:  # it ended while it was idle: no task was lost
             await self._replace(worker)

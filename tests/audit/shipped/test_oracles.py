@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 
 import pytest
@@ -10,6 +12,7 @@ from discreet.audit.attacks import exact
 from discreet.audit.shipped import shipped
 from discreet.audit.shipped.oracles import oracles
 from discreet.mechanisms import AboveThreshold, ReportNoisyMax, Sparse
+from discreet.privacy import Approximate
 
 # What each loses of its claim, at least: less would mean that its queries are not aimed at the threshold any more.
 TIGHT = {
@@ -18,7 +21,11 @@ TIGHT = {
     "MWEM": 0.95,
     "BLR": 0.95,
     "Watch": 0.95,
-    "Selection": 0.5,
+    "Selection": 0.8,
+    "Alone": 0.0,
+    "Intervals": 0.999,
+    "Intervals, Gaussian": 0.999,
+    "Residuals": 0.95,
 }
 
 
@@ -32,6 +39,15 @@ def test_an_oracle_keeps_its_claim_and_comes_near_it(name: str) -> None:
     assert verdict.found is not None
     assert verdict.claimed is not None
     assert verdict.found >= TIGHT[name] * verdict.claimed
+
+
+def test_a_person_alone_is_kept_nearly_as_often_as_delta_allows() -> None:
+    """On the empty table there is nothing but δ: a fifth less is refuted, and with it a wrong threshold."""
+    subject = oracles()["Alone"]
+    assert isinstance(subject.loss, Approximate)
+    assert subject.attacks is not None
+    lower = replace(subject, loss=Approximate(0, subject.loss.delta * Fraction(4, 5)))
+    assert subject.attacks["piecewise"](lower).caught
 
 
 def test_a_median_keeps_its_claim_and_comes_near_it() -> None:

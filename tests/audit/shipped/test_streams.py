@@ -125,10 +125,10 @@ def test_the_classical_odds_break_pure_privacy_above_1_594() -> None:
 
 
 def test_a_bit_that_is_redrawn_with_twice_the_odds_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    subject = streams()["Distinct(slots=2, epsilon=2)"]
-    assert not exact.attack(subject, unexplored="1e-3", most=20_000).caught
-    monkeypatch.setattr(distinct, "odds", lambda epsilon: odds(4 * epsilon))
-    assert exact.attack(subject, unexplored="1e-3", most=20_000).caught
+    subject = streams()["Distinct(slots=2, epsilon=8, releases=2)"]
+    assert not exact.attack(subject, unexplored="1e-5", most=3_000).caught
+    monkeypatch.setattr(distinct, "odds", lambda epsilon: odds(2 * epsilon))
+    assert exact.attack(subject, unexplored="1e-5", most=3_000).caught
 
 
 def test_distinct_users_are_estimated_and_intervals_hold() -> None:

@@ -208,7 +208,7 @@ def _stopped(process: subprocess.Popen[bytes]) -> bytes:
     for _ in range(20):
         process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
-            return process.communicate(timeout=3)[1]
+            return process.communicate(timeout=30)[1]
     raise AssertionError("it does not stop")
 
 

@@ -373,7 +373,7 @@ def test_an_interrupt_ends_the_waiting(postgres: Server, place: str, ledger: Led
 
 
 def test_a_statement_timeout_is_said_to_be_one(place: str, ledger: Ledger) -> None:
-    hasty = Ledger.open(place.replace("?", "?options=-c%20statement_timeout%3D1500&", 1))
+    hasty = Ledger.open(place.replace("?", "?options=-c%20statement_timeout%3D4000&", 1))
     with (
         PostgresStore(place).write(),
         pytest.raises(LedgerUnavailable, match="was interrupted, by you or by the server's statement_timeout"),

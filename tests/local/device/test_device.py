@@ -248,7 +248,7 @@ def test_two_processes_do_not_spend_more_than_one_may(tmp_path: Path) -> None:
     for process in both:
         process.start()
     start.set()
-    sent = [got.get(timeout=60) for _ in both]
+    sent = [got.get(timeout=600) for _ in both]
     for process in both:
         process.join()
     assert sum(sent) == 5

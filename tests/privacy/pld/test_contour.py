@@ -93,9 +93,9 @@ def test_two_releases_have_the_delta_of_their_densities(
 @pytest.mark.parametrize(
     ("rate", "sigma", "count", "delta"),
     [
-        ("1e-5", "0.8", 100, 1e-20),
+        pytest.param("1e-5", "0.8", 100, 1e-20, marks=pytest.mark.slow),
         ("1e-3", "2", 100, 1e-20),
-        ("1e-5", "0.5", 10, 1e-6),
+        pytest.param("1e-5", "0.5", 10, 1e-6, marks=pytest.mark.slow),
         ("1e-4", "1", 1000, 1e-10),
     ],
 )

@@ -308,10 +308,10 @@ def test_levels_that_would_multiply_are_refused_before_they_do(layer: str) -> No
         f"{new} as (select {layer.format('x')} as x from {old})" for old, new in itertools.pairwise(names)
     )
     text = f"with t0 as (select age as x from people), {tables} select sum(x) from t39"
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(QuestionRefused, match=r"parts when|levels deep|2\^62"):
         parse(text, PEOPLE)
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20
 
 
 def test_a_thousand_tables_that_pass_columns_on_are_read() -> None:

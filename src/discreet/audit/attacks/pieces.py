@@ -37,7 +37,7 @@ from discreet.noise.certified_exp import Interval, times
 from discreet.noise.testing import Asked, scripted
 
 _WIDE = 8  # a draw of at most so many values is enumerated
-_SHORT = 64  # of a draw of at most so many values, each is tried
+_SHORT = 16  # of a draw of at most so many values, each is tried
 _NEGLIGIBLE = ONE >> 56  # values of a pivot below this probability are left out
 _CORNERS, _INSIDE = 96, 1000  # boxes whose corners are checked, and points inside of all of them together
 MOST_RUNS = 200_000

@@ -47,6 +47,8 @@ def losses(first: Trace, second: Trace) -> list[Loss]:
     """
     found: list[Loss] = []
     for call, other in zip(first.tape.calls, second.tape.calls, strict=True):
+        if call.value is None:  # a charge: nothing is released
+            continue
         mechanism = call.parameters.get("mechanism")
         moved = [int(a) - int(b) for a, b in zip(_flat(call.value), _flat(other.value), strict=True)]
         if not any(moved):

@@ -3,8 +3,8 @@
 A choice from a finite class is one selection, so the exact attack enumerates all of it, on every pair that is
 tight: a row that one hypothesis gets wrong and the other right, with a class that is missing, and on an empty
 table. The statistical-query oracle adds noise to sums on a fine grid, which is too much to enumerate: its answers,
-to queries of which the second depends on the first, are attacked by sampling. The fits of models are in
-`learning_methods`.
+to queries of which the second depends on the first, are attacked by their transcript, and by sampling. The fits of
+models are in `learning_methods`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import importlib.util
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from discreet.audit.blackbox import blackbox
 from discreet.audit.inputs.subject import Subject
+from discreet.audit.replay import transcript
 from discreet.learn import finite
 from discreet.learn.finite import selection
 from discreet.learn.finite.mechanism import Choosing
@@ -40,7 +41,8 @@ PAIRS: list[tuple[Rows, Rows]] = [
 ]
 
 
-ASKED: list[tuple[Rows, Rows]] = [([(3, True)] * 4, [(3, True)] * 5)]
+ROW: dict[str, int | bool] = {"x": 3, "y": True}
+ASKED = [([ROW] * 4, [ROW] * 5)]
 
 
 def learners() -> dict[str, Subject]:
@@ -51,9 +53,9 @@ def learners() -> dict[str, Subject]:
     """
     found = [_choosing("exponential"), _choosing("permute and flip")]
     # Its noise is too much to enumerate, and a release takes a fifth of a millisecond.
-    sampled = {"black box": blackbox.attack}
+    attacks = {"transcript": transcript.attack, "black box": blackbox.attack}
     oracle = Subject(name="SQOracle(epsilon=1, queries=2)", release=answers, loss=Pure(1), pairs=ASKED)
-    found.append(replace(oracle, attacks=sampled, samples=5_000))
+    found.append(replace(oracle, attacks=attacks, samples=5_000))
     return {**{subject.name: subject for subject in found}, **_fits()}
 
 
@@ -85,9 +87,9 @@ def _choosing(name: Choosing) -> Subject:
     return Subject(name=title, release=release, loss=mechanism.loss, pairs=PAIRS)
 
 
-def answers(rows: Rows) -> list[float]:
+def answers(rows: list[dict[str, Any]]) -> list[float]:
     """Return two answers at ε = 1 in all; the second query depends on the first answer."""
-    oracle = SQOracle(sample(rows), queries=2, epsilon=1, rows=8)
+    oracle = SQOracle(sample([(row["x"], row["y"]) for row in rows]), queries=2, epsilon=1, rows=8)
     first = oracle.ask(_queries()[0]).value or 0.0
     return [first, oracle.ask(_queries()[1 if first > 1 / 2 else 2]).value or 0.0]
 

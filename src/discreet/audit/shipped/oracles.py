@@ -9,8 +9,10 @@ histograms and queries are aimed at the thresholds (`inputs.transcripts`), so th
     BLR                            one query, and databases of one row: a person moves the two scores apart
     Watch                          the threshold test of the practical oracle, which has one-sided noise
     Quantiles                      the value of a median, of which a person moves all scores
+    Intervals                      the tree of noisy sums around quantiles: a person moves a sum of each level
     Residuals                      what an oracle measures first, of one column
-    Selection                      partition selection of questions with string keys
+    Selection                      partition selection of questions with string keys: towns near the threshold
+    Alone                          its δ: a person is alone in two towns
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from discreet.audit.attacks import pieces
 from discreet.audit.blackbox import blackbox
 from discreet.audit.inputs.subject import Subject
 from discreet.audit.inputs.transcripts import followed
+from discreet.audit.replay import transcript
 from discreet.audit.report.verdict import Verdict
 from discreet.errors import BudgetExceeded
 from discreet.kernel import threshold_test
@@ -34,8 +37,9 @@ from discreet.mechanisms import Exact, Gaussian, Sensitivity
 from discreet.mechanisms.exact import ExactByKey
 from discreet.oracle.span.residuals import residual, sensitivity
 from discreet.oracle.span.strategy import strategy
+from discreet.privacy.losses import Approximate
 from discreet.query.plan import quantiles
-from discreet.query.plan.partition_selection import selection
+from discreet.query.plan.partition_selection import Selection, selection
 from discreet.query.question import Term
 from discreet.schema.metadata import UNIT
 
@@ -73,7 +77,10 @@ def oracles() -> dict[str, Subject]:
         "BLR": _blr(),
         "Watch": _watch(),
         "Quantiles": _quantiles(),
+        "Intervals": _intervals(pure=True),
+        "Intervals, Gaussian": _intervals(pure=False),
         "Selection": _partitions(),
+        "Alone": _alone(),
         "Residuals": _residuals(),
     }
 
@@ -138,46 +145,73 @@ def _blr() -> Subject:
 
 
 def _watch() -> Subject:
+    """Return a query at the threshold that is "below", and then one that is not. A person raises the first.
+
+    The noise is geometric, which forgets: a query at the threshold tells as much as one that is far above.
+    """
     sealed: Callable[[int], Exact] = cache(
         lambda count: Exact(count, Sensitivity(entries=1, each=1, monotonic="up"))
     )
 
     def release(counts: Counts) -> list[Any]:
         run = threshold_test.start(WATCH, "up", 0)
-        return followed(lambda count: run.gap(sealed(count)), counts, _AIMS, middle=0)
+        return followed(lambda count: run.gap(sealed(count)), counts, (False, True), middle=0)
 
-    quiet, loud = (WATCH.threshold + 9,) * _TIMES, (WATCH.threshold,)
-    raised = tuple(count + 1 for count in quiet)
-    return _transcripts("Watch(epsilon=1, threshold=4)", release, WATCH.loss, [(quiet + loud, raised + loud)])
+    at = WATCH.threshold
+    return _transcripts("Watch(epsilon=1, threshold=4)", release, WATCH.loss, [((at, at), (at + 1, at))])
 
 
 def _quantiles() -> Subject:
     """Return the value of a median, as whether it is in the last gap of the data.
 
     The data has two gaps, and the target is in the first. A person who joins at the last code raises the scores
-    of all codes of the second gap, and lowers those of the others. The interval comes from a tree of noisy sums,
-    which this subject does not show: record and replay compares its sensitivity.
+    of all codes of the second gap, and lowers those of the others. Its interval is a subject of its own.
     """
-    median = Fraction(1, 2)
-    ranking = quantiles.ranking(
-        Term(None, 0, 2 * _GAP + 2),  # type: ignore[arg-type]
-        [median],
-        Fraction(3, 2),
-        pure=False,
-        rows_per_person=1,
-        groups=1,
-        alpha=Fraction(1, 20),
-    )
-    (value,) = ranking.values
+    ranking = _median(2 * _GAP + 2, pure=False)
+    (value,), (half,) = ranking.values, ranking.probabilities
     counts = [0] * ranking.cells
     counts[0] = counts[_GAP + 1] = 3
 
     def release(histogram: Counts) -> bool:
-        scores = quantiles.scores(np.array(histogram, np.int64) * UNIT, median)
+        scores = quantiles.scores(np.array(histogram, np.int64) * UNIT, half)
         return int(value.release(Exact(scores, Sensitivity(each=value.sensitivity)))) > _GAP + 1
 
     pairs = [(tuple(counts), (*counts[:-1], 1))]
     return Subject(name=f"median({ranking.cells} codes)", release=release, loss=value.loss, pairs=pairs)
+
+
+def _intervals(*, pure: bool) -> Subject:
+    """Return running totals around a median that is given: all rows of a person are in one leaf of the tree."""
+    ranking = _median(7, pure=pure, rows_per_person=2)
+
+    def release(rows: list[dict[str, int]]) -> list[float]:
+        leaves = np.zeros((1, ranking.tree.leaves), np.int64)
+        for row in rows:
+            leaves[0, row["code"]] += UNIT
+        return [float(total) for total in quantiles.running(ranking, leaves)[0]]
+
+    others = [{"code": code} for code in (1, 4, 6)]
+    law = "Laplace" if pure else "Gaussian"
+    return Subject(
+        name=f"interval of a median, {law}",
+        release=release,
+        loss=ranking.noise.loss,
+        pairs=[(others, [*others, {"code": 3}, {"code": 3}]), ([], [{"code": 0}, {"code": 0}])],
+        attacks={"transcript": transcript.attack},
+    )
+
+
+def _median(last: int, *, pure: bool, rows_per_person: int = 1) -> quantiles.Ranking:
+    """Return the mechanisms of a median of the codes from 0 to `last`."""
+    return quantiles.ranking(
+        Term(None, 0, last),  # type: ignore[arg-type]
+        [Fraction(1, 2)],
+        Fraction(3, 2),
+        pure=pure,
+        rows_per_person=rows_per_person,
+        groups=1,
+        alpha=Fraction(1, 20),
+    )
 
 
 def _residuals() -> Subject:
@@ -195,17 +229,41 @@ def _residuals() -> Subject:
 
 
 def _partitions() -> Subject:
-    """Return partition selection among a few towns: one person more is in at most two, maybe alone."""
-    chosen = selection(rho=2, delta="1e-2", rows_per_person=2, unit=1)
+    """Return partition selection among towns: one person more is in two, alone, or with others near the threshold.
 
-    def kept(towns: dict[str, int]) -> list[str | None]:
-        presence = ExactByKey({(town,): count for town, count in towns.items()}, chosen.mechanism.sensitivity)
-        return [partition[0] for partition in chosen.release(presence, most=10)]
-
-    near = [({}, {"Foula": 1, "Unst": 1}), ({"Bath": 3}, {"Bath": 4, "Foula": 1}), ({"Bath": 2}, {"Bath": 3})]
+    That two towns are kept although both are below the threshold, or that neither is although both are above,
+    loses nearly what Gaussian noise on both may. The δ is so small that the noise is nearly all of the claim.
+    """
+    chosen = selection(rho=1, delta="1e-9", rows_per_person=2, unit=1)
+    few, many = chosen.threshold - 2, chosen.threshold + 2
+    near = [({}, {"Foula": 1, "Unst": 1})]
+    near += [({"Bath": count, "Rye": count}, {"Bath": count + 1, "Rye": count + 1}) for count in (few, many)]
     return Subject(
-        name="Selection(rho=2, delta=0.01, rows_per_person=2)", release=kept, loss=chosen.losses, pairs=near
+        name="Selection(rho=1, delta=1e-09, rows_per_person=2)",
+        release=partial(_kept, chosen),
+        loss=chosen.losses,
+        pairs=near,
     )
+
+
+def _alone() -> Subject:
+    """Return partition selection of a person who is alone in two towns. On the empty table the δ is all there is.
+
+    The noise is wide, so that the threshold is not rounded up by much.
+    """
+    chosen = selection(rho="1/400", delta="1e-2", rows_per_person=2, unit=1)
+    return Subject(
+        name="Selection(delta=0.01, a person alone)",
+        release=partial(_kept, chosen),
+        loss=Approximate(0, chosen.delta),
+        pairs=[({}, {"Foula": 1, "Unst": 1})],
+        attacks={"piecewise": partial(pieces.attack, pivots=())},
+    )
+
+
+def _kept(chosen: Selection, towns: dict[str, int]) -> list[str | None]:
+    presence = ExactByKey({(town,): count for town, count in towns.items()}, chosen.mechanism.sensitivity)
+    return [partition[0] for partition in chosen.release(presence, most=10)]
 
 
 def _transcripts(name: str, release: Any, loss: Any, pairs: Any, *, pivots: tuple[int, ...] = (0,)) -> Subject:

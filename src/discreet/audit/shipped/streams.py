@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from discreet.audit.attacks import pieces
+from discreet.audit.attacks import exact, pieces
 from discreet.audit.blackbox import blackbox
 from discreet.audit.inputs.subject import Subject
 from discreet.audit.inputs.transcripts import followed
@@ -25,6 +26,7 @@ from discreet.stream.factorisations.toeplitz import ToeplitzSums
 from discreet.stream.factorisations.tree import TreeSums
 
 _EVENT = [([1, 0], [2, 0]), ([1, 0], [1, 1])]
+_VISITS: list[tuple[list[list[str]], list[list[str]]]] = [([[], [], []], [["a"], ["a"], ["a"]])]
 _EVENTS = [([0, 0, 0], [1, 0, 0]), ([0, 0, 0], [0, 1, 0]), ([0, 0, 0], [0, 0, 1])]
 
 
@@ -45,10 +47,13 @@ def streams() -> dict[str, Subject]:
         _subject("Counter(epsilon=5, horizon=3)", _values(lambda: TreeSums(Pure(5), 3)), Pure(5), _EVENTS),
         _subject("Counter(epsilon=8, pan_private=True)", looked_at(Pure(8)), Pure(8), _EVENT),
         replace(
-            _subject("Alert(threshold=4, epsilon=3)", _alarms, Pure(3), [((7, 0, 0, 4), (8, 0, 0, 4))]),
+            _subject("Alert(threshold=4, epsilon=3)", _alarms, Pure(3), [((4, 4), (5, 4))]),
             attacks={"piecewise": pieces.attack, "black box": blackbox.attack},
         ),
-        _subject("Distinct(slots=2, epsilon=2)", _distinct, Pure(2), [([], ["a", "a"]), (["b"], ["b", "a", "a"])]),
+        replace(
+            _subject("Distinct(slots=2, epsilon=8, releases=2)", _distinct, Pure(8), _VISITS),
+            attacks={"exact": partial(exact.attack, unexplored="1e-6", most=4000), "black box": blackbox.attack},
+        ),
     ]
     return {subject.name: subject for subject in found}
 
@@ -89,19 +94,26 @@ def _values(make: Callable[[], RunningSums]) -> Callable[[Sequence[int]], Any]:
 
 
 def _alarms(counts: Sequence[int]) -> list[str]:
-    """Return whether each tick raises an alarm. An event of the first one is in all counts but the last."""
-    alert = Alert(4, epsilon=3, window=3)
+    """Return whether each tick raises an alarm. An event of the first one is in all counts but the last one's.
+
+    The noise is geometric, which forgets: a count at the threshold tells as much as one that is far above.
+    """
+    alert = Alert(4, epsilon=3, window=1)
     aims = [False] * (len(counts) - 1) + [True]
     return followed(lambda count: alert.add(count) is not None, counts, aims, middle=0)
 
 
-def _distinct(users: Sequence[str]) -> Any:
-    """Return a look at the state after half of the visits, and the release at the end."""
-    count, half = Distinct(2, epsilon=2), len(users) // 2
-    count.add(users[:half])
-    look = count.look()
-    count.add(users[half:])
-    return [look, count.release().value]
+def _distinct(batches: Sequence[Sequence[str]]) -> Any:
+    """Return a look at the state after the first batch, and a release after each of the others.
+
+    A user who is in all of them draws the bit of a slot three times. With large odds each draw is nearly as good
+    as a count that moves by 1, so the look and both releases lose nearly what each is charged.
+    """
+    count, shown = Distinct(2, epsilon=8, releases=len(batches) - 1), list[Any]()
+    for batch in batches:
+        count.add(batch)
+        shown.append(count.release().value if shown else count.look())
+    return shown
 
 
 def _subject(name: str, release: Callable[[Any], Any], loss: Losses, pairs: Any) -> Subject:

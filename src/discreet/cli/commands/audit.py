@@ -187,7 +187,7 @@ def _weakened(targets: Sequence[str], budget: int, quiet: bool) -> Findings:
 
     things = [(name, auditable(name, thing)) for name, thing in chosen(targets, shipped())]
     jobs = [
-        (name, lambda _, name=name, thing=thing: power(thing, name=name, budget=budget))
+        (name, lambda say, name=name, thing=thing: power(thing, name=name, budget=budget, progress=say))
         for name, thing in things
         if not isinstance(thing, Filter)
     ]

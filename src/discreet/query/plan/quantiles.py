@@ -305,7 +305,7 @@ def choose(
             selected.append([int(value) for value in values])
             cuts.append(cut)
             marked = values[0]
-        found.append(_enclosed(ranking, np.array(selected), cuts, _running(ranking, leaves)))
+        found.append(_enclosed(ranking, np.array(selected), cuts, running(ranking, leaves)))
     whole = np.concatenate(found, axis=0)  # group, quantile, (value, low, high)
     return [
         [with_mark(np.ascontiguousarray(whole[:, place, part]), of=marked) for part in range(3)]
@@ -321,7 +321,7 @@ def _select(ranking: Ranking, histogram: Integers) -> list[Any]:
     ]
 
 
-def _running(ranking: Ranking, leaves: Integers) -> NDArray[np.float64]:
+def running(ranking: Ranking, leaves: Integers) -> NDArray[np.float64]:
     """Release the running totals of the bins of some groups."""
     tree = ranking.tree
     sums = tree.sums(leaves)

@@ -20,9 +20,9 @@ def open_(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
 
 def score(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     """Score a model of `discreet.learn`."""
-    from discreet.learn.estimator import PrivateEstimator
+    from discreet import learn
 
-    model = PrivateEstimator.from_json(arguments["model"])
+    model = learn.from_json(arguments["model"])
     with _opened(vault, arguments["opening"]) as made:
         answer = made.score(model, name=arguments.get("name"))
         answer.expect_release("the service")

@@ -25,6 +25,7 @@ MOST = 500  # entries or releases of one reply
 
 def account(balance: Balance) -> dict[str, Any]:
     """Return what is left of an account as JSON."""
+    from discreet.ledger.balance import written
     from discreet.release.receipt import exact
 
     return {
@@ -35,6 +36,7 @@ def account(balance: Balance) -> dict[str, Any]:
         "left": exact(balance.remaining),
         "charges": balance.charges,
         "words": str(balance),
+        "record": written(balance),
     }
 
 
