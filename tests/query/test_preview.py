@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 import pytest
@@ -59,7 +60,7 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vault]:
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_schema_of_a_preview_is_that_of_the_answer(vault: Vault, question: str) -> None:
-    price = {"epsilon": 5, **({"keys_delta": "1e-5"} if "note" in question else {})}
+    price: Any = {"epsilon": 5, **({"keys_delta": "1e-5"} if "note" in question else {})}
     before = vault.ledger.balance().used
     previewed = vault.preview(question, **price)
     assert vault.ledger.balance().used == before

@@ -8,7 +8,7 @@ import subprocess
 from datetime import date, datetime
 from typing import Any
 
-import asyncpg
+import asyncpg  # type: ignore[import-untyped]
 import psycopg
 import pytest
 import sqlalchemy as sa

@@ -34,7 +34,8 @@ SHAPES = {
     ),
     "Metabase, by month": (
         """SELECT CAST(DATE_TRUNC('month', "public"."trips"."day") AS date) AS "day",
-        AVG("public"."trips"."minutes") AS "avg" FROM "public"."trips" GROUP BY CAST(DATE_TRUNC('month', "public"."trips"."day") AS date)""",
+        AVG("public"."trips"."minutes") AS "avg" FROM "public"."trips"
+        GROUP BY CAST(DATE_TRUNC('month', "public"."trips"."day") AS date)""",
         "select cast(date_trunc('month', day) as date), avg(minutes) from trips group by 1",
     ),
     "Superset": (
