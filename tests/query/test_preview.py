@@ -41,7 +41,7 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vault]:
         "at": [f"2024-01-01 0{i % 5}:00:00" for i in range(50)],
         "note": ["a" for _ in range(50)],
     }
-    columns = {
+    columns: Any = {
         "age": Integer(0, 110),
         "pay": Real(0, 10, "0.5"),
         "city": Category(["Bergen", "Oslo"]),
