@@ -1,8 +1,8 @@
 """Many analysts at one service: previews, recorded and fresh answers over HTTP, beside the call in process.
 
 A server process with two workers serves a vault of a hundred thousand rows, on SQLite. Clients are threads of this
-process, each an analyst of its own with one connection. A fresh answer is charged and leaves on a tick, so it takes
-at least one quantum. At the end the ledger must have the charges of the fresh answers to the last fraction.
+process, each an analyst with one connection. A fresh answer is charged and leaves on a tick, at least one quantum
+later. At the end the ledger must have the charges of the fresh answers to the last fraction.
 
 The load of other programs is in these figures: they are wall time. "CPU" is that of one call in process.
 """
@@ -68,7 +68,7 @@ def _measure(address: str, tokens: list[str], place: Path, server: int) -> None:
     before = _spent(place)
     recorded = _rate("recorded", server, clients, lambda c, i: _asked(c, "ask", "select count(*) from people"))
     preview = _rate(
-        "preview", clients, lambda c, i: _asked(c, "preview", f"select count(*) from people {_where(i)}")
+        "preview", server, clients, lambda c, i: _asked(c, "preview", f"select count(*) from people {_where(i)}")
     )
     assert _spent(place) == before
     fresh = _rate(

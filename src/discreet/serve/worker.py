@@ -27,26 +27,25 @@ from discreet.errors import BudgetExceeded, DiscreetError, InexactFloat, Questio
 from discreet.serve.tasks import TASKS, Result, account
 from discreet.vault.vault import Vault
 
-_OPEN = 16  # vaults that stay open, by place, analyst and purpose
+_OPEN = 16  # vaults that stay open
 
 
 class _Vaults:
-    """The vaults that this worker has open, the last used ones."""
+    """The vaults that this worker has open, the last used ones. All accounts share the files of a vault."""
 
     def __init__(self) -> None:
-        self._open: OrderedDict[tuple[str, str | None, str | None], Vault] = OrderedDict()
+        self._open: OrderedDict[str, Vault] = OrderedDict()
 
     def get(self, place: str, analyst: str | None, purpose: str | None) -> Vault:
-        key = (place, analyst, purpose)
-        if key not in self._open:
-            self._open[key] = Vault(place, analyst=analyst, purpose=purpose)
-        self._open.move_to_end(key)
+        if place not in self._open:
+            self._open[place] = Vault(place)
+        self._open.move_to_end(place)
         while len(self._open) > _OPEN:
             self._open.popitem(last=False)[1].close()
-        return self._open[key]
+        return self._open[place].for_account(analyst=analyst, purpose=purpose)
 
-    def drop(self, place: str, analyst: str | None, purpose: str | None) -> None:
-        vault = self._open.pop((place, analyst, purpose), None)
+    def drop(self, place: str) -> None:
+        vault = self._open.pop(place, None)
         if vault is not None:
             vault.close()
 
@@ -88,7 +87,7 @@ def outcome(vaults: _Vaults, task: Mapping[str, Any], tell: Any) -> dict[str, An
     except DiscreetError as error:
         return {"error": error.to_json(), "public": isinstance(error, QuestionRefused)}
     except Exception as error:
-        vaults.drop(place, analyst, purpose)
+        vaults.drop(place)
         return {"failed": type(error).__name__, "line": _line(error), "public": False}
 
 
