@@ -8,6 +8,9 @@ best that AIM reached on one machine under its own accounting (answers .117, .27
 .1245 at ε = 1), in hundreds of CPU seconds. CPU seconds are of one thread, from codes to model, to all 455
 answers, to rows.
 
+Rows on all tables of bench/tables.py are measured by `bench.synth_rows`, which is run at the end, and AIM and MST
+beside them by `bench.synth_peers`, which takes an hour.
+
     python -m bench.synth [path to adult.csv and adult-domain.json]     or DISCREET_ADULT=path
 """
 
@@ -26,6 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bench import synth_rows
 from bench.figures import ROOT, figure
 from discreet.kernel import gaussian_budget as budget
 from discreet.schema.metadata import UNIT
@@ -184,6 +188,7 @@ def main() -> None:
     figure("synth_rows_cpu_seconds", max(r.row_seconds or 0.0 for r in one), ROW_SECONDS, at_least=False)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     figure("synth_peak_megabytes", memory, MEGABYTES, at_least=False)
+    synth_rows.main([])
 
 
 if __name__ == "__main__":

@@ -150,6 +150,19 @@ def test_help_answers_without_loading_what_only_an_audit_needs() -> None:
     assert not {"numpy", "altair", "scipy", "discreet.audit"} & set(loaded)
 
 
+def test_the_help_of_a_group_is_drawn_without_what_draws_that_of_a_command() -> None:
+    code = "import sys, discreet.cli\ntry: discreet.cli.app(['--help'])\nfinally: print(*sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert "Make a synthetic table" in shown
+    assert not {"rich.console", "rich.markdown", "pygments", "markdown_it"} & set(shown.split())
+
+
+def test_a_group_alone_shows_its_commands() -> None:
+    shown = run("local").output
+    for part in ("Learn from devices", "design", "Options"):
+        assert part in shown
+
+
 # -- one's own mechanisms ---------------------------------------------------------------------------------------
 
 

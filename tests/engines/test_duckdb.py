@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import multiprocessing
 import os
@@ -360,3 +361,26 @@ def test_every_sum_is_what_python_integers_add_up_to(
     capped = {key: [sum(min(4096, weight) for weight in each.values())] for key, each in persons.items()}
     assert found(engine.run(engine.rows.persons(where=None, keys=[tree("c0")], cap=4096))) == capped
     engine.close()
+
+
+CLAMPED = "CASE WHEN c0 < 0 THEN 0 WHEN c0 > 100 THEN 100 ELSE c0 END"
+
+
+@pytest.mark.parametrize(("code", "added"), [(100, 100), (None, 0), (101, 100), (-7, 0), (127, 100)])
+def test_codes_within_their_limit_are_added_up_without_clamping_and_others_are_clamped(
+    tmp_path: Path, code: int | None, added: int
+) -> None:
+    """A damaged file must not move a sum by more than its bounds allow."""
+    path = stored(tmp_path / "rows.duckdb", [(0, 4096, 3, 0, "a", True), (1, 4096, code, 0, "a", True)])
+    with contextlib.closing(DuckDB(path, limits={"w": 4096, "c0": 100})) as engine:
+        statement = engine.rows.sums(where=None, keys=[], sums=[tree(f"w * ({CLAMPED})")])
+        assert "CASE" in statement.select()
+        assert "CASE" not in statement.select(lean=True)
+        for _ in range(2):  # the second time, what was seen of the column is known
+            assert engine.run(statement).sums.tolist() == [[4096 * (3 + added)]]
+
+
+def test_a_clamp_that_a_code_within_its_limit_may_meet_stays(engine: DuckDB) -> None:
+    statement = engine.rows.sums(where=None, keys=[], sums=[tree("CASE WHEN c0 > 4 THEN 4 ELSE c0 END")])
+    assert not statement.lean
+    assert engine.run(statement).sums.tolist() == [[3 + 3 + 4 + 3]]

@@ -136,4 +136,11 @@ ENGINES = [
         "AS sealed",
         DUCKDB,
     ),
+    Mutant(
+        "duckdb: codes outside their limits are not clamped",
+        "engines/duckdb.py",
+        "least is None or (least >= 0 and most <= limit[1])",
+        "least is None or least <= most",
+        "tests/engines/test_duckdb.py",
+    ),
 ]

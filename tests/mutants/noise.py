@@ -29,8 +29,8 @@ NOISE = [
     Mutant(
         "discrete Gaussian: wide variance halved",
         "noise/gaussian_sampler.py",
-        "/ (2 * variance))",
-        "/ variance)",
+        "/ (2 * variance)\n",
+        "/ variance\n",
         "tests/noise/test_gaussian_sampler.py",
     ),
     Mutant(
@@ -92,9 +92,37 @@ NOISE = [
     Mutant(
         "discrete Gaussian: the slow branch too often",
         "noise/gaussian_sampler.py",
-        "_STRIDE = 12",
-        "_STRIDE = 32",
+        "_GUARD = 32",
+        "_GUARD = 8",
         "tests/noise/test_gaussian_sampler.py",
+    ),
+    Mutant(
+        "discrete Gaussian: the second coin as likely as the first",
+        "noise/gaussian_sampler.py",
+        "heads &= self._first.toss(k, number, bits)",
+        "heads &= self._first.toss(k, 1, bits)",
+        "tests/noise/test_gaussian_sampler.py",
+    ),
+    Mutant(
+        "discrete Gaussian: an odd number of heads accepted",
+        "noise/gaussian_sampler.py",
+        "if number % 2 == 0:",
+        "if number % 3 == 0:",
+        "tests/noise/test_gaussian_sampler.py",
+    ),
+    Mutant(
+        "reserve: a draw handed out twice in short arrays",
+        "noise/sampler_cache.py",
+        "self._drawn.extend(drawn[count:])",
+        "self._drawn.extend(drawn)",
+        "tests/noise/test_api.py",
+    ),
+    Mutant(
+        "powers: an error of one product forgotten",
+        "noise/certified_exp.py",
+        "power := power * base >> precision for",
+        "power := shift_up(power * base, precision) for",
+        "tests/noise/test_certified_exp.py",
     ),
     Mutant(
         "test bits: outlive their block",

@@ -9,6 +9,7 @@ FITTING = "tests/synth/test_measure.py"
 SYNTHESIZE = "tests/synth/test_synthesize.py"
 PERSONS = "tests/synth/test_person_ids.py"
 BINNING = "tests/synth/test_adaptive_bins.py"
+ROWS = "tests/synth/rows/test_descent.py"
 REPLAY = "tests/synth/test_replay.py"
 
 SYNTH = [
@@ -137,6 +138,78 @@ SYNTH = [
         "return table if mask is None else np.where(mask, 0.0, table)",
         "return table",
         "tests/synth/marginals/test_estimate.py",
+    ),
+    Mutant(
+        "fitting: the fallback to single columns spends twice",
+        "synth/measure.py",
+        "        # be noise. All columns are taken for independent, and each is known better.\n"
+        "        measure(released, source, parts(rho, {(c,): 1.0 for c in range(len(domain))}))",
+        "        # be noise. All columns are taken for independent, and each is known better.\n"
+        "        measure(released, source, parts(2 * rho, {(c,): 1.0 for c in range(len(domain))}))",
+        f"{FITTING}::test_a_tiny_table_has_single_columns_only_and_they_cost_the_whole_budget",
+    ),
+    Mutant(
+        "estimate: single columns are not shrunk",
+        "synth/marginals/estimate.py",
+        "found[column] = on_simplex(mean, total)",
+        "found[column] = on_simplex(measured.values, total)",
+        "tests/synth/marginals/test_estimate.py",
+    ),
+    Mutant(
+        "rows: a move is made although the sum rises",
+        "synth/rows/descent.py",
+        "if slope + square < 0 and (ideal >= _ENOUGH or len(chosen) == 1):",
+        "if slope < 0:",
+        ROWS,
+    ),
+    Mutant(
+        "rows: tables that face other columns are not moved",
+        "synth/rows/gather.py",
+        "        np.subtract.at(self.values, old.ravel(), one)",
+        "        np.subtract.at(self.values, new, one)",
+        ROWS,
+    ),
+    Mutant(
+        "rows: the square of a move is forgotten",
+        "synth/rows/products.py",
+        "square = float((np.square(exact) * self.heavy[column]).sum())",
+        "square = 0.0",
+        ROWS,
+    ),
+    Mutant(
+        "rows: impossible cells are entered",
+        "synth/rows/gather.py",
+        "            cost[mask] += _FORBIDDEN",
+        "            cost[mask] += 0",
+        ROWS,
+    ),
+    Mutant(
+        "rows: rows that begin in an impossible cell stay there",
+        "synth/rows/tree.py",
+        "    if not model.impossible:\n        return rows",
+        "    return rows",
+        "tests/synth/rows/test_tree.py",
+    ),
+    Mutant(
+        "rows: triples that follow from pairs weigh as much as measured ones",
+        "synth/rows/targets.py",
+        "FOLLOWING = 0.25",
+        "FOLLOWING = 1.0",
+        "tests/synth/test_sample.py",
+    ),
+    Mutant(
+        "rows: a block does not make up for the one before",
+        "synth/rows/targets.py",
+        "            wanted = wanted - left[columns]",
+        "            wanted = wanted + left[columns]",
+        "tests/synth/test_sample.py",
+    ),
+    Mutant(
+        "rows: a bad fit is not reported",
+        "synth/rows/residual.py",
+        "return self.distance > max(self.expected, self.sampled)",
+        "return self.distance > 2 * max(2, self.expected, self.sampled)",
+        "tests/synth/rows/test_residual.py",
     ),
     Mutant(
         "raking: projected onto another total",

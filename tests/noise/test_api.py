@@ -134,6 +134,14 @@ def test_single_draws_follow_the_law_through_many_refills() -> None:
     assert fits(np.array([noise.discrete_gaussian(5) for _ in range(100_000)]), gaussian_pmf(Fraction(5)))
 
 
+def test_short_arrays_come_from_the_reserve_and_follow_the_law() -> None:
+    parts = [noise.discrete_gaussian(Fraction(50), size) for size in (1, 5, (2, 3), 64, 10) for _ in range(800)]
+    assert parts[1600].shape == (2, 3)
+    assert fits(np.concatenate([part.ravel() for part in parts]), gaussian_pmf(Fraction(50)))
+    wide = np.concatenate([noise.discrete_laplace(2**52, size) for size in (3, 16, 64, 7) for _ in range(200)])
+    assert len(set(wide.tolist())) == len(wide)  # 18,000 draws coincide with probability below 2e-8
+
+
 def test_more_laws_than_are_kept_can_be_used_at_once() -> None:
     for _ in range(2):
         drawn = [noise.bernoulli(Fraction(1, n)) for n in range(1, 600)]

@@ -14,6 +14,8 @@ from discreet.noise.certified_exp import (
     fraction,
     over,
     powers,
+    powers_below,
+    shares_below,
     times,
 )
 from tests.noise.goodness import real
@@ -67,3 +69,23 @@ def test_arithmetic_keeps_bounds_true(a: Fraction, b: Fraction, precision: int) 
     assert low <= a * one / 8 <= high
     for exponent, (low, high) in enumerate(powers(left, 5, precision)):
         assert low <= a**exponent * one <= high
+
+
+@given(st.fractions(0, 1, max_denominator=10**6), st.integers(1, 40), st.integers(1, 80))
+def test_lower_bounds_of_powers_are_off_by_no_more_than_their_error(
+    base: Fraction, count: int, precision: int
+) -> None:
+    low, high = fraction(base, precision)
+    for k, power in enumerate(powers_below(low, count, precision)):
+        assert power <= base**k * 2**precision <= power + k * (high - low + 1)
+
+
+@given(st.lists(st.integers(0, 999), min_size=1), st.integers(0, 9), st.integers(0, 9), st.integers(0, 20))
+def test_shares_lie_between_their_bounds(parts: list[int], error: int, loose: int, places: int) -> None:
+    """Every part is tried at both ends of what it may be, and so is the whole."""
+    whole = (1000 + error, 1000 + error + loose)
+    lows, width = shares_below(parts, error, whole, 30, places)
+    for part, low in zip(parts, lows, strict=True):
+        for numerator in (part, part + error):
+            for denominator in whole:
+                assert low <= Fraction(numerator << 30 - places, denominator) <= low + width

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from discreet import noise
-from discreet.noise.gaussian_sampler import Narrow, Wide, _theta, _total
+from discreet.noise.gaussian_sampler import Narrow, Rates, Wide, _theta, _total
 from discreet.noise.inversion import Inversion
 from discreet.noise.sampler_cache import draw
 from tests.noise.goodness import FALSE_ALARM, fits, gaussian_pmf, happens, real
@@ -80,7 +80,7 @@ def test_the_narrow_table_leaves_less_than_one_draw_in_2_34_open(variance: str) 
 
 @pytest.mark.parametrize("variance", [1025, 2000, 4095, 4096, 4097, 10**6, 3 * 2**60, 2**104])
 def test_the_wide_table_leaves_less_than_one_draw_in_2_34_open(variance: int) -> None:
-    """The time of these is a hundred times that of others, and block and points are not ranked by their mass."""
+    """The time of these is a hundred times that of others."""
     assert _left_open(Wide(Fraction(variance))._blocks) < 2**-34
 
 
@@ -89,16 +89,26 @@ def _left_open(inversion: Inversion) -> float:
     return float((inversion._high - inversion._low).sum()) / 2**48
 
 
-@pytest.mark.parametrize(("k", "points"), [(0, 1), (0, 2), (1, 1), (1, 3), (20, 1)])
-def test_a_proposal_survives_its_points_with_the_chance_of_the_theory(k: int, points: int) -> None:
+@pytest.mark.parametrize("k", [0, 1, 20, 200, 511])
+def test_a_proposal_survives_its_coins_with_the_chance_of_the_theory(k: int) -> None:
     """The whole-sample tests cannot see this: a wrong s² moves the density of one block by 1/2000."""
-    wide, tries = Wide(Fraction(10**6)), 100_000
-    m = 1 << wide._shift
+    wide, tries = Wide(Fraction(2**20)), 100_000
+    m, c = 1 << wide._shift, 1 / 512
     for r in (0, 1, m // 2, m - 1):
-        s = r / m
-        chance = (1 - (2 * k * s + s * s) / (2 * k + 1)) ** points
-        survives = wide._survives(np.full(tries, k), np.full(tries, points), np.full(tries, r), Counting())
-        assert happens(int(survives.sum()), tries, chance)
+        heads, y = min(c * (2 * k + 1), 1), c * (2 * k * r / m + r * r / m**2)
+        first, few = np.arange(tries) % 2 == 0, tries if k < 300 else 400
+        survives = wide._survives(np.full(tries, k)[:few], first[:few], np.full(tries, r)[:few], Counting())
+        assert happens(int(survives[::2].sum()), few // 2, 1 - (1 - np.exp(-y)) / heads)
+        assert survives[1::2].all() or k > 255  # who had no heads at first is accepted
+
+
+@pytest.mark.parametrize("j", [1, 2, 3])
+def test_the_coin_of_a_round_has_its_chance_and_is_settled_with_few_bits_as_well(j: int) -> None:
+    k, tries = np.repeat([0, 7, 255], 60_000), 60_000
+    for word_bits in (2, 32):
+        heads = Rates(Fraction(1, 512), word_bits).toss(k, j, Counting()).reshape(3, tries)
+        for odd, thrown in zip((1, 15, 511), heads, strict=True):
+            assert happens(int(thrown.sum()), tries, odd / 512 / j)
 
 
 @pytest.mark.parametrize("rate", ["1/3", "1/50", "2"])

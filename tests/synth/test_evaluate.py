@@ -46,6 +46,24 @@ def test_the_free_report_is_of_the_right_size(table: Synthetic) -> None:
         assert 0.4 * truth[0] < found[0] < 2.5 * truth[0] + 0.05
 
 
+def test_the_free_report_says_how_far_rows_are_from_the_answers(table: Synthetic) -> None:
+    report = table.compare()
+    assert report.rows == str(table.fit)
+    assert f"Rows are {table.fit.distance:.4f} from the answers" in str(report)
+    assert not table.fit.worse
+    assert Comparison.from_json(json.loads(json.dumps(report.to_json()))).rows == report.rows
+    assert json.loads(table.to_arrow().schema.metadata[b"discreet"])["rows"] == report.rows
+
+
+def test_rows_that_are_worse_than_the_answers_are_warned_of(table: Synthetic) -> None:
+    """Thousands of rows that all have one value in each column: no sample of the table is as far off."""
+    same = table.drawn(4000)
+    same.__dict__["codes"] = np.zeros((4000, len(same.axes)), np.int32)
+    assert same.fit.worse
+    assert any("worse than the answers" in note for note in same.notes)
+    assert "worse than the answers" in str(same.compare())
+
+
 def test_the_paid_report_is_right_within_its_noise_and_charged_once(table: Synthetic) -> None:
     assert table.source is not None
     ledger = table.source.payer.ledger

@@ -71,7 +71,7 @@ def test_pairs_are_found_and_so_is_what_only_three_columns_show() -> None:
 
 def test_noise_has_the_variance_that_is_stated() -> None:
     """Standardised noise of some thousand cells: its mean square is 1 ± 0.3 except with probability below 1e-9."""
-    domain, codes = tied(100)
+    domain, codes = tied()
     _, released = fitted(counts(codes, domain), domain, "0.1")
     z = [(m.values - domain.count(codes, m.columns)).ravel() / np.sqrt(m.variance) for m in released.measurements]
     flat = np.concatenate(z)
@@ -79,6 +79,16 @@ def test_noise_has_the_variance_that_is_stated() -> None:
     assert abs(np.square(flat).mean() - 1) < 0.9
     scores = list(released.scores["pairs"])
     assert all(s.deviation == scores[0].deviation for s in scores)
+
+
+def test_a_tiny_table_has_single_columns_only_and_they_cost_the_whole_budget() -> None:
+    """At ε = 0.1, scores of pairs have a deviation of ten times these rows: pairs would be chosen by noise."""
+    domain, codes = tied(100)
+    _, released = fitted(counts(codes, domain), domain, "0.1")
+    assert {len(m.columns) for m in released.measurements} == {1}
+    assert not released.scores
+    rho = rho_of("0.1", "1e-9")
+    assert 0.99 * rho < spent(released.noises) <= rho
 
 
 def test_a_workload_of_pairs_measures_no_triples() -> None:

@@ -474,6 +474,7 @@ def test_an_engine_without_enough_memory_says_nothing_of_rows_and_keeps_the_char
         pyarrow.table({"who": persons, "x": persons}),
         to=tmp_path / "t.vault",
         person="who",
+        rows_per_person=2,  # with one row for each, the weights add up without a group for every person
         columns={"x": Integer(0, 1_499_999)},
         budget=Budget(100),
     ).close()

@@ -190,6 +190,10 @@ class Careful(TyperCommand):
 class Commands(TyperGroup):
     """A group of commands whose usage errors do not quote passwords."""
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Show the help without loading what draws that of a command."""
+        typer.echo(help_text.of_group(self, ctx), nl=False)
+
     def get_params(self, ctx: Any) -> Any:
         """Return the parameters, which show what they take in plain words."""
         found = super().get_params(ctx)

@@ -3,6 +3,7 @@
     nodes          the nodes of expressions
     engine         the contract of an engine, and its result
     statement      sums over sealed rows, written before anything is charged
+    clamping       sums of codes that are known to be within their limits
     examples       single rows for learners, who get back exact sums only
     sql_writer     expressions as SQL
     dialects       the differences between engines

@@ -18,7 +18,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -70,7 +70,8 @@ class DuckDB:
                 f"There are no sealed rows at {self._path}.",
                 fix=[_RESEAL, "Or restore the file from a copy."],
             )
-        self.rows = Rows('sealed."rows"', "duckdb", limits or {})
+        self.rows = Rows('sealed."rows"', "duckdb", limits or {}, codes=True)
+        self._within: dict[tuple[str, int], bool] = {}
         self._instance: DuckDBPyConnection | None = None
         self._worker: ThreadPoolExecutor | None = None
         self._process, self._local, self._lock = os.getpid(), threading.local(), threading.Lock()
@@ -83,13 +84,24 @@ class DuckDB:
 
     def run(self, statement: Statement) -> Groups:
         """Return the exact totals of a statement."""
-        columns = self._columns(statement.select("TRY_CAST({} AS BIGINT)"))
+        lean = bool(statement.lean) and self._are_within(statement.within)
+        columns = self._columns(statement.select("TRY_CAST({} AS BIGINT)", lean=lean))
         keys = len(statement.keys)
         read, added = columns[:keys], columns[keys:]
         if any(np.ma.is_masked(column) for column in added):  # more than 64 bits
-            return wide(self._asked(statement.select(), lambda found: found.fetchall()), keys)
+            return wide(self._asked(statement.select(lean=lean), lambda found: found.fetchall()), keys)
         size = len(columns[0]) if columns else 0
         return joined([column.tolist() for column in read], added, size)
+
+    def _are_within(self, limits: Sequence[tuple[str, int]]) -> bool:
+        """Return whether no code of these columns is below 0 or above its limit. Each column is read once."""
+        if unknown := [limit for limit in limits if limit not in self._within]:
+            names = [sql_writer.identifier(name) for name, _ in unknown]
+            ends = ", ".join(f"MIN({name}), MAX({name})" for name in names)
+            (found,) = self._asked(f"SELECT {ends} FROM {self.rows.name}", lambda found: found.fetchall())
+            for limit, least, most in zip(unknown, found[::2], found[1::2], strict=True):
+                self._within[limit] = least is None or (least >= 0 and most <= limit[1])
+        return all(self._within[limit] for limit in limits)
 
     def examples(self, selection: Selection) -> StoredExamples:
         """Return the rows of a selection, read into the memory of this process when they are needed."""
@@ -173,6 +185,7 @@ class DuckDB:
     def _opened(self) -> DuckDBPyConnection:
         import duckdb
 
+        self._within = {}  # what was seen holds for the file that was open
         settings: dict[str, str | bool | int | float | list[str]] = {}
         if self._memory is not None:
             settings["memory_limit"] = self._memory

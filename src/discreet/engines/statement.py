@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from discreet.engines import sql_writer
+from discreet.engines.clamping import unclamped
 from discreet.engines.dialects import DIALECTS
 from discreet.engines.examples import WHOLE
 from discreet.engines.nodes import Expression
@@ -28,10 +29,15 @@ class Statement:
     source: str
     keys: tuple[str, ...]
     totals: tuple[str, ...]
+    lean: tuple[str, ...] = ()
+    """The same totals of rows whose codes are within their limits, without clamping; none if nothing is saved."""
 
-    def select(self, total: str = "{}") -> str:
+    within: tuple[tuple[str, int], ...] = ()
+    """The columns that must have no code below 0 or above this one for `lean`."""
+
+    def select(self, total: str = "{}", *, lean: bool = False) -> str:
         """Return the query; every total is formatted by `total`, such as a cast."""
-        texts = [*self.keys, *(total.format(text) for text in self.totals)]
+        texts = [*self.keys, *(total.format(text) for text in (self.lean if lean else self.totals))]
         named = ", ".join(f"{text} AS r{i}" for i, text in enumerate(texts))
         grouped = f" GROUP BY {', '.join(str(i + 1) for i in range(len(self.keys)))}" if self.keys else ""
         return f"SELECT {named} FROM {self.source}{grouped}"
@@ -100,6 +106,8 @@ class Rows:
     name: str
     dialect: str = "duckdb"
     limits: Mapping[str, int] = field(default_factory=dict)
+    codes: bool = False
+    """Whether the engine can check that the codes of a column are within their limit, for `Statement.lean`."""
 
     def sums(
         self,
@@ -117,8 +125,17 @@ class Rows:
             sums: The expressions to add up.
             spot: Whether only the spot rows take part, those that may name a string in partition selection.
         """
+        source, written = f"{self.name}{self._where(where, spot)}", self._written(keys)
         totals = tuple(sql_writer.total(tree, self.dialect, limits=self.limits) for tree in sums)
-        return Statement(f"{self.name}{self._where(where, spot)}", self._written(keys), totals)
+        relied: dict[str, int] = {}
+        trees = [unclamped(tree, self.limits, relied) for tree in sums] if self.codes else []
+        if not relied:
+            return Statement(source, written, totals)
+        lean = tuple(
+            total if short is tree else sql_writer.total(short, self.dialect, limits=self.limits)
+            for total, short, tree in zip(totals, trees, sums, strict=True)
+        )
+        return Statement(source, written, totals, lean, tuple(sorted(relied.items())))
 
     def persons(self, *, where: Expression | None, keys: Sequence[Expression], cap: int) -> Statement:
         """Write the sum over persons, by group, of the weight of each person there, at most `cap`."""

@@ -44,10 +44,10 @@ class Coin:
 
     def fill(self, heads: Booleans, bits: Bits) -> None:
         """Put independent throws into `heads`."""
-        words = _words(len(heads), self._word_bits, bits)
+        words = uniform_words(len(heads), self._word_bits, bits)
         heads[:] = words < self._low
         for j in np.flatnonzero(~heads & (words < self._high)):
-            heads[j] = _settled(self._chance, int(words[j]), self._word_bits, bits)
+            heads[j] = settled(self._chance, int(words[j]), self._word_bits, bits)
 
 
 class Coins:
@@ -62,20 +62,21 @@ class Coins:
 
     def toss(self, which: Integers, bits: Bits) -> Booleans:
         """Return the throw of coin `which[j]` for every j."""
-        words = _words(len(which), self._word_bits, bits)
+        words = uniform_words(len(which), self._word_bits, bits)
         heads = words < self._low.take(which, mode="clip")
         for j in np.flatnonzero(~heads & (words < self._high.take(which, mode="clip"))):
-            heads[j] = _settled(self._chance(int(which[j])), int(words[j]), self._word_bits, bits)
+            heads[j] = settled(self._chance(int(which[j])), int(words[j]), self._word_bits, bits)
         return heads
 
 
-def _words(count: int, word_bits: int, bits: Bits) -> NDArray[np.uint32]:
+def uniform_words(count: int, word_bits: int, bits: Bits) -> NDArray[np.uint32]:
+    """Return the first `word_bits` bits of `count` uniforms."""
     words: NDArray[np.uint32] = bits.words(count, np.uint32)
     return words if word_bits == 32 else words >> np.uint32(32 - word_bits)
 
 
-def _settled(chance: Chance, word: int, known: int, bits: Bits) -> bool:
-    """Tell whether U is below a probability, given the first `known` bits of U."""
+def settled(chance: Chance, word: int, known: int, bits: Bits) -> bool:
+    """Return whether U is below a probability, given the first `known` bits of U."""
     while True:
         low, high = coarser(chance(known + 8), 8)
         if word < low or word >= high:

@@ -70,6 +70,37 @@ def powers(base: Interval, count: int, precision: int) -> list[Interval]:
     return list(accumulate(repeat(base, count), lambda power, b: times(power, b, precision), initial=one))
 
 
+def powers_below(base: int, count: int, precision: int) -> list[int]:
+    """Return lower bounds of the powers 0 … `count` of a number in [0, 1], from a lower bound of it.
+
+    If the number is at most `base` + e, its k-th power is at most k·(e + 1) above the k-th bound: a·b − A·B =
+    a·(b − B) + B·(a − A) is at most the sum of both errors for a and B in [0, 1], and rounding down adds one.
+
+    >>> powers_below(8, 3, 4)  # of 1/2
+    [16, 8, 4, 2]
+    """
+    power = 1 << precision
+    return [power, *[power := power * base >> precision for _ in range(count)]]
+
+
+def shares_below(
+    parts: list[int], error: int, whole: Interval, precision: int, places: int
+) -> tuple[list[int], int]:
+    """Return lower bounds of `part`/`whole` with `places` fewer bits, and how far above them the shares may be.
+
+    Each part is a lower bound of a number that is at most `error` above it, and at most the whole. With whole in
+    [W, V], part/whole is at most part/V + (V − W)/W + error/W, as part ≤ V.
+
+    >>> shares_below([5, 10], 0, (20, 20), 6, 0)  # of 64
+    ([16, 32], 2)
+    """
+    low, high = whole
+    inverse = (1 << 2 * precision) // high
+    above = divide_up(high - low + error << precision, low) + 1  # the inverse was rounded down
+    shift = precision + places
+    return [part * inverse >> shift for part in parts], shift_up(above, places) + 1
+
+
 def exp_minus(x: Fraction, precision: int) -> Interval:
     """Return bounds of 2^`precision`·exp(−x) for a rational x ≥ 0; they differ by at most 2.
 

@@ -7,18 +7,20 @@ one term to the one before falls.
 **Wide.** Let m = 2^b with σ/32 < m ≤ σ/16, and c = m²/(2·variance). Propose |x| = k·m + r with k of mass ∝
 exp(−c·k²) and r uniform below m: the density at the left end of each block. Accept with probability
 
-    exp(−c·(k + s)²)/exp(−c·k²) = exp(−c·(2k·s + s²)),   s = r/m.
+    exp(−c·(k + s)²)/exp(−c·k²) = exp(−y),   y = c·(2k·s + s²),   s = r/m.
 
-That is the chance that none of the points of a Poisson process of rate γ = c·(2k+1) is *fatal*, where each point
-is fatal with probability (2k·s + s²)/(2k+1): with V, V′ uniform below m, it is if V < r, and with probability
-1/(2k+1) only if V′ < r as well. Together k and the number n of points have mass exp(−c·k²)·e^(−γ)·γ^n/n! =
-exp(−c·(k+1)²)·γ^n/n!. The pair is drawn by `inversion`, and with n = 0 (19 times in 20) the proposal is accepted
-at once. It gets a fair sign, and −0 is rejected, or 0 would count twice. Everything after the certified
-thresholds is a comparison of integers.
+For y ≤ 1 that is von Neumann's series of coins: toss coins of chance y, y/2, y/3, … until one shows tails. The
+first j show heads with probability y^j/j!, so the number of heads is even with probability 1 − y + y²/2! − … =
+exp(−y). With γ = c·(2k+1), a coin of chance y/j is one of chance γ/j and an event of probability
+(2k·s + s²)/(2k+1): with V, V′ uniform below m, V < r, and with probability 1/(2k+1) only if V′ < r as well. The γ
+of the first coin is drawn together with k, by `inversion`: where it shows tails (19 times in 20) the proposal is
+accepted at once. It gets a fair sign, and −0 is rejected, or 0 would count twice. From γ = 1 on (k is beyond 255,
+which is less likely than exp(−127)), the first coin always shows heads, and one coin of chance exp(−y) is tossed
+with bounds of its own. Everything after the certified thresholds is a comparison of integers.
 
 How often proposals are rejected is independent of the value accepted in the end, so the number of rounds tells
-nothing about it. Per batch a fixed quota of proposals is tested for fatal points, whether or not they have any,
-as often as the proposal with the most points needs.
+nothing about it. Per batch a fixed quota of proposals is tossed for, whether or not they need it, as often as the
+proposal with the most heads needs.
 """
 
 from __future__ import annotations
@@ -33,14 +35,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise.bernoulli_sampler import Booleans, Coins
-from discreet.noise.certified_exp import Interval, divide_up, exp_minus, fraction, over, plus, times
-from discreet.noise.inversion import Digit, Integers, Inversion, padded, quota
+from discreet.noise.bernoulli_sampler import Booleans, Coins, settled, uniform_words
+from discreet.noise.certified_exp import Interval, divide_up, exp_minus, fraction, shares_below, shift_up
+from discreet.noise.inversion import Bounds, Digit, Integers, Inversion, padded, quota
 from discreet.noise.random_bits import Bits
 
 _NARROW = 2**10  # the largest variance drawn from one table: some six hundred ranks
 _GUARD = 32  # bits, for the rounding of some thousand sums and products
-_STRIDE = 12  # blocks that weigh about as much as one more Poisson point
+_FINER = 24  # bits of γ behind those of a word
 
 
 def discrete_gaussian(variance: Fraction) -> Narrow | Wide:
@@ -70,14 +72,15 @@ class Wide:
 
     def __init__(self, variance: Fraction, *, cell_bits: int = 16, word_bits: int = 48):
         self._shift = math.isqrt(int(variance)).bit_length() - 5
-        law = Blocks(Fraction(4**self._shift) / (2 * variance))
-        self._blocks = Inversion(law, limit=1 << 62 - self._shift, cell_bits=cell_bits, word_bits=word_bits)
-        ranks = self._blocks.ranks_of_cells()
-        k, n = pairs_of(np.maximum(ranks, 0))
-        special = (ranks < 0) | (n > 0)
-        self._table = np.where(special, -1, k).astype(np.int16)
-        self._special = float(np.mean(special))
-        self._both = _one_in_odd(min(word_bits, 32))
+        self._c = Fraction(4**self._shift) / (2 * variance)
+        self._blocks = Inversion(
+            Blocks(self._c), limit=2 << 62 - self._shift, cell_bits=cell_bits, word_bits=word_bits
+        )
+        ranks, lengths = self._blocks.runs()
+        special = (ranks & 1) == 1  # that of −1 is as well
+        self._table = np.where(special, -1, ranks >> 1).astype(np.int16).repeat(lengths)
+        self._special = float(lengths[special].sum() / lengths.sum())
+        self._first, self._both = Rates(self._c, min(word_bits, 32)), _one_in_odd(min(word_bits, 32))
         self._word = next(t for t in (np.uint16, np.uint32, np.uint64) if np.iinfo(t).bits > self._shift)
 
     def fill(self, noise: Integers, bits: Bits) -> None:
@@ -95,8 +98,9 @@ class Wide:
         within = self._below(2 << self._shift, count, bits)  # r, and the sign as its last bit
         spots = np.flatnonzero(blocks < 0)
         chosen = padded(spots, quota(count, self._special))
-        k, points = pairs_of(self._blocks.resolve(cells[chosen], bits))
-        survives = self._survives(k, points, within[chosen] >> 1, bits)
+        ranks = self._blocks.resolve(cells[chosen], bits)
+        k = ranks >> 1
+        survives = self._survives(k, (ranks & 1) == 1, within[chosen] >> 1, bits)
         proposals = blocks.astype(np.int64)
         proposals[spots] = k[: len(spots)]
         proposals <<= self._shift + 1
@@ -105,13 +109,22 @@ class Wide:
         keep[spots] &= survives[: len(spots)]
         return _signed(proposals[keep])
 
-    def _survives(self, k: Integers, points: Integers, r: Integers, bits: Bits) -> Booleans:
-        """Tell where none of the points is fatal."""
-        survives = np.ones(len(k), np.bool_)
-        for point in range(points.max(initial=0)):
+    def _survives(self, k: Integers, first: Booleans, r: Integers, bits: Bits) -> Booleans:
+        """Tell where the number of heads is even, given whether the γ of the first coin showed heads."""
+        survives, pending, number = np.ones(len(k), np.bool_), first.copy(), 1
+        for i in np.flatnonzero(k > self._first.last):
+            s = Fraction(int(r[i]), 1 << self._shift)
+            survives[i] = settled(partial(exp_minus, self._c * (2 * int(k[i]) * s + s * s)), 0, 0, bits)
+            pending[i] = False
+        while pending.any():
             v, w = self._below(1 << self._shift, 2 * len(k), bits).reshape(2, -1)
-            fatal = (v < r) & ((w < r) | ~self._both.toss(k, bits))
-            survives &= ~fatal | (points <= point)
+            heads = (v < r) & ((w < r) | ~self._both.toss(k, bits))
+            if number > 1:
+                heads &= self._first.toss(k, number, bits)
+            if number % 2 == 0:
+                survives &= ~pending | heads  # tails after an odd number of heads
+            pending &= heads
+            number += 1
         return survives
 
     def _below(self, power: int, count: int, bits: Bits) -> NDArray[Any]:
@@ -136,6 +149,22 @@ def _one_in_odd(word_bits: int) -> Coins:
     return Coins(lambda k: partial(fraction, Fraction(1, 2 * k + 1)), 512, word_bits=word_bits)
 
 
+class Rates:
+    """Tosses coins of chance γ/j, γ = c·(2k+1), for k up to `last`, where γ ≤ 1."""
+
+    def __init__(self, c: Fraction, word_bits: int):
+        self._c, self._word_bits, self.last = c, word_bits, int((1 / c - 1) / 2)
+        self._low, self._high = fraction(c, word_bits + _FINER)
+
+    def toss(self, k: Integers, j: int, bits: Bits) -> Booleans:
+        """Return the throw of the j-th coin for every k."""
+        words, odd = uniform_words(len(k), self._word_bits, bits), 2 * np.minimum(k, self.last) + 1
+        heads: Booleans = words < (odd * self._low // j >> _FINER)
+        for i in np.flatnonzero(~heads & (words < -(-odd * self._high // j >> _FINER))):
+            heads[i] = settled(partial(fraction, self._c * int(odd[i]) / j), int(words[i]), self._word_bits, bits)
+        return heads
+
+
 # -- the laws of the ranks ----------------------------------------------------------------------------------------
 
 
@@ -145,72 +174,55 @@ class Centred:
 
     variance: Fraction
 
-    def cdf(self, precision: int) -> list[Interval]:
+    def cdf(self, precision: int) -> Bounds:
         """Return bounds of F."""
         first, *terms = _theta(1 / (2 * self.variance), precision + _GUARD)
         masses = [first, *(term for term in terms[:-1] for _ in range(2))]
-        return _partial_sums(masses, _total([first, *terms, *terms]), precision)
+        sums = list(accumulate(low for low, _ in masses))
+        total = _total([first, *terms, *terms])
+        return shares_below(sums, _errors(masses), total, precision + _GUARD, _GUARD)
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """Ranks for pairs (k, n) of mass ∝ exp(−c·(k+1)²)·γ^n/n!, γ = c·(2k+1), in the order of `pairs`."""
+    """Ranks 2k + h: k of mass ∝ exp(−c·k²), h = 1 with probability γ = c·(2k+1), or 1 where that is more."""
 
     c: Fraction
 
-    def cdf(self, precision: int) -> list[Interval]:
+    def cdf(self, precision: int) -> Bounds:
         """Return bounds of F."""
         working = precision + _GUARD
         terms = _theta(self.c, working)
-        c = fraction(self.c, working)
-        masses: dict[tuple[int, int], Interval] = {}
-        for k, n in zip(*pairs(len(terms) - 2).tolist(), strict=True):
-            if n == 0:
-                masses[k, 0] = terms[k + 1]
-            else:
-                lo, hi = times(masses[k, n - 1], c, working)
-                masses[k, n] = lo * (2 * k + 1) // n, divide_up(hi * (2 * k + 1), n)
-        return _partial_sums(list(masses.values()), _total(terms), precision)
+        total, error = _total(terms), _errors(terms)
+        terms.pop()
+        low, high = fraction(self.c, working)
+        one = 1 << working
+        heads = [shift_up(term * min((2 * k + 1) * high, one), working) for k, (_, term) in enumerate(terms)]
+        # A bound of the mass of heads is too large by what its two factors are, and by one for its rounding.
+        error += (high - low) * (2 * len(terms) + 1) + 1
+        sums: list[int] = [0] * (2 * len(terms))
+        sums[1::2] = accumulate(below for below, _ in terms)
+        sums[::2] = [whole - head for whole, head in zip(sums[1::2], heads, strict=True)]
+        return shares_below(sums, error, total, working, _GUARD)
 
 
 def _theta(c: Fraction, precision: int) -> list[Interval]:
     """Bounds of exp(−c·k²) for k = 0, 1, … while not negligible, and at the end of the sum of all that follow."""
-    one = 1 << precision
-    term, ratio, square = (one, one), exp_minus(c, precision), exp_minus(2 * c, precision)
-    terms = [term]
-    while term[1] >> _GUARD:
-        term, ratio = times(term, ratio, precision), times(ratio, square, precision)
-        terms.append(term)
+    low = high = one = 1 << precision
+    (ratio_low, ratio_high), (square_low, square_high) = exp_minus(c, precision), exp_minus(2 * c, precision)
+    terms = [(low, high)]
+    # The products of `times`, written out: this loop is most of what a new variance costs.
+    while high >> _GUARD:
+        low, high = low * ratio_low >> precision, -(-high * ratio_high >> precision)
+        ratio_low, ratio_high = ratio_low * square_low >> precision, -(-ratio_high * square_high >> precision)
+        terms.append((low, high))
     # Each later term is less than exp(−c·(2k+1)), the present ratio, times the one before.
-    return [*terms, (0, divide_up(term[1] * ratio[1], one - ratio[1]))]
+    return [*terms, (0, divide_up(high * ratio_high, one - ratio_high))]
 
 
 def _total(masses: list[Interval]) -> Interval:
     return sum(lo for lo, _ in masses), sum(hi for _, hi in masses)
 
 
-def _partial_sums(masses: list[Interval], total: Interval, precision: int) -> list[Interval]:
-    """Bounds of the partial sums of masses, as parts of their total, `_GUARD` bits coarser."""
-    parts = (over(part, total, precision) for part in accumulate(masses, plus))
-    return [(lo, min(hi, 1 << precision)) for lo, hi in parts]
-
-
-@lru_cache(maxsize=16)
-def pairs(shells: int) -> Integers:
-    """Return k and n, by increasing k + 12·n below `shells`: about the order of falling mass.
-
-    >>> pairs(13)[:, -3:].tolist()
-    [[11, 12, 0], [0, 0, 1]]
-    """
-    sizes = np.arange(shells) // _STRIDE + 1
-    shell = np.repeat(np.arange(shells), sizes)
-    n = np.arange(len(shell)) - np.repeat(sizes.cumsum() - sizes, sizes)
-    return np.stack([shell - _STRIDE * n, n])
-
-
-def pairs_of(ranks: Integers) -> Integers:
-    """Return k and n of every rank."""
-    shells = 512
-    while pairs(shells).shape[1] <= ranks.max(initial=0):
-        shells *= 2
-    return pairs(shells)[:, ranks]
+def _errors(masses: list[Interval]) -> int:
+    return sum(hi - lo for lo, hi in masses)

@@ -21,24 +21,24 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable
 from functools import lru_cache
-from itertools import accumulate
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import LawTooWide
-from discreet.noise.certified_exp import Interval, coarser
 from discreet.noise.random_bits import Bits
 
 Integers: TypeAlias = NDArray[np.int64]
 Cells: TypeAlias = NDArray[np.uint16]
+Bounds: TypeAlias = tuple[list[int], int]
+"""Lower bounds of some numbers, and how far above them each may be."""
 
 
 class Law(Protocol):
     """A law on ranks 0, 1, 2, …"""
 
-    def cdf(self, precision: int) -> list[Interval]:
+    def cdf(self, precision: int) -> Bounds:
         """Return bounds of 2^`precision`·F(r) for r = 0, 1, … until little is left: the less, the finer."""
         ...
 
@@ -54,25 +54,29 @@ class Inversion:
         self._law, self._limit, self._cell_bits, self._word_bits = law, limit, cell_bits, word_bits
         # Tests with short words ask for the same few precisions again and again.
         self._thresholds = lru_cache(maxsize=8)(self._sorted_bounds)
-        lows, highs = self._thresholds(word_bits)
-        self._low, self._high = np.array(lows, np.int64), np.array(highs, np.int64)
+        self._low, self._high = self._thresholds(word_bits)
 
-    def _sorted_bounds(self, bits: int) -> tuple[list[int], list[int]]:
-        """Bounds of 2^bits·F(r), each list in order. F increases, so running extremes are bounds as well.
+    def _sorted_bounds(self, bits: int) -> tuple[Integers, Integers]:
+        """Bounds of 2^bits·F(r), each in order. F increases, so running extremes are bounds as well.
 
         The last pair stands for all ranks beyond the list: somewhere between the last F(r) and 1.
         """
-        bounds = [coarser(bound, 8) for bound in self._law.cdf(bits + 8)]
-        lows = list(accumulate((low for low, _ in bounds), max))
-        highs = list(accumulate((high for _, high in reversed(bounds)), min))[::-1]
-        return [*lows, lows[-1]], [*highs, 1 << bits]
+        bounds, width = self._law.cdf(bits + 8)
+        below: NDArray[Any] = np.array(bounds, np.int64 if bits <= 48 else np.object_)
+        lows = np.maximum(np.maximum.accumulate(below) >> 8, 0)
+        highs = np.minimum(-(-(below + width) >> 8), 1 << bits)
+        highs = np.minimum.accumulate(highs[::-1])[::-1]
+        return np.append(lows, lows[-1:]), np.append(highs, 1 << bits)
 
-    def ranks_of_cells(self) -> Integers:
-        """Return the rank of every cell whose words all have the same rank, else −1."""
+    def runs(self) -> tuple[Integers, Integers]:
+        """Return the ranks of runs of cells, −1 where the words of a cell have several, and the runs' lengths."""
         cells, inside = 1 << self._cell_bits, self._word_bits - self._cell_bits
-        passed = np.bincount(-(-self._high >> inside), minlength=cells)[:cells].cumsum()
-        perhaps = np.bincount(self._low >> inside, minlength=cells)[:cells].cumsum()
-        return np.where(passed == perhaps, passed, -1)
+        starts = np.append(0, -(-self._high >> inside)[:-1])
+        ends = self._low >> inside
+        ranks = np.flatnonzero(starts < ends)
+        edges = np.stack([starts[ranks], ends[ranks]]).ravel(order="F")
+        alternating = np.stack([np.full(len(ranks), -1), ranks]).ravel(order="F")
+        return np.append(alternating, -1), np.diff(edges, prepend=0, append=cells)
 
     def decide(self, words: Integers) -> tuple[Integers, NDArray[np.bool_]]:
         """Return the least rank that words of `word_bits` leave possible, and whether it is the only one."""
@@ -111,12 +115,12 @@ class Digit:
 
     def __init__(self, inversion: Inversion, value: Callable[[Integers], Integers]):
         self._inversion, self._value = inversion, value
-        ranks = inversion.ranks_of_cells()
-        self._undecided = float(np.mean(ranks < 0))
+        ranks, lengths = inversion.runs()
+        self._undecided = float(lengths[ranks < 0].sum() / lengths.sum())
         known = value(np.maximum(ranks, 0))
         dtype = next(t for t in (np.int16, np.int32, np.int64) if np.abs(known).max() < np.iinfo(t).max)
         self._unknown = np.int64(np.iinfo(dtype).min)
-        self._table: NDArray[Any] = np.where(ranks < 0, self._unknown, known).astype(dtype)
+        self._table: NDArray[Any] = np.where(ranks < 0, self._unknown, known).astype(dtype).repeat(lengths)
 
     def draw_into(self, noise: Integers, bits: Bits) -> None:
         """Combine every element of `noise` with a draw, by exclusive or."""

@@ -26,8 +26,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from discreet.noise.certified_exp import Interval, coarser, exp_minus, over, powers, times
-from discreet.noise.inversion import Digit, Integers, Inversion
+from discreet.noise.certified_exp import exp_minus, over, powers_below, shares_below, shift_up
+from discreet.noise.inversion import Bounds, Digit, Integers, Inversion
 from discreet.noise.random_bits import Bits
 
 _TOP_BITS = 4  # the first digit counts in steps of t/32 to t/16: some thousand ranks, one table
@@ -41,16 +41,19 @@ class CutGeometric:
     rate: Fraction
     size: int
 
-    def cdf(self, precision: int) -> list[Interval]:
+    def cdf(self, precision: int) -> Bounds:
         """Return bounds of F."""
         # The quotient loses the bits by which 1 − q^size is below 1; products lose one each time `size` doubles.
         lost = 2 * int(1 / (self.rate * self.size)).bit_length() + self.size.bit_length() + 8
         working = precision + lost
         one = 1 << working
-        survival = powers(exp_minus(self.rate, working), self.size, working)
-        *parts, whole = [(one - hi, one - lo) for lo, hi in survival[1:]]
-        quotients = [coarser(over(part, whole, working), lost) for part in parts]
-        return [*quotients, (1 << precision, 1 << precision)]
+        low, high = exp_minus(self.rate, working)
+        survival = powers_below(low, self.size, working)
+        error = self.size * (high - low + 1)
+        most = one - error
+        *parts, whole = [most - power for power in survival[1:]]
+        lows, width = shares_below(parts, error, (whole, whole + error), working, lost)
+        return [*lows, 1 << precision], width
 
 
 @dataclass(frozen=True)
@@ -60,17 +63,21 @@ class SignedGeometric:
     rate: Fraction
     step: int
 
-    def cdf(self, precision: int) -> list[Interval]:
+    def cdf(self, precision: int) -> Bounds:
         """Return bounds of F."""
         count = int(precision * Fraction(7, 10) / (self.rate * self.step)) + 2  # exp(−0.7) is less than 1/2
-        working = precision + count.bit_length() + 8
+        guard = count.bit_length() + 8
+        working = precision + guard
         one = 1 << working
         q, y = exp_minus(self.rate, working), exp_minus(self.rate * self.step, working)
-        split = over((q[0] + y[0], q[1] + y[1]), (one + q[0], one + q[1]), working)
-        survival: list[Interval] = []
-        for power in powers(y, count, working):
-            survival += [power, times(power, split, working)]
-        return [coarser((one - hi, one - lo), working - precision) for lo, hi in survival[1:]]
+        split, above = over((q[0] + y[0], q[1] + y[1]), (one + q[0], one + q[1]), working)
+        error = count * (y[1] - y[0] + 1) + above - split + 1
+        powers = powers_below(y[0], count, working)
+        lows = [0] * (2 * count + 1)  # of 1 − y^k·split and of 1 − y^k, in turns
+        most = one - error
+        lows[::2] = [most - (power * split >> working) >> guard for power in powers]
+        lows[1::2] = [most - power >> guard for power in powers[1:]]
+        return lows, shift_up(error, guard) + 1
 
 
 class DiscreteLaplace:

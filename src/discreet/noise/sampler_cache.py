@@ -1,7 +1,8 @@
 """Build samplers once per law, and hold single draws in reserve.
 
-A single draw comes from a reserve of its law that is filled by the batch: it is cheap, and the time it takes
-(one call in a few hundred refills) has nothing to do with its value. Every value leaves the reserve once, in a
+A single draw, or a short array, comes from a reserve of its law that is filled by the batch: it is cheap, and the
+time it takes (one call in a few hundred refills) has nothing to do with its value. How many are short follows from
+the size that is asked for, which is public. Every value leaves the reserve once, in a
 step that neither a thread nor a signal can divide. A forked child drops what its parent held, so the two never
 release the same noise.
 """
@@ -26,6 +27,7 @@ _BATCH = 1 << 16  # draws made at a time: large enough for numpy, small enough f
 # from there a large number is fetched as quickly as a small one, of which Python keeps a single copy at hand.
 _FIRST, _MOST = 16, 256
 _LAWS = 64  # samplers and reserves kept for each kind of law, mostly of less than half a megabyte
+_SHORT = 64  # the largest array from the reserve: from there a batch of its own costs about as much
 _EXACT = frozenset((int, Fraction))
 
 
@@ -71,14 +73,24 @@ class Reserve(Generic[Single]):
         try:
             return self._drawn.pop()
         except IndexError:
-            return self._refill()
+            return self._refill(1)[0]
 
-    def _refill(self) -> Single:
-        """Draw in advance, and return one more that was never in reserve, where others would take it."""
-        first, *rest = draw(self._sampler, self._next, system_bits()).tolist()
+    def take_several(self, count: int) -> list[Single]:
+        """Return draws that no other caller gets."""
+        taken: list[Single] = []
+        try:
+            while len(taken) < count:
+                taken.append(self._drawn.pop())
+        except IndexError:
+            taken += self._refill(count - len(taken))
+        return taken
+
+    def _refill(self, count: int) -> list[Single]:
+        """Draw in advance, and return some more that were never in reserve, where others would take them."""
+        drawn = draw(self._sampler, max(self._next, count), system_bits()).tolist()
         self._next = min(2 * self._next, _MOST)
-        self._drawn.extend(rest)
-        return cast(Single, first)
+        self._drawn.extend(drawn[count:])
+        return cast(list[Single], drawn[:count])
 
 
 def draw_scripted(
@@ -125,6 +137,9 @@ class Family(Generic[Single, Array]):
             return cast(Single, drawn.item()) if shape is None else cast(Array, drawn)
         if shape is None and not test:
             return self._reserve(parameter).take()
+        if shape is not None and not test and (count := math.prod(shape)) <= _SHORT:
+            short = np.array(self._reserve(parameter).take_several(count), self._dtype)
+            return cast(Array, short.reshape(shape))
         if script := test_script():
             return cast(Array, draw_scripted(script, Asked(self._name, parameter), shape, self._dtype))
         drawn = draw(self._sampler(parameter), shape or (), test or system_bits())

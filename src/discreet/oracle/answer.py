@@ -32,6 +32,7 @@ HOW = {
     "paid": "measured with noise of its own",
     "measured": "from a marginal that was measured for this question",
     "span": "from what was measured before the first question",
+    "certified": "from a table whose largest error was measured",
     "unchecked": "from the hypothesis, not checked against the data",
 }
 """The source of the number in an answer."""

@@ -20,6 +20,7 @@ from discreet.kernel.threshold_test import Side
 from discreet.mechanisms import Exact, Sensitivity
 from discreet.mechanisms.exact import LIMIT, Integers
 from discreet.oracle.linear_query import GRAIN, Query
+from discreet.oracle.span.box_search import LARGEST, largest_error
 from discreet.oracle.span.residuals import residual, sensitivity
 from discreet.oracle.span.strategy import Strategy
 from discreet.query import ir
@@ -80,16 +81,43 @@ class Sums:
             counted: Their cells, and the statement that counts them.
             wanted: The sets, each among `places`, with the strategies of their columns.
         """
-        cells, statement = counted
-        found = self.engine.run(statement)
-        sizes = [key.groups or 1 for key in cells.keys]
-        whole = dense(found.sums[:, 0], cells.places(found.keys, None), cells.declared).reshape(sizes)
+        whole = self._cells(*counted)
         sealed = {}
         for columns, strategies in wanted.items():
             others = tuple(axis for axis, place in enumerate(places) if place not in columns)
             moved = residual(_summed(whole, others), strategies)
             sealed[columns] = Exact(moved.ravel(), sensitivity(self.sensitivity, strategies))
         return sealed
+
+    def largest_error(
+        self,
+        counted: Sequence[tuple[Columns, Sequence[Columns], tuple[Cells, Statement]]],
+        tables: Mapping[Columns, Integers],
+        ordered: Sequence[bool],
+    ) -> Exact:
+        """Return the largest error of tables over all boxes, sealed: one person moves it as much as one count.
+
+        Args:
+            counted: For every scan the columns that are counted together, the sets that are computed from them,
+                and the cells with the statement that counts them.
+            tables: For every set its table, in units of weight.
+            ordered: Whether each column has an order.
+        """
+        largest = 0
+        for places, sets, (cells, statement) in counted:
+            whole = self._cells(cells, statement)
+            for columns in sets:
+                others = tuple(axis for axis, place in enumerate(places) if place not in columns)
+                rows = np.minimum(_summed(whole, others), LARGEST)
+                error = largest_error(rows - tables[columns], [ordered[i] for i in columns])
+                largest = max(largest, error)
+        return Exact(largest, Sensitivity(entries=1, each=self.sensitivity))
+
+    def _cells(self, cells: Cells, statement: Statement) -> Integers:
+        """Return the total weight in every cell, one axis for each column."""
+        found = self.engine.run(statement)
+        sizes = [key.groups or 1 for key in cells.keys]
+        return dense(found.sums[:, 0], cells.places(found.keys, None), cells.declared).reshape(sizes)
 
     def _sum(self, query: Query, statement: Statement) -> int:
         found = self.engine.run(statement)

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from discreet.ledger.balance import Balance
 from discreet.ledger.costs import cost, described
+from discreet.mechanisms import Gaussian
 from discreet.oracle.pricing import FINE, Prices, Terms
 from discreet.oracle.span.plan import PROMISES
 from discreet.privacy.losses import ZeroConcentrated
 from discreet.query.bins import Axis
 from discreet.release.label import Label, Noise
 from discreet.release.receipt import Receipt
+from discreet.schema.metadata import UNIT
 
 if TYPE_CHECKING:
     from discreet.schema.metadata import TableMetadata
@@ -28,7 +30,14 @@ def receipt(agreed: Terms, balances: Sequence[Balance]) -> Receipt:
     return Receipt(cost=cost(loss), losses=described(loss), balances=balances)
 
 
-def label(metadata: TableMetadata, axes: Sequence[Axis], agreed: Terms, known: Prices, charge: Receipt) -> Label:
+def label(
+    metadata: TableMetadata,
+    axes: Sequence[Axis],
+    agreed: Terms,
+    known: Prices,
+    charge: Receipt,
+    certificate: Gaussian | None = None,
+) -> Label:
     """Return the label of every answer of an oracle.
 
     Args:
@@ -37,13 +46,14 @@ def label(metadata: TableMetadata, axes: Sequence[Axis], agreed: Terms, known: P
         agreed: The terms of the oracle.
         known: The noise of its steps.
         charge: The receipt of the oracle.
+        certificate: The noise of a certificate that it may buy, in units of 1/UNIT rows; None if it never does.
     """
     return Label(
         table=metadata.name,
         person=metadata.person,
         rows_per_person=metadata.rows_per_person,
         columns={axis.name: metadata.columns[axis.name] for axis in axes},
-        noise=_noise(agreed, known),
+        noise=_noise(agreed, known, certificate),
         receipt=charge,
         version=metadata.version,
         sealed_at=metadata.sealed_at,
@@ -53,7 +63,7 @@ def label(metadata: TableMetadata, axes: Sequence[Axis], agreed: Terms, known: P
     )
 
 
-def _noise(agreed: Terms, known: Prices) -> list[Noise]:
+def _noise(agreed: Terms, known: Prices, certificate: Gaussian | None) -> list[Noise]:
     rows = float(agreed.rows_per_person)
     first = "residuals of sets of columns" if agreed.start == "span" else "the number of rows, and marginals"
     found = [Noise(on=first, law="discrete Gaussian noise", sensitivity=rows)]
@@ -61,6 +71,9 @@ def _noise(agreed: Terms, known: Prices) -> list[Noise]:
         spread = math.sqrt(payment.variance) / FINE
         loss = "; ".join(described(payment.loss))
         found.append(Noise("one answer that is charged", "discrete Gaussian noise", spread, rows, loss))
+    if certificate is not None:
+        spread, loss = math.sqrt(certificate.variance) / UNIT, "; ".join(described(certificate.loss))
+        found.append(Noise("the largest error of a fitted table", "discrete Gaussian noise", spread, rows, loss))
     if (watch := known.watch) is not None:
         spread = float(watch.query_scale) / FINE
         loss = "; ".join(described(watch.loss))

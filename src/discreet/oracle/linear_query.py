@@ -16,6 +16,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -49,9 +50,10 @@ Factor = tuple[list[int], NDArray[np.float64]]
 class Query:
     """A linear query with weights in [0, 1]: over bins for the hypothesis, and as a filter for the engine.
 
-    `columns` are the places of the axes it touches, ascending. `target` is the sealed column that is added up;
-    None for a count. The code `top` of the target weighs GRAIN, and a smaller code its share of that, as an
-    integer. `slack` is the largest change of one row's weight by rounding to these integers.
+    `columns` are the places of the axes it touches, ascending, and `sizes` the numbers of their bins. `target` is
+    the sealed column that is added up; None for a count. The code `top` of the target weighs GRAIN, and a smaller
+    code its share of that, as an integer. `slack` is the largest change of one row's weight by rounding to these
+    integers.
 
     `conditions` are the factors of the condition: for columns that it compares with each other, or alone, the
     weights of their bins. `values` are the place of the target and the values of its bins, from 0 to 1. `whole`
@@ -59,7 +61,7 @@ class Query:
     """
 
     columns: tuple[int, ...]
-    weights: NDArray[np.float64]
+    sizes: tuple[int, ...]
     where: Expression | None
     text: str
     target: str | None = None
@@ -72,10 +74,20 @@ class Query:
     def grain(self, code: int) -> int:
         """Return the weight of a row with this code of the target, from 0 to GRAIN.
 
-        >>> Query((), np.ones(()), None, "sum", "c0", top=2).grain(1)
+        >>> Query((), (), None, "sum", "c0", top=2).grain(1)
         2048
         """
         return (2 * GRAIN * code + self.top) // (2 * self.top)
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """The weight of every combination of bins: made where a hypothesis is asked, which a payment does not."""
+        factors = [*self.conditions, *([] if self.values is None else [([self.values[0]], self.values[1])])]
+        found = np.ones(self.sizes)
+        for touched, factor in factors:
+            shape = [size if i in touched else 1 for i, size in zip(self.columns, self.sizes, strict=True)]
+            found = found * factor.reshape(shape)  # both have their columns in ascending order
+        return found
 
     @property
     def crisp(self) -> bool:
@@ -169,17 +181,17 @@ def _query(where: Expression | None, target: Axis | None, axes: Sequence[Axis], 
     tested = tuple(factors)
     whole = all(bool(np.all((factor == 0) | (factor == 1))) for _, factor in factors)
     if target is None:
-        columns, weights = _product(factors, axes)
-        return Query(columns, weights, where, text, conditions=tested, whole=whole)
+        columns, sizes = _touched(factors, axes)
+        return Query(columns, sizes, where, text, conditions=tested, whole=whole)
     top = max(1, target.levels - 1)
     starts = np.array([*target.starts, target.levels], np.float64)
     middles = (starts[:-1] + starts[1:] - 1) / (2 * top)
     values = np.append(middles, np.zeros(int(target.nullable)))
-    columns, weights = _product([*factors, ([places[target.sealed]], values)], axes)
+    columns, sizes = _touched([*factors, ([places[target.sealed]], values)], axes)
     slack = Fraction(0) if GRAIN % top == 0 else Fraction(1, 2 * GRAIN)
     return Query(
         columns,
-        weights,
+        sizes,
         where,
         text,
         target.sealed,
@@ -233,9 +245,10 @@ def _weights(conditions: Sequence[Expression], columns: list[int], axes: Sequenc
     return columns, truth
 
 
-def _product(factors: Sequence[Factor], axes: Sequence[Axis]) -> tuple[tuple[int, ...], NDArray[np.float64]]:
+def _touched(factors: Sequence[Factor], axes: Sequence[Axis]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the columns of all factors and the numbers of their bins, or refuse too many combinations."""
     columns = tuple(sorted({i for touched, _ in factors for i in touched}))
-    sizes = [axes[i].size for i in columns]
+    sizes = tuple(axes[i].size for i in columns)
     if prod(sizes) > MOST_CELLS:
         named = " × ".join(f"{axes[i].size:,} {axes[i].name}" for i in columns)
         raise QuestionRefused(
@@ -243,11 +256,7 @@ def _product(factors: Sequence[Factor], axes: Sequence[Axis]) -> tuple[tuple[int
             found=f"{prod(sizes):,}: {named}",
             fix="Use fewer columns here, or fewer bins.",
         )
-    weights = np.ones(sizes)
-    for touched, factor in factors:
-        shape = [axes[i].size if i in touched else 1 for i in columns]
-        weights = weights * factor.reshape(shape)  # both have their columns in ascending order
-    return columns, weights
+    return columns, sizes
 
 
 # -- evaluating a tree ------------------------------------------------------------------------------------------

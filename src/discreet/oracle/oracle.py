@@ -22,6 +22,7 @@ import numpy as np
 
 from discreet.errors import BudgetExceeded, DiscreetError, Fix, NotForRelease, ParameterError
 from discreet.kernel.journal import Journal
+from discreet.mechanisms import Gaussian
 from discreet.noise.random_bits import generation
 from discreet.noise.testing import test_bits as bits_in_use
 from discreet.oracle import answer as answers
@@ -73,7 +74,7 @@ class Oracle:
                 "This oracle was made from test bits.", fix=Fix("name", "second", note="another oracle")
             )
         self._prices = self._begun()
-        self._label = label(metadata, self._axes, terms, self._prices, receipt)
+        self._label = label(metadata, self._axes, terms, self._prices, receipt, self._certificate_noise)
         self._replay()
 
     # -- for the analyst ---------------------------------------------------------------------------------------
@@ -235,6 +236,11 @@ class Oracle:
         return round(min(max(mass, 0.0), 2.0**37) * FINE)
 
     # -- start and restart -------------------------------------------------------------------------------------
+
+    @property
+    def _certificate_noise(self) -> Gaussian | None:
+        """The noise of a certificate that this oracle may buy."""
+        return None
 
     def _begun(self) -> Prices:
         """Begin, or go on where the journal ends, and return the costs of all steps."""

@@ -1,18 +1,20 @@
 """Answer questions from a span that is measured first, and by payments.
 
     cache ─▶ span: is its margin small enough? ─▶ yes: free
-                                               └▶ no: a threshold test, if the plan has one, or pay
+                                               └▶ no: a certified table ─▶ free
+                                                      a threshold test, if the plan has one, or pay
 
 **What is private.** Gaussian noise on residuals (`discreet.oracle.span.residuals`), on the number of rows if the
-margin is a share of them, and on single answers. Each has a ρ that is set aside in the journal before the noise
+margin is a share of them, on the largest error of a fitted table (`discreet.oracle.span.certificate`), and on
+single answers. Each has a ρ that is set aside in the journal before the noise
 is drawn. Which questions are free, all margins and all refusals follow from public facts and, if the margin is a
 share of the rows, from their noisy number.
 
 **What an answer promises.** One of two sentences: `discreet.oracle.span.plan.PROMISES`. Under "every", an answer
 is wrong if the span as a whole failed (α/10) or its payment missed (9α/10), for any analyst; with a threshold
-test, the parts are .05α for the span, .37α for the test and .58α for the payment. Under "each", it has
-all of α. The two queries of a sum or an average share alpha, so a question has the confidence that was asked
-for. Theory: docs/theory/oracle.md.
+test, the parts are .05α for the span, .37α for the test and .58α for the payment. A certificate has .025α, of
+the span's part. Under "each", an answer has all of α. The two queries of a sum or an average share alpha, so a
+question has the confidence that was asked for. Theory: docs/theory/oracle.md.
 """
 
 from __future__ import annotations
@@ -20,17 +22,18 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
 
 from discreet.kernel.threshold_test import Run, Side
+from discreet.mechanisms import Gaussian
 from discreet.oracle.answer import Part
-from discreet.oracle.fit import Columns, Measurement
+from discreet.oracle.fit import Measurement
 from discreet.oracle.linear_query import Query
 from discreet.oracle.marginals import FEW_CELLS
 from discreet.oracle.pricing import CREDIT_RUNS, FINE, Prices, credit_test, guard, margin_of, payment_within
+from discreet.oracle.span.certificate import Certifier, estimated
 from discreet.oracle.span.confidence import split
 from discreet.oracle.span.measure import measured, planned
 from discreet.oracle.span.plan import OraclePlan
@@ -44,6 +47,7 @@ class SpanOracle(ThresholdOracle):
     """Answers many questions on one charge, most of them from what it measured first. `vault.oracle` makes it."""
 
     _span: Span | None = None
+    _certifier: Certifier | None = None
     _answers = 0
 
     @property
@@ -64,7 +68,8 @@ class SpanOracle(ThresholdOracle):
         margin = margin_of(agreed, rows)
         self._plan = planned(self._journal, self._axes, agreed, margin)
         self._span = measured(self._journal, self._sums, self._axes, agreed, self._plan)
-        _, self._alpha = split(agreed.alpha, bool(self._plan.share), agreed.promise, self._plan.test)
+        plan = self._plan
+        _, self._alpha = split(agreed.alpha, bool(plan.share), agreed.promise, plan.test, plan.certificate)
         fresh = payment_within(agreed, margin, self._alpha)
         left = (1 - self._plan.share) * (agreed.rho - agreed.for_total)
         test = credit_test(agreed, margin, left) if self._plan.test else None
@@ -74,7 +79,20 @@ class SpanOracle(ThresholdOracle):
             watch, run, gap = test
             known = Prices(margin, watch, CREDIT_RUNS, run, gap, *fresh)
         self._guard = guard(self._journal, agreed, known)
+        if self._plan.certificate and self._span is not None:
+            self._certifier = Certifier(
+                self._journal,
+                self._sums,
+                self._axes,
+                agreed=agreed,
+                margin=margin,
+                span=self._span,
+            )
         return known
+
+    @property
+    def _certificate_noise(self) -> Gaussian | None:
+        return None if self._certifier is None else self._certifier.noise
 
     def _prepare(self) -> None:
         """Measure nothing more: the hypothesis is made when it is first needed."""
@@ -105,20 +123,8 @@ class SpanOracle(ThresholdOracle):
             if 1 <= len(columns) <= 2
             or (len(columns) == 3 and math.prod(self._axes[i].size for i in columns) <= FEW_CELLS)
         ]
-        return [found for columns in small if (found := self._estimated(self._span, columns)) is not None]
-
-    def _estimated(self, span: Span, columns: Columns) -> Measurement | None:
-        """Return the least squares estimate of a marginal; None if one of its sets was lost."""
-        sizes = [self._axes[i].size for i in columns]
-        values, variance = np.zeros(sizes), 0.0
-        for some in chain.from_iterable(combinations(columns, k) for k in range(len(columns) + 1)):
-            if some not in span.tables:
-                return None
-            rest = math.prod(size for i, size in zip(columns, sizes, strict=True) if i not in some)
-            shape = [size if i in some else 1 for i, size in zip(columns, sizes, strict=True)]
-            values = values + span.tables[some].reshape(shape) / rest
-            variance += span.cell_variance(some) / rest**2
-        return Measurement(columns, values, variance)
+        sizes = [axis.size for axis in self._axes]
+        return [m for columns in small if (m := estimated(tables, self._span, columns, sizes)) is not None]
 
     # -- one query ---------------------------------------------------------------------------------------------
 
@@ -129,13 +135,15 @@ class SpanOracle(ThresholdOracle):
         groups = self._span.groups(query)
         margin = self._span.margin(query, groups, parts)
         if margin * FINE > self._prices.margin:
-            return None
+            return self._certified(query)
         value, lost = self._span.value(groups)
         found = Part.around(round(value * FINE), math.ceil((margin + lost) * FINE) + 1, "span")
         self._cache[query.text] = found
         return found
 
     def _fresh(self, query: Query, statement: Any, parts: int) -> Part:
+        if self._buys_certificate(parts) and (known := self._certified(query)) is not None:
+            return known
         # The two queries of a sum or an average would need half of the test's alpha each: they are paid for.
         runs = self._runs_if_trusted(query) if parts == 1 else None
         if runs is not None:
@@ -157,7 +165,29 @@ class SpanOracle(ThresholdOracle):
     def _alpha_after_alarm(self) -> Fraction:
         return self._alpha
 
+    def _certified(self, query: Query) -> Part | None:
+        """Return the answer of a table whose largest error is known, if it is small enough."""
+        if self._certifier is None or self._certifier.certificate is None:
+            return None
+        found = self._certifier.certificate.answer(query)
+        if found is not None:
+            self._cache[query.text] = found
+        return found
+
     # -- credit ------------------------------------------------------------------------------------------------
+
+    def _buys_certificate(self, parts: int) -> bool:
+        """Buy the certificate, if credit pays for it and it is expected to save twice its cost; say if it did."""
+        certifier = self._certifier
+        if certifier is None or not certifier.open or parts > 1 or certifier.rho > self._left_for_payments():
+            return False
+        most = 2 * certifier.rho / self._prices.single
+        to_come = max(self._terms.queries - self._given, 0)
+        if to_come * (1 - self._plan.free) < most or to_come * certifier.covered < most:
+            return False
+        self._journal.end(self._journal.begin("credit", Fraction(0), answers=self._given))
+        certifier.buy()
+        return True
 
     def _runs_if_trusted(self, query: Query) -> dict[Side, Run] | None:
         """Return a run for either side, if they are there or credit buys them; None if it is better to pay."""

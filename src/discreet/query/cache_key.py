@@ -24,6 +24,10 @@ from discreet.rational import Rational, rational
 from discreet.schema import describe
 from discreet.schema.metadata import TableMetadata
 
+_KEPT = 512  # questions
+# What a text asks follows from public facts, and a question is frozen: a preview, the question and the same one
+# again are parsed once.
+_parsed: dict[tuple[str, str, str], Question] = {}
 _DIGITS = 16  # of a fingerprint: two sealings agree in 64 bits with a probability of 10⁻¹⁹
 
 
@@ -38,6 +42,9 @@ def parsed(question: Any, metadata: TableMetadata) -> Question:
             found=type(question).__name__,
             fix=Fix("question", "select count(*) from people"),
         )
+    place = (text, metadata.name, metadata.fingerprint)
+    if (known := _parsed.get(place)) is not None:
+        return known
     asked = parse(text, metadata)
     names = [*(key.name for key in asked.keys), *(aggregate.name for aggregate in asked.aggregates)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
@@ -45,6 +52,9 @@ def parsed(question: Any, metadata: TableMetadata) -> Question:
             f"{', '.join(twice)} is the name of two columns.", fix=f"Rename one: {twice[0]} as another."
         )
     _refuse_impossible(asked, metadata)
+    if len(_parsed) >= _KEPT:
+        _parsed.clear()
+    _parsed[place] = asked
     return asked
 
 

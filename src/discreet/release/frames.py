@@ -69,7 +69,7 @@ def kind(name: str, values: Sequence[Any]) -> str:
     >>> kind("city", ["Oslo", None]), kind("year", [2024]), kind("x", [])
     ('text', 'integer', 'null')
     """
-    found = {_kind(value) for value in values if value is not None}
+    found = {_kind(value) for value in {type(value): value for value in values}.values() if value is not None}
     if found == {"integer", "real"}:
         return "real"
     if len(found) > 1:

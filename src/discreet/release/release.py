@@ -44,6 +44,10 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
 
+_PLAIN = frozenset((type(None), bool, int, float, str, date, datetime))
+"""The types of keys that need no conversion."""
+
+
 @dataclass(frozen=True)
 class Release(Guarded):
     """The answer to a question. The module's docstring shows its uses.
@@ -71,7 +75,7 @@ class Release(Guarded):
     columns: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        keys = {name: tuple(map(_key, values)) for name, values in self.keys.items()}
+        keys = {name: _keys(values) for name, values in self.keys.items()}
         confidence = Fraction(self.confidence)
         estimates = (
             answer if answer.confidence == confidence else replace(answer, confidence=confidence)
@@ -242,6 +246,11 @@ class Release(Guarded):
 
     def _with_mark(self, value: Any) -> Any:
         return marked(value) if self.test_bits and isinstance(value, float) else value
+
+
+def _keys(values: Sequence[Any]) -> tuple[Any, ...]:
+    found = tuple(values)
+    return found if set(map(type, found)) <= _PLAIN else tuple(map(_key, found))
 
 
 def _key(value: Any) -> Any:

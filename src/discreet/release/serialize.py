@@ -20,12 +20,14 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+import numpy as np
 
 from discreet.errors import DiscreetError, ParameterError
 from discreet.ledger.account import Account
@@ -50,6 +52,7 @@ READABLE = (SCHEMA, "discreet release 1")
 """The versions of the files that are read."""
 
 _WHOLE = 2**53  # up to here a double holds every integer
+_LONG = 100  # numbers, from which a column is written at once
 _RESTORE = "Restore it from a backup."
 _DAMAGE = (
     *(TypeError, ValueError, AttributeError, IndexError, OverflowError, ZeroDivisionError),
@@ -175,9 +178,9 @@ def _written_numbers(answer: Estimate) -> dict[str, Any]:
         "basis": answer.basis,
         "note": answer.note,
         "test_bits": answer.test_bits,
-        "values": [_written_number(number) for number in answer.values],
-        "low": [_written_number(number) for number in answer.low],
-        "high": [_written_number(number) for number in answer.high],
+        "values": _written_column(answer.values),
+        "low": _written_column(answer.low),
+        "high": _written_column(answer.high),
         **_written_bounds(answer),
     }
 
@@ -207,6 +210,19 @@ def _read_bounds(record: Any) -> tuple[float, float] | None:
         return None
     least, most = (float(of_type((int, float), end)) for end in list_in(record))
     return least, most
+
+
+def _written_column(numbers: Sequence[float | None]) -> list[float | str | None]:
+    """Return numbers for JSON; a long column of known ones at once, because an answer may have many groups."""
+    if len(numbers) < _LONG or set(map(type, numbers)) != {float}:
+        return [_written_number(number) for number in numbers]
+    column = np.array(numbers, np.float64)
+    if not np.isfinite(column).all():
+        return [_written_number(number) for number in numbers]
+    whole = (np.trunc(column) == column) & (np.abs(column) <= _WHOLE) & ((column != 0) | ~np.signbit(column))
+    written = column.astype(np.object_)
+    written[whole] = column[whole].astype(np.int64)
+    return cast(list[float | str | None], written.tolist())
 
 
 def _written_number(number: float | None) -> float | str | None:

@@ -11,6 +11,7 @@
     structural_zeros   cells that the curator declares impossible
     marginals          a model from noisy marginals
     synthetic          the synthetic table
+    rows               rows that follow the model's answers, and how closely they do
     sample, decode     its rows: codes from the model, values from codes
     answer             its answers with intervals
     evaluate           how wrong it is

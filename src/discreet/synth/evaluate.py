@@ -87,13 +87,15 @@ class Comparison(Guarded):
     """Distances of marginals, and marginals side by side.
 
     The receipt is that of the comparison alone, and is free unless the comparison was charged. The label is that
-    of the table, and its guarantee covers the table and the comparison together.
+    of the table, and its guarantee covers the table and the comparison together. `rows` says how far the rows are
+    from the answers they were drawn from, and is empty in a comparison that was charged.
     """
 
     title: str
     distances: tuple[Distance, ...]
     shown: tuple[Shown, ...] = field(default=())
     test_bits: bool = False
+    rows: str = ""
     label: Label = field(kw_only=True, repr=False, compare=False)
     receipt: Receipt = field(kw_only=True, repr=False, compare=False)
 
@@ -135,6 +137,7 @@ class Comparison(Guarded):
                     f"mean distance {_known(*found, believed=BELIEVED in hows)}"
                 )
         lines += [f"  furthest off: {', '.join(d.columns)} ({d.value:.3f}, {d.how})" for d in self.worst[:3]]
+        lines += [f"  {self.rows}"] if self.rows else []
         return "\n".join(lines)
 
     def plot(self) -> altair.TopLevelMixin:

@@ -50,6 +50,7 @@ SCORES = 0.03
 FIRST = 0.7
 """The share of the first round, of what is left for marginals."""
 
+_HOPELESS = 0.3  # scores of pairs with a deviation above this share of the rows: only single columns are worth it
 _BLURRED = 0.08  # scores of triples with a deviation above this share of the rows carry no information
 _SURE = 1.5  # a score is lowered by so many deviations, so that a chosen marginal is off almost surely
 
@@ -225,6 +226,11 @@ def rounds(
         measure(released, source, parts(rho, {(c,): 1.0 for c in range(len(domain))}))
         return estimated()
     model = estimated()
+    if _blurred(rho, len(pairs), released) > _HOPELESS * model.total:
+        # This depends on the noisy total only, so it is post-processing: the pairs would be chosen by noise, and
+        # be noise. All columns are taken for independent, and each is known better.
+        measure(released, source, parts(rho, {(c,): 1.0 for c in range(len(domain))}))
+        return estimated()
     count = MOST_TRIPLES if triples is None else min(max(len(triples), 1), MOST_TRIPLES)
     if _blurred(rho, count, released) > _BLURRED * model.total:
         triples = []  # this depends on the noisy total only, so it is post-processing
@@ -274,7 +280,7 @@ def _affordable(released: Released, budgets: dict[Columns, Fraction]) -> dict[Co
 
 
 def _blurred(rho: Fraction, count: int, released: Released) -> float:
-    """Return the deviation, in rows, that the scores of so many triples would have."""
+    """Return the deviation, in rows, that the scores of so many sets would have."""
     return sqrt(count / (SCORES * _precision(rho, released)))
 
 

@@ -160,6 +160,7 @@ def written_comparison(comparison: Comparison) -> dict[str, Any]:
             for shown in comparison.shown
         ],
         "test_bits": comparison.test_bits,
+        "rows": comparison.rows,
         "receipt": comparison.receipt.in_numbers() | written_receipt(comparison.receipt),
         "label": written_label(comparison.label),
     }
@@ -184,6 +185,7 @@ def comparison_fields(record: Any) -> dict[str, Any]:
             "distances": distances,
             "shown": shown,
             "test_bits": of_type(bool, record["test_bits"]),
+            "rows": of_type(str, record.get("rows", "")),
             "label": read_label(of_type(dict, record["label"])),
             "receipt": read_receipt(of_type(dict, record["receipt"])),
         }

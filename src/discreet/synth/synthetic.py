@@ -40,6 +40,7 @@ from discreet.synth.marginals.measurements import Evidence, Measurement
 from discreet.synth.marginals.model import Model
 from discreet.synth.measure import Score
 from discreet.synth.person_ids import ids
+from discreet.synth.rows.residual import Fit, fit_of
 from discreet.synth.sample import Codes, check, sample
 from discreet.synth.structural_zeros import masks
 
@@ -141,6 +142,11 @@ class Synthetic(Guarded):
         count = max(1, round(self.total)) if self.rows is None else self.rows
         return sample(self.model, check(count, len(self.domain)), seed=self.seed)
 
+    @cached_property
+    def fit(self) -> Fit:
+        """How far the rows are from the answers, beside how far noise moves the answers."""
+        return fit_of(self.codes, self.model)
+
     def to_arrow(self) -> pyarrow.Table:
         """Return the rows as a table of Arrow, in the schema of the vault."""
         self.expect_release("to_arrow")
@@ -149,6 +155,7 @@ class Synthetic(Guarded):
             whose = ids(self.sizes, len(self.codes), seed=self.seed)
             table = table.add_column(0, str(self.metadata.person), [whose])
         about = {"product": self.label.product, "cost": self.cost.spent, "label": self.label.facts}
+        about["rows"] = str(self.fit)
         return table.replace_schema_metadata({"discreet": json.dumps(about, ensure_ascii=False)})
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -198,12 +205,13 @@ class Synthetic(Guarded):
         """Report how wrong the table is: by what was released already, beside a public table, or for a price.
 
         `epsilon` or `spend` pays for distances of its marginals from the vault's, and for a fresh look at those to
-        `show`.
+        `show`. Reports that are free also say how far the rows are from the answers they were drawn from.
         """
         self.expect_release("compare")
         if epsilon is not None or spend is not None:
             return evaluate.paid(self, epsilon, spend, show)
-        return evaluate.beside(self, public) if public is not None else evaluate.released(self)
+        found = evaluate.beside(self, public) if public is not None else evaluate.released(self)
+        return replace(found, rows=str(self.fit))
 
     # -- facts ------------------------------------------------------------------------------------------------
 
@@ -227,8 +235,12 @@ class Synthetic(Guarded):
                 f"The table has about {self.total:,.0f} rows, and their noisy count is off by {spread:,.0f}: "
                 "there are too few rows at this epsilon to know more than single columns well."
             )
+        if len(self.domain) > 1 and not self.scores.get("pairs"):
+            found.append("No two columns were measured together: they are independent of each other here.")
         elif not self.scores.get("triples") and len(self.domain) > 2:
             found.append("Noise was too large to measure three columns together: they follow from pairs.")
+        if "fit" in self.__dict__ and self.fit.worse:  # known once rows were drawn
+            found.append(str(self.fit))
         found.append(
             "Intervals of its answers hold for questions chosen before looking at it. To ask one question after "
             "another, take an oracle: vault.oracle(…)."

@@ -25,7 +25,7 @@ TIGHT = {
     "Alone": 0.0,
     "Intervals": 0.999,
     "Intervals, Gaussian": 0.999,
-    "Residuals": 0.95,
+    "Residuals": 0.9,
 }
 
 

@@ -38,7 +38,7 @@ def test_thresholdout_is_held_to_no_more_than_what_is_charged() -> None:
     calibrated = thresholdout(1000, 10, 1, 0.05)
     assert calibrated is not None
     run, overfit = (loss.epsilon for loss in (RUN.loss, OVERFIT.loss) if isinstance(loss, Pure))
-    assert calibrated.epsilon == 2 * calibrated.runs * Fraction(calibrated.watch.epsilon)
+    assert calibrated.epsilon == 2 * calibrated.runs * Fraction(str(calibrated.watch.epsilon))
     assert run <= 2 * EPSILON
     assert overfit <= 2 * calibrated.runs * EPSILON
 

@@ -71,3 +71,10 @@ def test_a_notebook_shows_the_reason_and_the_table_with_the_choice_in_bold() -> 
 def test_an_epsilon_without_a_meaning_is_refused(epsilon: float) -> None:
     with pytest.raises(ParameterError, match="epsilon"):
         choose(10, epsilon)
+
+
+def test_a_large_domain_says_what_hashing_would_cost_its_server() -> None:
+    large = choose(50_000, 1)
+    assert large.randomiser.name == "projective"
+    assert "olh is as accurate, but its server would hash all 50,000 values for every report." in large.why
+    assert "olh" not in choose(1000, 1).why

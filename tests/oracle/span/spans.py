@@ -61,7 +61,7 @@ def box(plan: Design, **ranges: tuple[int, int]) -> Query:
         at = np.arange(plan.columns[i].size)
         conditions.append(([i], ((at >= low) & (at < high)).astype(np.float64)))
     used = tuple(sorted(i for i, _ in ((c[0], w) for c, w in conditions)))
-    return Query(used, np.ones(()), None, str(ranges), conditions=tuple(conditions), whole=True)
+    return Query(used, (), None, str(ranges), conditions=tuple(conditions), whole=True)
 
 
 def boxes(plan: Design) -> list[dict[str, tuple[int, int]]]:

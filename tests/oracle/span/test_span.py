@@ -73,19 +73,19 @@ def test_sums_sets_and_conditions_that_compare_columns_are_linear_answers_too() 
     joint = ([0, 2], (np.arange(4)[:, None] >= 2 * np.arange(2)[None, :]).astype(float))
     asked = [
         (
-            Query((0, 1), np.ones(()), None, "sum", conditions=(chosen,), values=(0, values), whole=True),
+            Query((0, 1), (), None, "sum", conditions=(chosen,), values=(0, values), whole=True),
             np.einsum("abc,a,b->", TABLE, values, chosen[1]),
         ),
         (
-            Query((0, 2), np.ones(()), None, "joint", conditions=(joint,), whole=True),
+            Query((0, 2), (), None, "joint", conditions=(joint,), whole=True),
             np.einsum("abc,ac->", TABLE, joint[1]),
         ),
         (
-            Query((0, 2), np.ones(()), None, "sum of joint", conditions=(joint,), values=(0, values), whole=True),
+            Query((0, 2), (), None, "sum of joint", conditions=(joint,), values=(0, values), whole=True),
             np.einsum("abc,ac,a->", TABLE, joint[1], values),
         ),
-        (Query((), np.ones(()), None, "all", whole=True), TABLE.sum()),
-        (Query((1,), np.ones(()), None, "none", conditions=(([1], np.zeros(3)),), whole=True), 0),
+        (Query((), (), None, "all", whole=True), TABLE.sum()),
+        (Query((1,), (), None, "none", conditions=(([1], np.zeros(3)),), whole=True), 0),
     ]
     for query, exact in asked:
         groups = span.groups(query)
@@ -103,14 +103,14 @@ def test_what_is_not_measured_has_no_answer() -> None:
     assert span.margin(pair, span.groups(pair)) < math.inf
     span.forget((0, 1))
     assert span.margin(pair, span.groups(pair)) == math.inf
-    cut = Query((0,), np.ones(()), None, "cut", conditions=(([0], np.array([1.0, 0.5, 0.0, 0.0])),), whole=False)
+    cut = Query((0,), (), None, "cut", conditions=(([0], np.array([1.0, 0.5, 0.0, 0.0])),), whole=False)
     assert span.margin(cut, span.groups(cut)) == math.inf
 
 
 def test_columns_that_are_compared_with_each_other_have_no_answer_for_every_question() -> None:
     plan = made(SMALL, 3)
     joint = ([0, 2], (np.arange(4)[:, None] >= np.arange(2)[None, :] + 1).astype(float))
-    query = Query((0, 2), np.ones(()), None, "joint", conditions=(joint,), whole=True)
+    query = Query((0, 2), (), None, "joint", conditions=(joint,), whole=True)
     for promise, answered in (("each", True), ("every", False)):
         span = drawn(plan, TABLE, promise=promise)
         assert (span.margin(query, span.groups(query)) < math.inf) == answered
@@ -204,12 +204,10 @@ def test_the_weights_of_all_queries_are_at_most_one() -> None:
     for first in choices[0]:
         for second in choices[1]:
             tested = tuple(part for part in (first, second) if part is not None)
-            total += span.weight(Query((), np.ones(()), None, "", conditions=tested, whole=True))
+            total += span.weight(Query((), (), None, "", conditions=tested, whole=True))
             for target in (0, 1):
                 values = (target, np.ones(plan.columns[target].size))
-                total += span.weight(
-                    Query((), np.ones(()), None, "", conditions=tested, values=values, whole=True)
-                )
+                total += span.weight(Query((), (), None, "", conditions=tested, values=values, whole=True))
     assert 0.5 < total <= 1 + 1e-12
 
 

@@ -11,6 +11,7 @@ histograms and queries are aimed at the thresholds (`inputs.transcripts`), so th
     Quantiles                      the value of a median, of which a person moves all scores
     Intervals                      the tree of noisy sums around quantiles: a person moves a sum of each level
     Residuals                      what an oracle measures first, of one column
+    Certificate                    the largest error of a table over all boxes: a person moves it by a row
     Selection                      partition selection of questions with string keys: towns near the threshold
     Alone                          its δ: a person is alone in two towns
 """
@@ -35,6 +36,7 @@ from discreet.errors import BudgetExceeded
 from discreet.kernel import threshold_test
 from discreet.mechanisms import Exact, Gaussian, Sensitivity
 from discreet.mechanisms.exact import ExactByKey
+from discreet.oracle.span.box_search import largest_error
 from discreet.oracle.span.residuals import residual, sensitivity
 from discreet.oracle.span.strategy import strategy
 from discreet.privacy.losses import Approximate
@@ -82,6 +84,7 @@ def oracles() -> dict[str, Subject]:
         "Selection": _partitions(),
         "Alone": _alone(),
         "Residuals": _residuals(),
+        "Certificate": _certificate(),
     }
 
 
@@ -228,6 +231,19 @@ def _residuals() -> Subject:
     return Subject(name="residual of 3 levels", release=release, loss=mechanism.loss, pairs=near)
 
 
+def _certificate() -> Subject:
+    """Return the noisy largest error of a frozen table of two columns: one person more is in one of its cells."""
+    table, one = np.array([[3, 0], [1, 2]]), Sensitivity(entries=1, each=1)
+    mechanism = Gaussian(3, one)
+
+    def release(counts: Counts) -> int:
+        error = largest_error(np.array(counts).reshape(2, 2) - table, [True, False])
+        return int(mechanism.release(Exact(error, one)))
+
+    near = [([3, 1, 1, 2], [3, 2, 1, 2]), ([0, 0, 1, 2], [1, 0, 1, 2])]
+    return Subject(name="certificate of 2 × 2 cells", release=release, loss=mechanism.loss, pairs=near)
+
+
 def _partitions() -> Subject:
     """Return partition selection among towns: one person more is in two, alone, or with others near the threshold.
 
@@ -236,7 +252,7 @@ def _partitions() -> Subject:
     """
     chosen = selection(rho=1, delta="1e-9", rows_per_person=2, unit=1)
     few, many = chosen.threshold - 2, chosen.threshold + 2
-    near = [({}, {"Foula": 1, "Unst": 1})]
+    near: list[tuple[Any, Any]] = [({}, {"Foula": 1, "Unst": 1})]
     near += [({"Bath": count, "Rye": count}, {"Bath": count + 1, "Rye": count + 1}) for count in (few, many)]
     return Subject(
         name="Selection(rho=1, delta=1e-09, rows_per_person=2)",

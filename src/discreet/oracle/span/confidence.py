@@ -61,16 +61,22 @@ def levels_weight(size: int, ordered: int, chosen: NDArray[np.bool_]) -> float:
         return 0.0
     if size == 2:
         return 0.5
-    places = np.flatnonzero(chosen)
-    if ordered > 2:
-        if places[-1] - places[0] + 1 == count and places[-1] < ordered:
-            return 0.8 / (ordered * (ordered + 1) / 2)
-        common = 0.2
-    else:
-        if count == 1:
-            return 0.7 / size
-        common = 0.3
+    if is_box(size, ordered, chosen):
+        return 0.8 / (ordered * (ordered + 1) / 2) if ordered > 2 else 0.7 / size
+    common = 0.2 if ordered > 2 else 0.3
     return common / (size - 1) / math.comb(size, count)
+
+
+def is_box(size: int, ordered: int, chosen: NDArray[np.bool_]) -> bool:
+    """Return whether the levels are a range of an ordered column, or one level of another.
+
+    >>> is_box(4, 3, np.array([True, True, False, False])), is_box(4, 3, np.array([False, False, True, True]))
+    (True, False)
+    """
+    places = np.flatnonzero(chosen)
+    if ordered <= 2:
+        return len(places) == 1
+    return 0 < len(places) < size and bool(places[-1] - places[0] + 1 == len(places) and places[-1] < ordered)
 
 
 def columns_weight(columns: int, used: int, most: int) -> float:
@@ -94,7 +100,9 @@ def box_weight(columns: Sequence[tuple[int, int]], box: Sequence[tuple[int, int,
     return weight
 
 
-def split(alpha: Fraction, span: bool, promise: str, test: bool = False) -> tuple[Fraction, Fraction]:
+def split(
+    alpha: Fraction, span: bool, promise: str, test: bool = False, certificate: bool = False
+) -> tuple[Fraction, Fraction]:
     """Return the alpha of the span and that of a payment.
 
     An analyst who knew that the span has failed would ask the span, and pay otherwise: an answer is wrong with
@@ -103,9 +111,15 @@ def split(alpha: Fraction, span: bool, promise: str, test: bool = False) -> tupl
     """
     if promise == "each":
         return alpha * (1 - FOLLOWED), alpha
+    taken = certificate_alpha(alpha) if certificate else Fraction(0)  # of the span: payments cost the same
     if test:  # the threshold test has the rest
-        return alpha * SPAN / 2, alpha * (1 - SPAN / 2 - CREDIT_FREE - CREDIT_GAP)
-    return (alpha * SPAN, alpha * (1 - SPAN)) if span else (Fraction(0), alpha)
+        return alpha * SPAN / 2 - taken, alpha * (1 - SPAN / 2 - CREDIT_FREE - CREDIT_GAP)
+    return (alpha * SPAN - taken, alpha * (1 - SPAN)) if span else (Fraction(0), alpha)
+
+
+def certificate_alpha(alpha: Fraction) -> Fraction:
+    """Return the part of alpha for a certificate that bounds less than the largest error."""
+    return alpha * CERTIFICATE
 
 
 FOLLOWED = Fraction(1, 5)
@@ -117,3 +131,6 @@ An analyst who narrows what turned out large follows noise a little, most in sma
 
 SPAN = Fraction(1, 10)
 """The part of alpha for the failure of a whole span. Its margins change little with it, and payments much."""
+
+CERTIFICATE = SPAN / 4
+"""The part of alpha for a certificate, taken from the span's."""

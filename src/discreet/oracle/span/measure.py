@@ -1,6 +1,6 @@
 """Measure the residuals of a span, one scan at a time, and read them from the journal after a restart.
 
-    plan    the plan, the strategies and the noise of every set, at no cost; written before anything is measured
+    plan    the plan, the strategies, noise and overlap of every set, at no cost; written before all measurements
     span    the sets of one scan: their ρ is set aside, the noise is drawn, the numbers are written
 
 The strategies are in the journal because released numbers mean nothing without them, and another machine may round
@@ -27,6 +27,7 @@ from discreet.oracle.exact_sums import Sums
 from discreet.oracle.pricing import Terms
 from discreet.oracle.span.confidence import split
 from discreet.oracle.span.design import Column, Columns, Design, columns_of, design
+from discreet.oracle.span.overlap import overlaps
 from discreet.oracle.span.plan import OraclePlan, noise, plan, variances
 from discreet.oracle.span.span import Span
 from discreet.oracle.span.strategy import Strategy
@@ -49,6 +50,10 @@ def planned(journal: Journal, axes: Sequence[Axis], agreed: Terms, margin: int) 
         used = sorted({i for columns in made.noise for i in columns})
         facts["strategies"] = {str(i): packed(made.columns[i].strategy.matrix) for i in used}
         facts["sets"] = [[list(columns), variance] for columns, variance in given.items()]
+        if found.promise == "every":
+            alpha, _ = split(agreed.alpha, True, agreed.promise, found.test, found.certificate)
+            overlap = overlaps(made.columns, made.noise, found.most, float(alpha))
+            facts["overlap"] = [[list(columns), factor] for columns, factor in overlap.items()]
     journal.end(journal.begin("plan", Fraction(0), plan=found.as_json(), **facts))
     return found
 
@@ -61,7 +66,7 @@ def measured(journal: Journal, sums: Sums, axes: Sequence[Axis], agreed: Terms, 
         return None
     made = Design(_columns(axes, facts["strategies"]), {}, plan.most)
     noises = {columns: noise(made, columns, v, agreed.sensitivity) for columns, v in given.items()}
-    alpha, _ = split(agreed.alpha, True, agreed.promise, plan.test)
+    alpha, _ = split(agreed.alpha, True, agreed.promise, plan.test, plan.certificate)
     span = Span(
         made.columns,
         {columns: float(drawn.variance) / UNIT**2 for columns, drawn in noises.items()},
@@ -69,6 +74,7 @@ def measured(journal: Journal, sums: Sums, axes: Sequence[Axis], agreed: Terms, 
         most=plan.most,
         promise=plan.promise,
         alpha=alpha,
+        overlap={tuple(columns): float(factor) for columns, factor in facts.get("overlap", [])},
     )
     begun = [record for record in journal.begun.values() if record["begin"] == "span"]
     for record in begun:

@@ -10,6 +10,8 @@ paid for. So about (1 − s)·N/(1 − φ) questions are answered before the fir
 * **Credit.** What the span does not answer may still be predicted well. Where there is room for it, a threshold
   test on a hypothesis is bought on credit: after k answers no more than s·ρ + k·(price of a payment) is spent, so
   the floor survives all alarms.
+* **Certificate.** Where the search for the largest error is quick, one number that bounds all errors of a fitted
+  table (`discreet.oracle.span.certificate`) may be bought on the same credit.
 * **Margin.** The law is a guess. A span is taken only where it is expected to answer MARGIN·N questions; otherwise
   s = 0, and every answer is paid for. That is always allowed.
 
@@ -29,8 +31,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.ledger.costs import cost
 from discreet.mechanisms import Gaussian, tails
 from discreet.oracle.pricing import FINE, Terms, credit_test, payment_within
+from discreet.oracle.span.certificate_price import certified_sets, certifier
 from discreet.oracle.span.confidence import box_weight, quantile, split
 from discreet.oracle.span.design import Box, Column, Columns, Design, columns_of, design, questions, variance
 from discreet.oracle.span.residuals import sensitivity
@@ -42,6 +46,9 @@ MARGIN = 1.5
 
 SAMPLE = 600
 """The questions of the law on which a plan is tried."""
+
+AFFORDED = Fraction(1, 10)
+"""The most of the budget that a certificate may cost."""
 
 COVERED = 0.995
 """The expected share of free answers from which no threshold test is worth its part of alpha."""
@@ -76,6 +83,7 @@ class OraclePlan:
         plain: The number of answers that could be paid for one by one, without a span.
         expected: The expected number of answers before the first refusal.
         test: Whether a threshold test is bought on credit, from what free answers saved.
+        certificate: Whether a certificate of a fitted table is bought on credit, where it is foreseen to fit.
     """
 
     promise: str
@@ -87,6 +95,7 @@ class OraclePlan:
     plain: int
     expected: float
     test: bool = False
+    certificate: bool = False
 
     def __str__(self) -> str:
         first = f"Within {numbers.number(self.margin)} rows, {self.plain:,} answers can be paid for one by one."
@@ -100,6 +109,11 @@ class OraclePlan:
                 f"questions on up to {self.most} columns from that: {100 * self.free:.3g} % of them free, "
                 f"{more} before the first refusal is expected, and at least {self.floor:,} whatever is asked."
             )
+            if self.certificate:
+                second += (
+                    " From what free answers save it may buy a certificate: one number that bounds all errors of "
+                    "a fitted table."
+                )
         return "\n".join([first, second, f"Promise {PROMISES[self.promise]}"])
 
     def as_json(self) -> dict[str, Any]:
@@ -134,7 +148,8 @@ def plan(axes: Sequence[Axis], agreed: Terms, margin: int) -> OraclePlan:
         made = _design(columns, most)
         if made is None:
             continue
-        width = _widths(made, agreed, left)
+        certificate = _certifiable(columns, agreed, margin, most, left)
+        width = _widths(made, agreed, left, certificate)
         for share in _shares(agreed):
             free = float((width / math.sqrt(share) <= margin / FINE).mean())
             expected = (1 - float(share)) * expensive / max(1 - free, 1 / SAMPLE)
@@ -142,7 +157,15 @@ def plan(axes: Sequence[Axis], agreed: Terms, margin: int) -> OraclePlan:
             whole = most == 4 and free > 0.99 and expected > max(limit, agreed.queries) and best.most < 4
             if (whole if most == 4 else better) and _drawable(made, agreed, share * left):
                 floor = int((1 - share) * Fraction(expensive))
-                best = replace(nothing, share=share, most=most, free=free, floor=floor, expected=expected)
+                best = replace(
+                    nothing,
+                    share=share,
+                    most=most,
+                    free=free,
+                    floor=floor,
+                    expected=expected,
+                    certificate=certificate and free < COVERED,
+                )
     return _on_credit(best, agreed, margin, left)
 
 
@@ -163,6 +186,14 @@ def _on_credit(found: OraclePlan, agreed: Terms, margin: int, left: Fraction) ->
     if expected < max(MARGIN * found.plain, agreed.queries):
         return found
     return replace(found, floor=int(payments), expected=expected, test=True)
+
+
+def _certifiable(columns: Sequence[Column], agreed: Terms, margin: int, most: int, left: Fraction) -> bool:
+    """Return whether a certificate is worth its part of alpha: its search is quick, and its cost is small."""
+    if agreed.promise != "every" or most < 2:
+        return False
+    sizes, ordered = [column.size for column in columns], [column.ordered > 0 for column in columns]
+    return bool(certified_sets(sizes, ordered)) and cost(certifier(agreed, margin)[0].loss).rho <= AFFORDED * left
 
 
 def variances(made: Design, rho: Fraction, contribution: int) -> dict[Columns, int]:
@@ -197,11 +228,11 @@ def _design(columns: tuple[Column, ...], most: int) -> Design | None:
     return _designs(columns, most) if most <= len(columns) else None
 
 
-def _widths(made: Design, agreed: Terms, rho: Fraction) -> NDArray[np.float64]:
+def _widths(made: Design, agreed: Terms, rho: Fraction, certificate: bool) -> NDArray[np.float64]:
     """Return the margins of the questions of the law, in rows, if the span had all of ρ."""
     variances = made.variances(float(rho), agreed.rows_per_person)
     shapes = [(column.size, column.ordered) for column in made.columns]
-    alpha = float(split(agreed.alpha, True, agreed.promise)[0])
+    alpha = float(split(agreed.alpha, True, agreed.promise, certificate=certificate)[0])
     found = []
     for box in questions(made.columns, SAMPLE, max(made.most, 3)):
         deviation = math.sqrt(variance(_factors(made, box), variances))

@@ -7,11 +7,11 @@ margin of each, depends on public facts alone: they are known before anything is
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, combinations, product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,14 @@ from discreet.oracle.span.confidence import (
     COUNTS,
     ROUNDING,
     WEIGHTED,
+    box_weight,
     columns_weight,
+    is_box,
     levels_weight,
     quantile,
 )
-from discreet.oracle.span.design import MOST_BINS, Column, Columns, variance
+from discreet.oracle.span.design import MOST_BINS, Box, Column, Columns, variance
+from discreet.schema.metadata import UNIT
 
 if TYPE_CHECKING:
     from discreet.oracle.linear_query import Query
@@ -55,7 +58,8 @@ class Span:
         most: The most columns of a set.
         promise: "each" or "every".
         alpha: The alpha of the span.
-        overlap: What the weights of queries are multiplied with, because answers overlap.
+        overlap: What the weights of boxes on a set of columns are multiplied with, because their noise overlaps
+            (`discreet.oracle.span.overlap`).
     """
 
     def __init__(
@@ -67,10 +71,11 @@ class Span:
         most: int,
         promise: str,
         alpha: Fraction,
-        overlap: float = 1.0,
+        overlap: Mapping[Columns, float] | None = None,
     ):
         self._columns, self._variances, self._least = tuple(columns), dict(variances), least
-        self._most, self._promise, self._alpha = most, promise, float(alpha) * overlap
+        self._most, self._promise, self._alpha = most, promise, float(alpha)
+        self._overlap = dict(overlap or {})
         self._tables: dict[Columns, Floats] = {}
         self._sizes: dict[Columns, float] = {}
 
@@ -89,13 +94,25 @@ class Span:
         spreads = (float(np.trace(self._columns[i].strategy.spread)) / self._columns[i].size for i in columns)
         return self._variances[columns] * math.prod(spreads)
 
+    def drawn(self, columns: Columns, draw: Callable[[int, int], Any]) -> Floats:
+        """Return what fresh noise makes of a residual table, in rows, with the variance that the span has."""
+        shape = [self._columns[i].strategy.matrix.shape[0] for i in columns]
+        variance = max(1, round(self._variances[columns] * UNIT**2))
+        found = np.asarray(draw(variance, math.prod(shape)), np.float64).reshape(shape) / UNIT
+        return self._spread(columns, found)
+
     def learn(self, columns: Columns, measured: Floats) -> None:
         """Take the numbers of one set, in rows, in the order of its strategies."""
+        table = self._spread(columns, measured)
+        self._tables[columns] = table
+        self._sizes[columns] = float(np.abs(table).sum()) * (1 + sum(self._columns[i].size for i in columns))
+
+    def _spread(self, columns: Columns, measured: Floats) -> Floats:
+        """Return numbers of one set as a table that adds up to zero along each of its columns."""
         table = measured.reshape([self._columns[i].strategy.matrix.shape[0] for i in columns])
         for axis, i in enumerate(columns):
             table = np.moveaxis(np.tensordot(self._columns[i].strategy.inverse, table, (1, axis)), 0, axis)
-        self._tables[columns] = np.array(table, order="C")  # of no axis for the total
-        self._sizes[columns] = float(np.abs(table).sum()) * (1 + sum(self._columns[i].size for i in columns))
+        return np.array(table, order="C")  # of no axis for the total
 
     def forget(self, columns: Columns) -> None:
         """Drop a set that was not measured: queries that need it have no answer."""
@@ -118,6 +135,25 @@ class Span:
         weight = 1 / parts if self._promise == "each" else self.weight(query)
         return (quantile(min(self._alpha * weight, 1.0)) + ROUNDING / self._least) * deviation
 
+    def box_margin(self, box: Box) -> float:
+        """Return the margin of a count over a box, in rows; ∞ if it has no answer."""
+        parts = []
+        for i, low, high in box:
+            mean, spread = self._columns[i].box(low, high)
+            parts.append({(): mean, (i,): spread})
+        shapes = [(column.size, column.ordered) for column in self._columns]
+        weight = 1.0 if self._promise == "each" else box_weight(shapes, box, self._most)
+        weight *= self._overlap.get(tuple(i for i, *_ in box), 1.0)
+        deviation = math.sqrt(variance(parts, self._variances))
+        if not weight or not math.isfinite(deviation):
+            return math.inf
+        return (quantile(min(self._alpha * weight, 1.0)) + ROUNDING / self._least) * deviation
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the oracle."""
+        return self._columns
+
     def weight(self, query: Query) -> float:
         """Return the weight of a query among all; 0 if it compares columns with each other."""
         if any(len(columns) > 1 for columns, _ in query.conditions):
@@ -130,8 +166,11 @@ class Span:
         for i, levels in chosen.items():
             weight *= levels_weight(self._columns[i].size, self._columns[i].ordered, levels)
         if target is not None:
-            weight *= 1 - WEIGHTED if target in chosen else WEIGHTED
-        return weight
+            return weight * (1 - WEIGHTED if target in chosen else WEIGHTED)
+        boxed = all(
+            is_box(self._columns[i].size, self._columns[i].ordered, levels) for i, levels in chosen.items()
+        )
+        return weight * self._overlap.get(tuple(sorted(chosen)), 1.0) if boxed else weight
 
     def value(self, groups: Sequence[Group]) -> tuple[float, float]:
         """Return the answer of a query in rows, and a bound on what floats lose in it."""

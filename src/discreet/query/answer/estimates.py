@@ -245,7 +245,7 @@ def columns(
         rows: The groups to keep, in this order; all of them by default.
     """
     shown = np.arange(len(estimates.keys)) if rows is None else np.asarray(rows, np.int64)
-    chosen = [estimates.keys[row] for row in shown.tolist()]
+    chosen = estimates.keys if rows is None else [estimates.keys[row] for row in shown.tolist()]
     keys = {key.name: [row[place] for row in chosen] for place, key in enumerate(question.keys)}
     answers = [
         released.Estimate(

@@ -31,6 +31,7 @@ from discreet.schema.metadata import UNIT
 
 if TYPE_CHECKING:
     from discreet.engines.engine import Engine, Groups
+    from discreet.engines.nodes import Expression
     from discreet.engines.statement import Rows, Statement
 
 
@@ -56,14 +57,25 @@ def prepare(plan: Plan, rows: Rows) -> Prepared:
     opened = [key.code for key in plan.cells.open]
     return Prepared(
         plan,
-        selection=rows.persons(where=marked(where), keys=opened, cap=UNIT) if plan.selection else None,
+        selection=_persons(plan, rows, marked(where), opened) if plan.selection else None,
         sums=rows.sums(where=where, keys=keys, sums=linear) if linear else None,
-        persons=rows.persons(where=where, keys=keys, cap=UNIT) if counted else None,
+        persons=_persons(plan, rows, where, keys) if counted else None,
         rankings=tuple(
             rows.sums(where=where, keys=[*keys, ranking.cell()], sums=[ir.sealed("w")])
             for ranking in plan.rankings
         ),
     )
+
+
+def _persons(plan: Plan, rows: Rows, where: Expression | None, keys: Sequence[Expression]) -> Statement:
+    """Write the sum over persons of the weight of each, at most that of one whole row.
+
+    Where one row of a person counts in full, the weights of all of a person's rows add up to no more than that:
+    the sum of the weights is the same number, without a group for every person.
+    """
+    if plan.setting.rows_per_person == 1:
+        return rows.sums(where=where, keys=keys, sums=[ir.sealed("w")])
+    return rows.persons(where=where, keys=keys, cap=UNIT)
 
 
 def execute(prepared: Prepared, engine: Engine) -> Estimates:

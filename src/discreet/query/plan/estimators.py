@@ -152,13 +152,22 @@ def formulas(
     def made(whole: frozenset[_Identity]) -> tuple[Formula, ...]:
         return tuple(formula(place, term in whole) for place, term in enumerate(sums))
 
+    @cache  # nor does the importance of its own noises
+    def squares(place: int, by_itself: bool) -> tuple[tuple[LinearQuery, float], ...]:
+        return tuple(_squares(formula(place, by_itself), rows_per_person, groups, pure))
+
     def cost(whole: frozenset[_Identity]) -> float:
-        squares = importance(made(whole), rows_per_person, groups, pure=pure)
-        return allocation.least(list(squares.values()), pure=pure)
+        found: dict[LinearQuery, float] = {}
+        for place, term in enumerate(sums):
+            for query, square in squares(place, term in whole):
+                found[query] = found.get(query, 0.0) + square
+        return allocation.least(list(found.values()), pure=pure)
 
     whole = frozenset(filter(None, sums))
+    least = cost(whole)
     for term in [] if alone else sorted(whole, key=_written):
-        whole = min(whole, whole - {term}, key=cost)
+        if (fewer := cost(whole - {term})) < least:
+            whole, least = whole - {term}, fewer
     return made(whole)
 
 

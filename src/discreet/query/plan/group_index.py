@@ -83,7 +83,7 @@ class Cells:
         inner: list[Any] = [key[opened] for key in found] if width else [0] * len(found)
         alone = width == 1 and self._declared[0].missing  # then `trees` keeps NULL, which has the last place
         last, most = (self.declared - 1, self.declared - 1) if alone else (-1, self.declared)
-        place = np.fromiter((last if k is None else k if 0 <= k < most else -1 for k in inner), np.int64)
+        place = _within(inner, most, last)
         if not opened:
             return place
         numbers = {partition: number for number, partition in enumerate(partitions or ())}
@@ -93,15 +93,29 @@ class Cells:
     def tuples(self, partitions: Sequence[Partition] | None) -> list[tuple[Any, ...]]:
         """Return the keys of every group, in the order of the question."""
         values = [[*(key.values or ()), *([None] if key.missing else [])] for key in self._declared]
-        outer = [()] if partitions is None else partitions
-        every = [(*partition, *rest) for partition in outer for rest in product(*values)]
+        if partitions is None:
+            every: list[tuple[Any, ...]] = list(product(*values))
+        else:
+            every = [(*partition, *rest) for partition in partitions for rest in product(*values)]
         order = [*self.open, *self._declared]
         where = [next(i for i, key in enumerate(order) if key is wanted) for wanted in self.keys]
-        return [tuple(row[i] for i in where) for row in every]
+        return every if where == sorted(where) else [tuple(row[i] for i in where) for row in every]
 
     @property
     def _declared(self) -> tuple[Key, ...]:
         return tuple(key for key in self.keys if key.values is not None)
+
+
+def _within(places: Sequence[int | None], most: int, last: int) -> Integers:
+    """Return places below `most`, `last` for NULL, and −1 for all others, however large."""
+    try:
+        found = np.array([-1 if place is None else place for place in places], np.int64)
+    except OverflowError:
+        return np.array([last if p is None else p if 0 <= p < most else -1 for p in places], np.int64)
+    found[(found < 0) | (found >= most)] = -1
+    if last >= 0:
+        found[[place is None for place in places]] = last
+    return found
 
 
 def dense(values: NDArray[Any], places: Integers, groups: int) -> Integers:

@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Protocol
 
 from discreet.errors import Code, Fix, ParameterError, QuestionRefused
@@ -75,7 +76,7 @@ class Plan:
         """The confidence of each interval by itself."""
         return 1 - self.setting.alpha
 
-    @property
+    @cached_property
     def losses(self) -> tuple[Loss, ...]:
         """The losses to charge before the plan is executed."""
         selected = self.selection.losses if self.selection else ()

@@ -1,6 +1,8 @@
 """Estimate a model from measurements: a total, one-way and two-way marginals that agree.
 
-1. The total and the one-way marginals are weighted means of all measurements, projected onto the simplex.
+1. The total and the one-way marginals are weighted means of all measurements. The latter are shrunk towards equal
+   counts, by as much as noise explains their differences, and projected onto the simplex: in a tiny table they
+   become equal.
 2. Each measured pair is shrunk (`empirical_bayes`), towards independence first. That gives a better base: for the
    pair (u, v), the table that follows if u and v are independent given a third column c,
    Σ_c P(u, c)·P(c, v)/P(c), with the c whose weaker tie is strongest. The pair is shrunk again, towards that base.
@@ -89,9 +91,11 @@ def estimate(
 
 def _ones(evidence: Evidence, total: float) -> list[Floats]:
     known = evidence.gathered(1)
-    sizes = evidence.domain.sizes
-    even = [np.full(size, total / size) for size in sizes]
-    return [on_simplex(known[c,].values, total) if (c,) in known else even[c] for c in range(len(sizes))]
+    found = [np.full(size, total / size) for size in evidence.domain.sizes]
+    for (column,), measured in known.items():
+        mean, _ = shrink(measured.values, float(np.sqrt(measured.variance)), found[column])
+        found[column] = on_simplex(mean, total)
+    return found
 
 
 def _independent(pair: Columns, ones: list[Floats], total: float) -> Floats:

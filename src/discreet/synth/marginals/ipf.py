@@ -70,3 +70,28 @@ def rake(
         if worst <= tolerance * max(float(fitted.sum()), _TINY):
             break
     return fitted
+
+
+def rake_many(
+    tables: Floats, margins: Mapping[tuple[int, ...], Floats], rounds: int = 8, tolerance: float = 1e-4
+) -> Floats:
+    """Return several tables of one shape, each fitted to margins of its own: `rake` along a first axis.
+
+    >>> one, two = np.array([1.0, 3.0]), np.array([2.0, 2.0])
+    >>> rake_many(np.ones((1, 2, 2)), {(0,): one[None], (1,): two[None]})[0].tolist()
+    [[0.5, 0.5], [1.5, 1.5]]
+    """
+    fitted = np.array(tables, float)
+    everything = np.maximum(fitted.sum(axis=tuple(range(1, fitted.ndim))), _TINY)
+    for _ in range(rounds):
+        worst = 0.0
+        for axes, wanted in margins.items():
+            gone = tuple(axis + 1 for axis in range(fitted.ndim - 1) if axis not in axes)
+            found = fitted.sum(axis=gone, keepdims=True)
+            goal = wanted.reshape(found.shape)
+            off = np.abs(found - goal).reshape(len(found), -1).sum(axis=1)
+            worst = max(worst, float((off / everything).max()))
+            fitted *= goal / np.maximum(found, _TINY)
+        if worst <= tolerance:
+            break
+    return fitted
