@@ -17,7 +17,7 @@ SCRATCH ?= $(shell test -w /dev/shm && test "$$(df -Pk /dev/shm | awk 'NR == 2 {
 PYTEST = TMPDIR=$(SCRATCH) OMP_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow search java browser check format bench bench-large learn-large mutants power pictures docs package lock clean
+.PHONY: help install demo serve test test-slow search java browser check format bench bench-large learn-large mutants power pictures docs package lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,6 +33,10 @@ $(STAMP): requirements.lock pyproject.toml
 
 demo: $(STAMP) ## A city sealed and asked, its ledger, and pictures in out/
 	@$(BIN)/python examples/tour.py
+
+serve: $(STAMP) ## Open the service on an invented city: out/serve
+	@test -d out/serve || $(BIN)/discreet demo --keep out/serve --persons 20000 >/dev/null
+	@$(BIN)/discreet serve out/serve
 
 test: $(STAMP) ## Format, lint, types, then all tests but the slow ones
 	@$(MAKE) --no-print-directory -j 2 check browser
@@ -75,7 +79,7 @@ format: $(STAMP) ## Format the code and mend what the linter can
 
 bench: $(STAMP) ## Side by side with peers, each in its own environment: make bench NAME=noise
 	@for name in $(NAME); do \
-	  test -f bench/$$name.py || { echo "There is no benchmark '$$name'. There are: noise, accounting, audit, query, costs, synth, oracle, local, learn, stream."; exit 2; }; \
+	  test -f bench/$$name.py || { echo "There is no benchmark '$$name'. There are: noise, accounting, audit, query, costs, synth, oracle, local, learn, stream, serve."; exit 2; }; \
 	  $(BIN)/python -m bench.$$name; done
 
 bench-large: $(STAMP) ## A hundred million rows sealed and asked within 4 GB (minutes, 4 GB of disk)

@@ -20,7 +20,7 @@ SOURCE = Path(discreet.__file__).parent
 LAYERS = [
     *("errors", "rational", "postgres", "render", "noise", "privacy", "mechanisms", "plots", "ledger", "engines"),
     *("schema", "release", "query", "kernel", "sealing", "oracle", "synth", "learn", "validity", "stream"),
-    *("vault", "local", "audit", "serve", "cli"),
+    *("vault", "local", "audit", "client", "serve", "cli"),
 ]
 ADBC = {"adbc_driver_manager", "adbc_driver_postgresql"}
 OUTSIDE = {
@@ -47,6 +47,13 @@ OUTSIDE = {
     "vault": {"pyarrow", "pyspark", "duckdb", *ADBC},
     "local": {"numpy", "scipy", "pyarrow", "duckdb", "cryptography", "altair", "pyspark"},
     "audit": {"numpy", "scipy", "rich", "altair", "vl_convert", "markupsafe"},
+    "serve": {
+        *("litestar", "msgspec", "uvicorn", "argon2", "authlib", "joserfc", "httpx2", "jinja2", "markupsafe"),
+        "pyarrow",
+        "cryptography",
+        "duckdb",
+    },
+    "client": {"httpx2", "pyarrow"},
     "cli": {"numpy", "pyarrow", "rich", "typer", "pyspark"},
 }
 HEAVY = {

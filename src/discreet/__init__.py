@@ -1,6 +1,7 @@
 """Learn from data about people with differential privacy.
 
     Vault        seal a table, ask it in SQL, never overspend: Vault.seal, vault.ask, vault.preview, vault.ledger
+    Client       the vaults of a service, with the same verbs; AsyncClient for asynchronous code
     Source       a table of a file or a database, where a name alone does not say enough
     Budget       what may be spent
     Integer …    what a column may hold: Integer, Real, Category, Boolean, Date, Datetime, Text
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         synth,
         validity,
     )
+    from discreet.client.client import AsyncClient, Client
     from discreet.ledger import Budget, Ledger
     from discreet.query.builder import select, where
     from discreet.release.release import Release
@@ -57,6 +59,8 @@ __version__ = "0.1.0"
 
 _SCHEMA = ("Boolean", "Category", "Date", "Datetime", "Integer", "Real", "Text")
 _HOMES = {
+    "AsyncClient": "client.client",
+    "Client": "client.client",
     "Budget": "ledger",
     "Ledger": "ledger",
     "Release": "release.release",
@@ -68,9 +72,11 @@ _HOMES = {
 }
 
 __all__ = [
+    "AsyncClient",
     "Boolean",
     "Budget",
     "Category",
+    "Client",
     "Date",
     "Datetime",
     "Integer",

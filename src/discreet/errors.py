@@ -15,7 +15,15 @@
     ├── MissingPackage (ImportError)     a package of an extra that is not installed
     ├── QuestionRefused (ValueError)     a question that a vault does not answer, and the nearest one that it does
     ├── NotEnumerable                    code whose draws the exact attack cannot enumerate
-    └── NotForRelease (RuntimeError)     a result made from test bits that would leave
+    ├── NotForRelease (RuntimeError)     a result made from test bits that would leave
+    └── ServiceRefused                   a request that the service does not carry out
+        ├── NotSignedIn                  no token, no session, or one that has ended
+        ├── NotPermitted                 an account that lacks the role, the grant or the scope
+        ├── NotFound                     a vault, a question or a page that is not there for this account
+        ├── AlreadyRunning               a second request while a question of the same analyst runs
+        ├── Cancelled                    a job that its owner cancelled
+        ├── TooManyRequests              more requests in a minute than the service allows
+        └── ServiceFailed                a fault of the service: a worker ended, or a check of ours failed
 
     InexactFloat (UserWarning)           a float where an exact number was wanted
 
@@ -26,7 +34,7 @@ JSON.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -162,6 +170,28 @@ def render(error: DiscreetError, fixes: Iterable[str]) -> str:
     return " ".join([problem, *tried, *sentences])
 
 
+def from_json(record: Mapping[str, Any]) -> DiscreetError:
+    """Return the error that `to_json` wrote, or that a problem of the service tells.
+
+    >>> from_json(ParameterError("A scale must be positive.", found=-1, fix=Fix("scale", 1)).to_json())
+    ParameterError('A scale must be positive.')
+    """
+    named = globals().get(str(record.get("error")))
+    kind = named if isinstance(named, type) and issubclass(named, DiscreetError) else DiscreetError
+    fixes = [
+        Fix(one["parameter"], one["value"], one.get("call") or "", one.get("note") or "")
+        if "parameter" in one
+        else str(one.get("text", ""))
+        for one in record.get("fix") or record.get("fixes") or []
+    ]
+    found = record.get("found")
+    return kind(
+        str(record.get("problem") or record.get("detail") or ""),
+        found=MISSING if found is None else found,
+        fix=fixes,
+    )
+
+
 def _python(value: Any) -> str:
     """Return the value as Python code, texts in double quotes."""
     if isinstance(value, str):
@@ -254,6 +284,38 @@ class NotEnumerable(DiscreetError):
 
 class NotForRelease(DiscreetError, RuntimeError):
     """A result that was made from deterministic test bits."""
+
+
+class ServiceRefused(DiscreetError):
+    """A request that the service does not carry out."""
+
+
+class NotSignedIn(ServiceRefused):
+    """A request without a token or session, or with one that is unknown, expired or revoked."""
+
+
+class NotPermitted(ServiceRefused):
+    """A request that the role, the grants or the token of its account do not cover."""
+
+
+class NotFound(ServiceRefused):
+    """A vault, a question or a page that is not there, or not there for this account."""
+
+
+class AlreadyRunning(ServiceRefused):
+    """A request that would run beside a question of the same analyst, or a key that names another question."""
+
+
+class Cancelled(ServiceRefused):
+    """A job that its owner cancelled before it ended."""
+
+
+class TooManyRequests(ServiceRefused):
+    """A request beyond the rate that the service allows."""
+
+
+class ServiceFailed(ServiceRefused):
+    """A fault of the service. Its text is constant: what happened may depend on a private value."""
 
 
 class InexactFloat(UserWarning):

@@ -33,12 +33,13 @@ from discreet.cli.commands.demo import demo
 from discreet.cli.commands.describe import describe
 from discreet.cli.commands.fit import fit, predict
 from discreet.cli.commands.ledger import budget, ledger
-from discreet.cli.commands.local_design import design, simulate
-from discreet.cli.commands.local_estimate import estimate
-from discreet.cli.commands.local_reports import aggregate, encode
+from discreet.cli.commands.local.design import design, simulate
+from discreet.cli.commands.local.estimate import estimate
+from discreet.cli.commands.local.reports import aggregate, encode
 from discreet.cli.commands.oracle import oracle
 from discreet.cli.commands.propose import propose
 from discreet.cli.commands.seal import seal
+from discreet.cli.commands.serve import serve
 from discreet.cli.commands.stream import count, stream_demo
 from discreet.cli.commands.synthesize import synthesize
 from discreet.cli.commands.validity import demo as show_overfitting
@@ -60,7 +61,7 @@ app = typer.Typer(cls=Commands, rich_markup_mode="rich", pretty_exceptions_enabl
 
 _COMMANDS = {
     "For a first look, and for auditors": (demo, audit),
-    "For the curator": (propose, seal, budget, clean),
+    "For the curator": (propose, seal, budget, clean, serve),
     "For analysts": (describe, preview, ask, oracle, synthesize, fit, predict, ledger),
 }
 for panel, commands in _COMMANDS.items():

@@ -84,6 +84,7 @@ __all__ = [
     "boosting",
     "choose",
     "finite",
+    "from_json",
     "load",
     "margins",
     "methods",
@@ -113,6 +114,16 @@ def load(path: Any) -> Any:
     from discreet.learn.estimator import PrivateEstimator
 
     return PrivateEstimator.load(path)
+
+
+def from_json(record: Any) -> Any:
+    """Return the model that `model.to_json` wrote, whatever its estimator is."""
+    name = record.get("estimator") if isinstance(record, dict) else None
+    if isinstance(name, str) and name in _HOMES:
+        __getattr__(name)  # so that this estimator is known
+    from discreet.learn.estimator import PrivateEstimator
+
+    return PrivateEstimator.from_json(record)
 
 
 def __dir__() -> list[str]:

@@ -25,7 +25,7 @@ from discreet.query.answer.label import label
 from discreet.query.answer.postprocess import postprocess
 from discreet.query.plan import relative_accuracy
 from discreet.query.plan.plan import Plan, plan
-from discreet.query.preview import Preview
+from discreet.query.preview import Preview, columns_of
 from discreet.query.question import Question
 from discreet.rational import Rational, positive, rational
 from discreet.release.receipt import Receipt
@@ -106,6 +106,19 @@ def ask(table: SealedTable, question: Any, wanted: Terms) -> Release:
         raise _refused(table, query, wanted, error) from None
 
 
+def recorded(table: SealedTable, question: Any, wanted: Terms) -> Release | None:
+    """Return the answer that the ledger has on record for a question at this price, or None. It never charges.
+
+    Answers within a relative margin are found step by step and have no record of their own.
+    """
+    query = cache_key.parsed(question, table.metadata)
+    for key in () if wanted.relative is not None else _keys(table, query, wanted):
+        standing = table.payer.standing(key)
+        if standing.answer is not None:
+            return postprocess(query, _recorded(standing))
+    return None
+
+
 def preview(table: SealedTable, question: Any, wanted: Terms) -> Preview:
     """Say what a question would cost and how accurate its answer would be. No row is read."""
     from discreet.engines.statement import Rows
@@ -125,6 +138,7 @@ def preview(table: SealedTable, question: Any, wanted: Terms) -> Preview:
         receipt=Receipt(cost(made.losses), tuple(described(made.losses)), balances),
         affordable=table.payer.can_afford(made.losses),
         recorded=recorded,
+        columns=columns_of(query),
     )
 
 

@@ -9,6 +9,7 @@ nothing, the charge is on the disk before the engine is asked, and the answer is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -316,6 +317,17 @@ class Vault(Products):
 
     def _repr_html_(self) -> str:
         return framed(render.page(self.metadata) + self._ledger.as_html())
+
+    def for_account(self, *, analyst: str | None = None, purpose: str | None = None) -> Vault:
+        """Return this vault as another account opens it. Both share files and connections: close one of them.
+
+        Args:
+            analyst: The analyst whose account is charged as well; none by default.
+            purpose: The purpose whose account is charged as well; none by default.
+        """
+        made = copy(self)
+        made._analyst, made._purpose = analyst, purpose
+        return made
 
     def table(self) -> SealedTable:
         """Return the newest rows as oracles, synthetic tables and models take them, with who pays."""

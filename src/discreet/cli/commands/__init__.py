@@ -9,11 +9,10 @@ oracle            discreet oracle: ask many questions on one charge
 synthesize        discreet synthesize: make a synthetic table, and see how far to trust it
 describe          discreet describe: see what is public about a vault
 ledger            discreet ledger, budget: see and set who may spend what
+serve             discreet serve: share the vaults of a folder with a team
 stream            discreet stream count, demo: count what arrives, privately at every moment
 demo              discreet demo: all of these on an invented city
 audit             discreet audit: attack shipped mechanisms, the museum, or your own
-local_design      discreet local design, simulate: design a collection, and rehearse it
-local_reports     discreet local encode, aggregate: make reports, and count them
-local_estimate    discreet local estimate: estimate shares from counts
+local/            discreet local design, simulate, encode, aggregate, estimate: collect from devices
 validity          discreet validity plan, demo: plan a reusable holdout, and overfit a plain one
 """

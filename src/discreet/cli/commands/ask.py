@@ -23,7 +23,6 @@ from discreet.cli.progress import waiting
 from discreet.errors import DiscreetError, Fix
 
 if TYPE_CHECKING:
-    from discreet.query.preview import Preview
     from discreet.release.receipt import Receipt
     from discreet.release.release import Release
 
@@ -156,7 +155,7 @@ def preview(
     with Vault(vault, analyst=analyst, purpose=purpose) as asked:
         found = asked.preview(_read(question), **price)
     if as_json:
-        output.data(_previewed(found, found.receipt))
+        output.data(found.to_json())
     else:
         output.say(found.question, style="dim")
         output.say("", *found.plan.split("\n"), "", found.verdict)
@@ -304,21 +303,6 @@ def receipt_in_numbers(receipt: Receipt) -> dict[str, Any]:
     """Return what is left of the vault, and the whole receipt: exact fractions as text, and floats."""
     numbers = receipt.in_numbers()
     return {"left": numbers["left"], "receipt": numbers}
-
-
-def _previewed(found: Preview, receipt: Receipt) -> dict[str, Any]:
-    return {
-        "question": found.question,
-        "expected": [
-            {"name": one.name, "margin": one.margin and output.number(one.margin), "words": one.words}
-            for one in found.expected
-        ],
-        "cost": cost_in_numbers(receipt),
-        **receipt_in_numbers(receipt),
-        "affordable": found.affordable,
-        "free": found.recorded,
-        "plan": found.plan,
-    }
 
 
 def draw(release: Release, file: Path) -> None:

@@ -1,0 +1,37 @@
+"""Keep the accounts of the service: people, tokens, sessions, invitations, grants and replies.
+
+    records       frozen records: Role, User, Token, Grant, Invitation, Actor
+    database      one interface for SQLite and PostgreSQL: `write()` and `read()` transactions
+    tables        the tables, in SQL that both read
+    passwords     argon2, and a check that takes as long for a name that is not there
+    secrets       random keys of 256 bits, and the hash that is stored instead of them
+    accounts      Accounts: people, tokens, sessions, invitations and grants
+    products      Products: oracles, tables, models, holdouts and streams that an account made
+    replies       Replies: what was replied to an idempotency key, durable
+
+Budgets are not here: the ledger of each vault has them (`Ledger.allot`), so that there is one place that refuses.
+A grant says that an analyst may use a vault at all.
+"""
+
+from discreet.serve.accounts.accounts import Accounts
+from discreet.serve.accounts.database import Database, database_at
+from discreet.serve.accounts.products import Product, Products
+from discreet.serve.accounts.records import VERBS, Actor, Grant, Invitation, Role, Token, User
+from discreet.serve.accounts.replies import Replies, Reply
+
+__all__ = [
+    "VERBS",
+    "Accounts",
+    "Actor",
+    "Database",
+    "Grant",
+    "Invitation",
+    "Product",
+    "Products",
+    "Replies",
+    "Reply",
+    "Role",
+    "Token",
+    "User",
+    "database_at",
+]

@@ -1,0 +1,79 @@
+"""Run the service: one process that answers, several that compute, until it is told to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import uvicorn
+
+from discreet.errors import Fix, ServiceFailed
+from discreet.serve.app import create_app
+from discreet.serve.door import Door
+from discreet.serve.logs import quiet
+from discreet.serve.service import Service
+from discreet.serve.settings import Settings
+
+
+class Server(uvicorn.Server):
+    """A server of HTTP that tells where it listens.
+
+    Args:
+        settings: The settings.
+        service: The parts; made from the settings by default.
+        listening: Called with the address once it listens.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        service: Service | None = None,
+        listening: Callable[[str], None] = lambda address: None,
+    ):
+        """Prepare the server. `run` runs it."""
+        parts = service or Service.of(settings)
+        self.door = Door(parts) if settings.door_port >= 0 else None
+        self.door_address: tuple[str, int] | None = None
+        self._settings, self._listening = settings, listening
+        super().__init__(
+            uvicorn.Config(
+                create_app(settings, parts),
+                host=settings.host,
+                port=settings.port,
+                ssl_certfile=settings.tls_certificate or None,
+                ssl_keyfile=settings.tls_key or None,
+                server_header=False,
+                access_log=False,
+                log_config=None,
+                lifespan="on",
+                ws="none",
+                h11_max_incomplete_event_size=32 * 1024,
+                timeout_keep_alive=30,
+                limit_concurrency=1000,
+                timeout_graceful_shutdown=int(settings.deadline) + 1,
+            )
+        )
+        quiet()
+
+    async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
+        """Start to listen, and tell where."""
+        try:
+            await super().startup(sockets)  # type: ignore[arg-type]
+        except SystemExit:  # uvicorn's way to report a port that is taken, to a log that is silent here
+            raise ServiceFailed(
+                "The service cannot listen at this address.",
+                found=f"{self._settings.host}:{self._settings.port}",
+                fix=[Fix("port", 0, note="any free one"), "Or end what listens there."],
+            ) from None
+        if self.started:
+            if self.door is not None:
+                self.door_address = await self.door.start()
+            port = self.servers[0].sockets[0].getsockname()[1]
+            scheme = "https" if self._settings.tls_certificate else "http"
+            host = f"[{self._settings.host}]" if ":" in self._settings.host else self._settings.host
+            self._listening(f"{scheme}://{host}:{port}")
+
+    async def shutdown(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
+        """Close the door for clients of PostgreSQL, then the one of HTTP."""
+        if self.door is not None and self.door_address is not None:
+            await self.door.stop()
+        await super().shutdown(sockets)  # type: ignore[arg-type]

@@ -1,0 +1,91 @@
+"""Hold the parts of a running service: settings, accounts, vaults, workers, questions, limits, metrics and log.
+
+One object for all doors: routes of the API, pages of the console and the wire door take what they need from here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from discreet.serve.accounts import Accounts, Products, Replies, database_at
+from discreet.serve.accounts.secrets import new_id
+from discreet.serve.limits import Rate
+from discreet.serve.logs import Log
+from discreet.serve.metrics import Metrics
+from discreet.serve.questions import Pools, Questions
+from discreet.serve.settings import Settings
+from discreet.serve.vaults import Vaults
+from discreet.serve.workers import Pool
+
+
+@dataclass(frozen=True)
+class Service:
+    """The parts of a service."""
+
+    settings: Settings
+    accounts: Accounts
+    replies: Replies
+    vaults: Vaults
+    pool: Pool
+    public: Pool
+    jobs: Pool
+    questions: Questions
+    products: Products
+    requests: Rate
+    logins: Rate
+    metrics: Metrics
+    log: Log
+
+    @classmethod
+    def of(cls, settings: Settings, log: Log | None = None) -> Service:
+        """Make the parts. No process is started yet."""
+        database = database_at(settings.accounts_place)
+        log, metrics = log or Log(), Metrics()
+        accounts = Accounts(database, session_idle=settings.session_idle, session_longest=settings.session_longest)
+        replies = Replies(database, new_id())
+        vaults = Vaults(settings.folder, settings.vaults)
+
+        def lost() -> None:
+            metrics.count("workers_lost")
+
+        pool, public = Pool(settings.workers, lost), Pool(settings.public_workers, lost)
+        jobs = Pool(settings.job_workers, lost, lazy=True)
+        questions = Questions(
+            Pools(pool, public, jobs),
+            replies,
+            vaults,
+            quantum=settings.quantum,
+            deadline=settings.deadline,
+            metrics=metrics,
+            log=log,
+        )
+        return cls(
+            settings=settings,
+            accounts=accounts,
+            replies=replies,
+            vaults=vaults,
+            pool=pool,
+            public=public,
+            jobs=jobs,
+            products=Products(database),
+            questions=questions,
+            requests=Rate(settings.requests_per_minute),
+            logins=Rate(settings.logins_per_minute),
+            metrics=metrics,
+            log=log,
+        )
+
+    async def start(self) -> None:
+        """Start the workers, and forget old replies."""
+        self.replies.sweep(self.accounts.now() - self.settings.keep_replies)
+        for pool in (self.pool, self.public, self.jobs):
+            await pool.start()
+        self.log.note("started", workers=self.settings.workers, quantum=self.settings.quantum)
+
+    async def stop(self) -> None:
+        """Let questions end, for as long as a client would wait, then end the workers."""
+        await self.questions.drain(self.settings.deadline)
+        for pool in (self.pool, self.public, self.jobs):
+            await pool.close()
+        self.accounts.close()
+        self.log.note("stopped")

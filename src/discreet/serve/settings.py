@@ -1,0 +1,222 @@
+"""Read the settings of the service from a TOML file and from the environment.
+
+The order is: defaults, then the file, then variables `DISCREET_SERVE_…`, then what the command line gives. A
+setting that is not known is refused, so that a misspelt limit does not go unnoticed.
+
+    # discreet.toml                                  # environment
+    port = 8470                                      DISCREET_SERVE_PORT=8470
+    quantum = 0.25                                   DISCREET_SERVE_QUANTUM=0.25
+    [vaults]                                         (file only)
+    people = "postgresql://db/health#people"
+    [oidc]                                           DISCREET_SERVE_OIDC_CLIENT_SECRET=…
+    issuer = "https://login.example"
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import Fix, ParameterError
+
+PREFIX = "DISCREET_SERVE_"
+
+
+@dataclass(frozen=True)
+class Oidc:
+    """The provider that signs people in.
+
+    Args:
+        issuer: The address of the provider.
+        client_id: The name that the provider knows the service by.
+        client_secret: The secret that goes with it; empty for a public client.
+        claim: The claim that is the name of the account; "preferred_username" by default.
+    """
+
+    issuer: str
+    client_id: str
+    client_secret: str = field(default="", repr=False)
+    claim: str = "preferred_username"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the operator of the service decides. All of it is public but passwords and secrets.
+
+    Args:
+        folder: The directory that holds the vaults.
+        host: The address to listen at; this machine only by default.
+        port: The port; 0 lets the system choose one.
+        accounts: A file of SQLite, or the address of a schema of PostgreSQL; `accounts.sqlite` in the folder by
+            default.
+        vaults: Vaults outside of the folder, by name: a path, or the address of a PostgreSQL schema.
+        workers: How many processes compute from rows.
+        public_workers: How many processes answer from public facts: previews, recorded answers, ledgers.
+        job_workers: How many processes carry out jobs: synthetic tables, models, audits.
+        quantum: Answers that were computed from rows leave this many seconds after the request, or twice, four
+            times … as many. At least four times the slowest plain question under load.
+        deadline: After so many seconds a question goes on by itself, and the client gets 202 and an address.
+        body_limit: The most bytes of a request.
+        upload_limit: The most bytes of a table that the curator uploads.
+        requests_per_minute: The most requests of one account.
+        logins_per_minute: The most attempts to sign in, from one address and for one name.
+        session_idle: A session ends after so many seconds without a request.
+        session_longest: A session ends after so many seconds in any case.
+        keep_replies: How many seconds the reply to an idempotency key is kept.
+        tls_certificate: The file of the certificate; with it the service speaks TLS.
+        tls_key: The file of its key.
+        behind_tls: Whether a proxy in front of the service speaks TLS: cookies are `Secure` then.
+        door_port: The port for clients of PostgreSQL; 0 lets the system choose one, -1 opens no such door.
+        door_host: The address that this door listens at; `host` by default.
+        door_certificate: The file of the certificate of this door; one is made at the first run by default.
+        door_key: The file of its key.
+        door_spend: The share of the budget that a question at this door may cost unless the connection says
+            otherwise, such as "0.5%"; none by default, so that each connection must say.
+        door_questions_per_minute: The most fresh questions of one account at this door; recorded ones are free.
+        oidc: The provider that signs people in; none by default.
+    """
+
+    folder: Path
+    host: str = "127.0.0.1"
+    port: int = 8470
+    accounts: str = field(default="", repr=False)
+    vaults: Mapping[str, str] = field(default_factory=dict, repr=False)
+    workers: int = 2
+    public_workers: int = 1
+    job_workers: int = 1
+    quantum: float = 0.25
+    deadline: float = 8.0
+    body_limit: int = 64 * 1024
+    upload_limit: int = 256 * 1024 * 1024
+    requests_per_minute: int = 6000
+    logins_per_minute: int = 10
+    session_idle: int = 3600
+    session_longest: int = 12 * 3600
+    keep_replies: int = 24 * 3600
+    tls_certificate: str = ""
+    tls_key: str = ""
+    behind_tls: bool = False
+    door_port: int = -1
+    door_host: str = ""
+    door_certificate: str = ""
+    door_key: str = ""
+    door_spend: str = ""
+    door_questions_per_minute: int = 30
+    oidc: Oidc | None = None
+
+    def __post_init__(self) -> None:
+        for name in (
+            "workers",
+            "public_workers",
+            "job_workers",
+            "quantum",
+            "deadline",
+            "body_limit",
+            "requests_per_minute",
+            "logins_per_minute",
+            "door_questions_per_minute",
+        ):
+            if not getattr(self, name) > 0:
+                raise ParameterError(f"The setting {name} must be positive.", found=getattr(self, name))
+        if self.deadline < self.quantum:
+            raise ParameterError(
+                "The deadline must be at least one quantum.",
+                found=self.deadline,
+                fix=Fix("deadline", self.quantum),
+            )
+        pairs = ((self.tls_certificate, self.tls_key), (self.door_certificate, self.door_key))
+        if any(bool(certificate) != bool(key) for certificate, key in pairs):
+            raise ParameterError("TLS needs a certificate and its key: give both, or neither.")
+
+    @property
+    def accounts_place(self) -> str:
+        """The path or address of the accounts."""
+        return self.accounts or str(self.folder / "accounts.sqlite")
+
+    @property
+    def secure(self) -> bool:
+        """Whether browsers reach the service by TLS."""
+        return bool(self.tls_certificate) or self.behind_tls
+
+    @classmethod
+    def read(
+        cls,
+        folder: str | Path,
+        *,
+        config: str | Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        **given: Any,
+    ) -> Settings:
+        """Read the settings: defaults, file, environment, and what is given.
+
+        Args:
+            folder: The directory that holds the vaults.
+            config: The TOML file; none by default.
+            environment: The variables; those of the process by default.
+            given: Settings that come last; None means not given.
+
+        >>> Settings.read("vaults", environment={"DISCREET_SERVE_PORT": "9000"}, workers=None).port
+        9000
+        """
+        variables = os.environ if environment is None else environment
+        values: dict[str, Any] = {} if config is None else _file(Path(config))
+        for name, text in variables.items():
+            if name.startswith(PREFIX):
+                _set(values, name.removeprefix(PREFIX).lower(), text)
+        values.update({name: value for name, value in given.items() if value is not None})
+        known = {one.name for one in fields(cls)} - {"folder"}
+        if unknown := sorted(values.keys() - known):
+            raise ParameterError(
+                "There is no such setting of the service.",
+                found=unknown[0],
+                fix=f"There are: {', '.join(sorted(known))}.",
+            )
+        if values.get("oidc") is not None and not isinstance(values["oidc"], Oidc):
+            values["oidc"] = _oidc(values["oidc"])
+        return cls(folder=Path(folder), **{name: _typed(cls, name, value) for name, value in values.items()})
+
+
+def _file(path: Path) -> dict[str, Any]:
+    try:
+        with open(path, "rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise ParameterError(f"The settings at {path} cannot be read: {error.strerror}.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ParameterError(f"The settings at {path} are not TOML: {error}.") from None
+
+
+def _set(values: dict[str, Any], name: str, text: str) -> None:
+    if name.startswith("oidc_"):
+        values["oidc"] = {**values.get("oidc", {}), name.removeprefix("oidc_"): text}
+    else:
+        values[name] = text
+
+
+def _oidc(values: Mapping[str, Any]) -> Oidc:
+    try:
+        return Oidc(**values)
+    except TypeError:
+        raise ParameterError(
+            "The section oidc needs issuer and client_id, and may have client_secret and claim.",
+            found=", ".join(sorted(values)),
+        ) from None
+
+
+def _typed(cls: type[Settings], name: str, value: Any) -> Any:
+    """Return a value as the type of its setting: the environment has texts only."""
+    default = getattr(cls, name, None)
+    try:
+        if isinstance(default, bool):
+            if str(value).lower() not in ("true", "false", "1", "0"):
+                raise ValueError(name)
+            return str(value).lower() in ("true", "1")
+        if isinstance(default, int | float):
+            return type(default)(value)
+    except (TypeError, ValueError):
+        raise ParameterError(f"The setting {name} has a value of another type.", found=value) from None
+    return value

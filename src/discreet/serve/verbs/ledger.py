@@ -1,0 +1,139 @@
+"""Read a vault's ledger: balances, entries, releases, verification; and set budgets.
+
+An analyst sees the accounts that pay for them and their own charges. A curator or an auditor sees all of it
+(`arguments["all"]`, which the server decides by role). What was released is public to every analyst of the vault.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import NotFound
+from discreet.serve.verbs.verb import Result, Tell, Verb
+
+if TYPE_CHECKING:
+    from discreet.ledger import Entry
+    from discreet.ledger.balance import Balance
+    from discreet.vault.vault import Vault
+
+READABLE = ("discreet release ", "discreet synthetic table ", "discreet model ", "discreet choice ")
+"""The schemas of records that are releases. Other records name the file of an oracle or a stream."""
+MOST = 500  # entries or releases of one reply
+
+
+def account(balance: Balance) -> dict[str, Any]:
+    """Return what is left of an account as JSON."""
+    from discreet.ledger.balance import written
+    from discreet.release.receipt import exact
+
+    return {
+        "analyst": balance.account.analyst,
+        "purpose": balance.account.purpose,
+        "unit": "epsilon" if balance.unit == "ε" else "rho",
+        "budget": exact(balance.total),
+        "left": exact(balance.remaining),
+        "charges": balance.charges,
+        "words": str(balance),
+        "record": written(balance),
+    }
+
+
+def ledger(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
+    """Return the balances: of all accounts, or of those that pay for the analyst."""
+    book = vault.ledger
+    balances = book.balances() if arguments["all"] else list(vault.table().payer.balances())
+    head = book.head()
+    return Result(
+        {
+            "strict": book.strict,
+            "accounts": [account(balance) for balance in balances],
+            "unfinished": len(book.unfinished()) if arguments["all"] else None,
+            "head": {"number": head.number, "hash": head.hash},
+        },
+        public=True,
+    )
+
+
+def entries(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
+    """Return entries of the ledger after a number: all of them, or the analyst's own charges."""
+    own = vault.table().payer.analyst
+    found: list[dict[str, Any]] = []
+    for entry in vault.ledger.entries(after=arguments["after"]):
+        mine = entry.kind == "charge" and entry.content.get("analyst") == own
+        if arguments["all"] or mine:
+            content = {name: value for name, value in entry.content.items() if name not in ("answer", "after")}
+            found.append(
+                {"number": entry.number, "at": entry.time, "kind": entry.kind, "hash": entry.hash, **content}
+            )
+        if len(found) == MOST:
+            break
+    return Result({"entries": found, "last": found[-1]["number"] if found else arguments["after"]}, public=True)
+
+
+def verify(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
+    """Walk the whole ledger, and return the line to keep elsewhere."""
+    since = arguments.get("since")
+    head = vault.ledger.verify(since=None if since is None else (since["number"], since["hash"]))
+    line = f"{head.number}:{head.hash}"
+    return Result({"number": head.number, "hash": head.hash, "line": line}, public=True)
+
+
+def budget(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
+    """Give an analyst, a purpose or the whole vault a budget, or change it."""
+    from discreet.ledger import Budget
+
+    book = vault.ledger
+    who = {"analyst": arguments.get("analyst"), "purpose": arguments.get("purpose")}
+    agreed, reason = Budget(arguments["epsilon"], arguments.get("delta") or 0), arguments.get("reason") or ""
+    if any(who.values()) and book.balance(**who).budget is None:
+        book.allot(budget=agreed, reason=reason, **who)
+    else:
+        book.amend(agreed, reason=reason, confirmed=arguments.get("confirmed") or "", **who)
+    return Result({"account": account(book.balance(**who))}, public=True)
+
+
+def releases(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
+    """List what was released: number, time, question, and what it is."""
+    found = []
+    for entry, record in _released(vault, arguments["after"]):
+        found.append(
+            {
+                "number": entry.number,
+                "at": entry.time,
+                "schema": record["schema"],
+                "question": record.get("question") or record.get("label", {}).get("product", ""),
+            }
+        )
+        if len(found) == MOST:
+            break
+    return Result({"releases": found, "last": found[-1]["number"] if found else arguments["after"]}, public=True)
+
+
+def release(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
+    """Return one release by its number."""
+    for entry, record in _released(vault, arguments["number"] - 1):
+        if entry.number == arguments["number"]:
+            return Result(record, public=True)
+        break
+    raise NotFound("There is no such release.", found=arguments["number"], fix="List the releases.")
+
+
+def _released(vault: Vault, after: int) -> Iterator[tuple[Entry, dict[str, Any]]]:
+    for entry in vault.ledger.entries(after=after):
+        if entry.kind != "release":
+            continue
+        record = json.loads(entry.content["answer"])
+        if isinstance(record, dict) and str(record.get("schema", "")).startswith(READABLE):
+            yield entry, record
+
+
+VERBS = {
+    "ledger": Verb(ledger, public=True),
+    "entries": Verb(entries, public=True),
+    "verify": Verb(verify, public=True),
+    "budget": Verb(budget, public=True),
+    "releases": Verb(releases, public=True),
+    "release": Verb(release, public=True),
+}

@@ -1,0 +1,116 @@
+"""Run tasks in a process of its own: read one, open the vault, do it, send the result, and end with the server.
+
+    python -m discreet.serve.worker FD        FD is one end of a socket; the server holds the other one
+
+A thread reads the socket. When it ends, the server is gone, however it ended, and so does the worker, at once:
+a charge that was not recorded yet is resumed by the next one who asks the same.
+
+No text of an exception leaves the worker unless it is an error of Discreet's own, whose words are public. Of any
+other one the server learns the type and the line of our code, for its log.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import sys
+import threading
+import traceback
+import warnings
+from collections import OrderedDict
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+from typing import Any, cast
+
+from discreet.errors import BudgetExceeded, DiscreetError, InexactFloat, QuestionRefused
+from discreet.serve.tasks import TASKS, Result, account
+from discreet.vault.vault import Vault
+
+_OPEN = 16  # vaults that stay open
+
+
+class _Vaults:
+    """The vaults that this worker has open, the last used ones. All accounts share the files of a vault."""
+
+    def __init__(self) -> None:
+        self._open: OrderedDict[str, Vault] = OrderedDict()
+
+    def get(self, place: str, analyst: str | None, purpose: str | None) -> Vault:
+        if place not in self._open:
+            self._open[place] = Vault(place)
+        self._open.move_to_end(place)
+        while len(self._open) > _OPEN:
+            self._open.popitem(last=False)[1].close()
+        return self._open[place].for_account(analyst=analyst, purpose=purpose)
+
+    def drop(self, place: str) -> None:
+        vault = self._open.pop(place, None)
+        if vault is not None:
+            vault.close()
+
+
+def main(descriptor: int) -> None:
+    """Serve the socket until its other end is closed."""
+    connection: Connection[Any, Any] = Connection(descriptor)
+    tasks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(connection, tasks), daemon=True).start()
+    warnings.simplefilter("ignore", InexactFloat)
+    vaults = _Vaults()
+    while True:
+        task = json.loads(tasks.get())
+
+        def tell(words: str, share: float) -> None:
+            _send(connection, {"progress": words, "share": share})
+
+        _send(connection, outcome(vaults, task, tell))
+
+
+def outcome(vaults: _Vaults, task: Mapping[str, Any], tell: Any) -> dict[str, Any]:
+    """Carry out one task, and return what the server may see of it."""
+    place, analyst, purpose = task["place"], task["analyst"], task["purpose"]
+    verb, vault = TASKS[task["verb"]], None
+    try:
+        if place:  # an audit has no vault
+            vault = vaults.get(place, analyst, purpose)
+        try:
+            result: Result | None
+            if task["recorded"]:
+                assert verb.recorded is not None
+                result = verb.recorded(cast(Vault, vault), task["arguments"])
+            else:
+                result = verb.run(cast(Vault, vault), task["arguments"], tell)
+        except BudgetExceeded as error:
+            left = [] if vault is None else [account(balance) for balance in vault.table().payer.balances()]
+            return {"error": error.to_json(), "left": left, "public": True}
+        return {"absent": True} if result is None else {"body": result.body, "public": result.public}
+    except DiscreetError as error:
+        return {"error": error.to_json(), "public": isinstance(error, QuestionRefused)}
+    except Exception as error:
+        vaults.drop(place)
+        return {"failed": type(error).__name__, "line": _line(error), "public": False}
+
+
+def _line(error: BaseException) -> str:
+    """Return the innermost line of our own code, without a value."""
+    ours = [frame for frame in traceback.extract_tb(error.__traceback__) if "discreet" in frame.filename]
+    return f"{os.path.basename(ours[-1].filename)}:{ours[-1].lineno}" if ours else ""
+
+
+def _read(connection: Connection[Any, Any], tasks: queue.SimpleQueue[bytes]) -> None:
+    while True:
+        try:
+            tasks.put(connection.recv_bytes())
+        except (EOFError, OSError):
+            os._exit(0)  # the server is gone: nothing that is computed now would be accounted for
+
+
+def _send(connection: Connection[Any, Any], message: dict[str, Any]) -> None:
+    try:
+        connection.send_bytes(json.dumps(message).encode())
+    except OSError:
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
