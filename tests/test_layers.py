@@ -50,6 +50,8 @@ OUTSIDE = {
     "serve": {
         *("litestar", "msgspec", "uvicorn", "argon2", "authlib", "joserfc", "httpx2", "jinja2", "markupsafe"),
         "pyarrow",
+        "cryptography",
+        "duckdb",
     },
     "client": {"httpx2", "pyarrow"},
     "cli": {"numpy", "pyarrow", "rich", "typer", "pyspark"},

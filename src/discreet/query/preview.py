@@ -7,17 +7,39 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.ledger import Cost
+from discreet.query.answer.estimates import axis_of
 from discreet.query.plan.explain import Expected
+from discreet.query.question import Question
+from discreet.release import frames
 from discreet.release.receipt import Receipt
 from discreet.release.released import expect_schema
 from discreet.release.serialize import list_in, of_type, read_receipt, reading, written_receipt
 from discreet.render import numbers
 from discreet.render.html import framed
+from discreet.schema.identifiers import identifiers
+
+if TYPE_CHECKING:
+    import pyarrow
 
 SCHEMA = "discreet preview 1"
+
+
+@dataclass(frozen=True)
+class AnswerColumn:
+    """A column of the table of an answer.
+
+    Args:
+        name: Its name.
+        kind: What it holds: boolean, integer, real, text, date or datetime.
+        part: "key"; "value" of an aggregate; "low" or "high", an end of its interval.
+    """
+
+    name: str
+    kind: str
+    part: str
 
 
 @dataclass(frozen=True)
@@ -32,6 +54,13 @@ class Preview:
     affordable: bool
     recorded: bool
     """Whether the same question was answered before: then it is free."""
+    columns: tuple[AnswerColumn, ...] = ()
+    """The columns of the table of the answer."""
+
+    @property
+    def schema(self) -> pyarrow.Schema:
+        """The Arrow schema of the answer, from public facts: names and types are known before anything is paid."""
+        return frames.schema((column.name, column.kind) for column in self.columns)
 
     @property
     def cost(self) -> Cost:
@@ -73,6 +102,7 @@ class Preview:
             "affordable": self.affordable,
             "free": self.recorded,
             "plan": self.plan,
+            "columns": [{"name": one.name, "type": one.kind, "part": one.part} for one in self.columns],
         }
 
     @classmethod
@@ -90,6 +120,10 @@ class Preview:
                 receipt=read_receipt(of_type(dict, record["receipt"])),
                 affordable=of_type(bool, record["affordable"]),
                 recorded=of_type(bool, record["free"]),
+                columns=tuple(
+                    AnswerColumn(*(of_type(str, one[part]) for part in ("name", "type", "part")))
+                    for one in list_in(record.get("columns", []))
+                ),
             )
 
     def __repr__(self) -> str:
@@ -109,6 +143,17 @@ class Preview:
             f"<p><code>{escape(self.question)}</code></p><dl>{widths}</dl><p>{escape(self.verdict)}</p>"
             f"<details><summary>Plan</summary>{plan}</details>"
         )
+
+
+def columns_of(question: Question) -> tuple[AnswerColumn, ...]:
+    """Return the columns of the table of an answer. They follow from the question and the declared columns."""
+    kinds = {
+        key.name: "text" if key.values is None else frames.kind(key.name, key.values) for key in question.keys
+    }
+    axes = {aggregate.name: frames.kind_of(axis_of(aggregate)) for aggregate in question.aggregates}
+    named = identifiers([*kinds, *axes])
+    laid_out = frames.layout(question.columns, kinds.keys(), named)
+    return tuple(AnswerColumn(column, kinds.get(name) or axes[name], part) for column, name, part in laid_out)
 
 
 def _above(amount: Fraction | None) -> float | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,44 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from discreet.release.release import Release
+
+
+def layout(columns: Iterable[str], keys: Collection[str], named: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """Return the columns of the table of an answer: the name, the key or aggregate behind it, and which part.
+
+    Args:
+        columns: The keys and aggregates of the answer in their order.
+        keys: Which of them are keys.
+        named: The identifier of every key and aggregate.
+
+    >>> layout(["city", "count(*)"], ["city"], {"city": "city", "count(*)": "count"})[:3]
+    [('city', 'city', 'key'), ('count', 'count(*)', 'value'), ('count_low', 'count(*)', 'low')]
+    """
+    taken, found = set(named.values()), []
+    for name in columns:
+        found.append((named[name], name, "key" if name in keys else "value"))
+        for end in () if name in keys else ("low", "high"):
+            beside = f"{named[name]}_{end}"
+            while beside in taken:
+                beside += "_"
+            taken.add(beside)
+            found.append((beside, name, end))
+    return found
+
+
+def schema(columns: Iterable[tuple[str, str]]) -> pa.Schema:
+    """Return the Arrow schema of columns by name and kind: boolean, integer, real, text, date, datetime, null."""
+    pyarrow = _module("pyarrow", "pyarrow")
+    types = {
+        "boolean": pyarrow.bool_(),
+        "integer": pyarrow.int64(),
+        "real": pyarrow.float64(),
+        "text": pyarrow.string(),
+        "date": pyarrow.date32(),
+        "datetime": pyarrow.timestamp("us"),
+        "null": pyarrow.string(),
+    }
+    return pyarrow.schema([pyarrow.field(name, types[kind]) for name, kind in columns])
 
 
 def kind(name: str, values: Sequence[Any]) -> str:
@@ -44,28 +82,25 @@ def kind(name: str, values: Sequence[Any]) -> str:
 def arrow(release: Release) -> pa.Table:
     """Return a release as a table of Arrow."""
     pyarrow = _module("pyarrow", "pyarrow")
-    types = {
-        "boolean": pyarrow.bool_(),
-        "integer": pyarrow.int64(),
-        "real": pyarrow.float64(),
-        "text": pyarrow.string(),
-        "date": pyarrow.date32(),
-        "datetime": pyarrow.timestamp("us"),
-        "null": pyarrow.string(),
-    }
-    columns, fields = [], []
+    columns, kinds = [], []
     for name, (values, axis) in release.typed_table().items():
-        if axis == "key":
-            column = kind(name, values)
-        else:
-            column = "real" if axis == "number" else "datetime"
-            if axis != "number":
-                values = tuple(None if value is None else instant(value, axis) for value in values)
-        fields.append(pyarrow.field(name, types[column]))
-        columns.append(pyarrow.array(values, types[column], from_pandas=False))
+        if axis not in ("key", "number"):
+            values = tuple(None if value is None else instant(value, axis) for value in values)
+        columns.append(values)
+        kinds.append((name, kind(name, values) if axis == "key" else kind_of(axis)))
+    about_schema = schema(kinds)
+    arrays = [
+        pyarrow.array(values, field.type, from_pandas=False)
+        for values, field in zip(columns, about_schema, strict=True)
+    ]
     about = {"discreet": json.dumps({**_about(release), "label": release.label.facts}, ensure_ascii=False)}
-    table: pa.Table = pyarrow.Table.from_arrays(columns, schema=pyarrow.schema(fields, metadata=about))
+    table: pa.Table = pyarrow.Table.from_arrays(arrays, schema=about_schema.with_metadata(about))
     return table
+
+
+def kind_of(axis: str) -> str:
+    """Return what a column of numbers holds, by the axis of its aggregate."""
+    return "real" if axis == "number" else "datetime"
 
 
 def pandas(release: Release) -> pd.DataFrame:

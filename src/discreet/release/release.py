@@ -123,20 +123,13 @@ class Release(Guarded):
     def typed_table(self) -> dict[str, tuple[Sequence[Any], str]]:
         """Return the columns by name with what they hold: "key", or the axis of the aggregate."""
         columns: dict[str, tuple[Sequence[Any], str]] = {}
-        taken = set(self.identifiers.values())
-        for name in self.columns:
-            column = self.identifiers[name]
-            if name in self.keys:
+        for column, name, part in frames.layout(self.columns, self.keys, self.identifiers):
+            if part == "key":
                 columns[column] = self.keys[name], "key"
-                continue
-            answer = self[name]
-            columns[column] = answer.values, answer.axis
-            for end, numbers in (("low", answer.low), ("high", answer.high)):
-                beside = f"{column}_{end}"
-                while beside in taken:
-                    beside += "_"
-                taken.add(beside)
-                columns[beside] = numbers, answer.axis
+            else:
+                answer = self[name]
+                numbers = {"value": answer.values, "low": answer.low, "high": answer.high}[part]
+                columns[column] = numbers, answer.axis
         return columns
 
     @property

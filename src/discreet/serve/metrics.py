@@ -13,6 +13,7 @@ _HELP = {
     "questions": "Questions by verb and status.",
     "refused_beside_question": "Requests refused because a question of the same analyst was running.",
     "refused_rate": "Requests refused because there were too many.",
+    "door_catalogue_unknown": "Catalogue queries of database tools that were answered with no rows.",
     "workers_lost": "Worker processes that ended by themselves.",
 }
 

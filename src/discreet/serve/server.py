@@ -8,6 +8,7 @@ import uvicorn
 
 from discreet.errors import Fix, ServiceFailed
 from discreet.serve.app import create_app
+from discreet.serve.door import Door
 from discreet.serve.logs import quiet
 from discreet.serve.service import Service
 from discreet.serve.settings import Settings
@@ -29,10 +30,13 @@ class Server(uvicorn.Server):
         listening: Callable[[str], None] = lambda address: None,
     ):
         """Prepare the server. `run` runs it."""
+        parts = service or Service.of(settings)
+        self.door = Door(parts) if settings.door_port >= 0 else None
+        self.door_address: tuple[str, int] | None = None
         self._settings, self._listening = settings, listening
         super().__init__(
             uvicorn.Config(
-                create_app(settings, service),
+                create_app(settings, parts),
                 host=settings.host,
                 port=settings.port,
                 ssl_certfile=settings.tls_certificate or None,
@@ -61,7 +65,15 @@ class Server(uvicorn.Server):
                 fix=[Fix("port", 0, note="any free one"), "Or end what listens there."],
             ) from None
         if self.started:
+            if self.door is not None:
+                self.door_address = await self.door.start()
             port = self.servers[0].sockets[0].getsockname()[1]
             scheme = "https" if self._settings.tls_certificate else "http"
             host = f"[{self._settings.host}]" if ":" in self._settings.host else self._settings.host
             self._listening(f"{scheme}://{host}:{port}")
+
+    async def shutdown(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
+        """Close the door for clients of PostgreSQL, then the one of HTTP."""
+        if self.door is not None and self.door_address is not None:
+            await self.door.stop()
+        await super().shutdown(sockets)  # type: ignore[arg-type]

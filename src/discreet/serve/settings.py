@@ -70,6 +70,13 @@ class Settings:
         tls_certificate: The file of the certificate; with it the service speaks TLS.
         tls_key: The file of its key.
         behind_tls: Whether a proxy in front of the service speaks TLS: cookies are `Secure` then.
+        door_port: The port for clients of PostgreSQL; 0 lets the system choose one, -1 opens no such door.
+        door_host: The address that this door listens at; `host` by default.
+        door_certificate: The file of the certificate of this door; one is made at the first run by default.
+        door_key: The file of its key.
+        door_spend: The share of the budget that a question at this door may cost unless the connection says
+            otherwise, such as "0.5%"; none by default, so that each connection must say.
+        door_questions_per_minute: The most fresh questions of one account at this door; recorded ones are free.
         oidc: The provider that signs people in; none by default.
     """
 
@@ -93,6 +100,12 @@ class Settings:
     tls_certificate: str = ""
     tls_key: str = ""
     behind_tls: bool = False
+    door_port: int = -1
+    door_host: str = ""
+    door_certificate: str = ""
+    door_key: str = ""
+    door_spend: str = ""
+    door_questions_per_minute: int = 30
     oidc: Oidc | None = None
 
     def __post_init__(self) -> None:
@@ -105,6 +118,7 @@ class Settings:
             "body_limit",
             "requests_per_minute",
             "logins_per_minute",
+            "door_questions_per_minute",
         ):
             if not getattr(self, name) > 0:
                 raise ParameterError(f"The setting {name} must be positive.", found=getattr(self, name))
@@ -114,7 +128,8 @@ class Settings:
                 found=self.deadline,
                 fix=Fix("deadline", self.quantum),
             )
-        if bool(self.tls_certificate) != bool(self.tls_key):
+        pairs = ((self.tls_certificate, self.tls_key), (self.door_certificate, self.door_key))
+        if any(bool(certificate) != bool(key) for certificate, key in pairs):
             raise ParameterError("TLS needs a certificate and its key: give both, or neither.")
 
     @property

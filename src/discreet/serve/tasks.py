@@ -24,9 +24,11 @@ __all__ = ["TASKS", "Result", "Tell", "Verb", "account"]
 
 def describe(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     """Return the public facts about a vault, and what is left for the accounts of the analyst."""
+    from discreet.schema.describe import domain
+
     described = vault.metadata
     columns = [
-        {"name": name, "description": str(column), **column_json}
+        {"name": name, "description": domain(column), **column_json}
         for (name, column), column_json in zip(
             described.columns.items(), described.as_json()["columns"].values(), strict=True
         )

@@ -25,7 +25,7 @@ from discreet.query.answer.label import label
 from discreet.query.answer.postprocess import postprocess
 from discreet.query.plan import relative_accuracy
 from discreet.query.plan.plan import Plan, plan
-from discreet.query.preview import Preview
+from discreet.query.preview import Preview, columns_of
 from discreet.query.question import Question
 from discreet.rational import Rational, positive, rational
 from discreet.release.receipt import Receipt
@@ -138,6 +138,7 @@ def preview(table: SealedTable, question: Any, wanted: Terms) -> Preview:
         receipt=Receipt(cost(made.losses), tuple(described(made.losses)), balances),
         affordable=table.payer.can_afford(made.losses),
         recorded=recorded,
+        columns=columns_of(query),
     )
 
 

@@ -17,6 +17,10 @@ def serve(
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="The port; 8470 by default.")] = None,
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="A TOML file with more settings.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="How many processes compute; 2 by default.")] = None,
+    door_port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="A port for psql, Metabase or Excel as well; none by default."),
+    ] = None,
 ) -> None:
     """Share the vaults of a folder with a team: an API, and pages for a browser.
 
@@ -32,13 +36,16 @@ def serve(
         from discreet.serve.settings import Settings
     if not folder.is_dir():
         raise DiscreetError("There is no such directory.", found=folder, fix="Make it, and seal a vault in it.")
-    settings = Settings.read(folder, config=config, host=host, port=port, workers=workers)
+    settings = Settings.read(folder, config=config, host=host, port=port, workers=workers, door_port=door_port)
     service = Service.of(settings)
     first = service.accounts.first_run()
 
     def listening(address: str) -> None:
         output.say(f"Discreet serves {folder} at {address}")
+        if server.door_address is not None:
+            output.say("Clients of PostgreSQL connect to {}, port {}, with TLS".format(*server.door_address))
         if first is not None:
             output.say(f"The curator's token, shown this once: {first}")
 
-    Server(settings, service, listening).run()
+    server = Server(settings, service, listening)
+    server.run()
