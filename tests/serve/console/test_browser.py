@@ -153,11 +153,9 @@ def test_an_altered_collection_shows_a_refusal_and_no_form(running: Running, vis
     assert phone.page.locator("#form").is_hidden()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (1000, "dark")])
-def test_pages_fit_a_phone_and_obey_the_policy(running: Running, visit: Any, width: int, scheme: str) -> None:
-    if scheme == "light":
-        running.service.accounts.add("cura", Role.CURATOR, PASSWORD)
-    curator = visit(width, color_scheme=scheme)
+def test_pages_fit_a_phone_and_obey_the_policy(running: Running, visit: Any) -> None:
+    running.service.accounts.add("cura", Role.CURATOR, PASSWORD)
+    curator = visit(320, **PHONE)
     curator.sign_in("cura")
     pages = ["/", "/vaults/visits", "/vaults/visits/ask", "/vaults/visits/access", "/vaults/visits/spending"]
     for path in [*pages, "/vaults/visits/releases", "/people", "/account", "/surveys", "/audit", "/new", "/join"]:
