@@ -92,7 +92,7 @@ def shares_below(
     [W, V], part/whole is at most part/V + (V − W)/W + error/W, as part ≤ V.
 
     >>> shares_below([5, 10], 0, (20, 20), 6, 0)  # of 64
-    ([16, 32], 2)
+    ([15, 31], 2)
     """
     low, high = whole
     inverse = (1 << 2 * precision) // high

@@ -61,7 +61,7 @@ def holdouts() -> dict[str, Subject]:
     """Return the subjects by name.
 
     >>> sorted(holdouts())[1:]
-    ['Thresholdout(epsilon=8, one overfit)', 'Thresholdout(epsilon=6.2, one run)']
+    ['Thresholdout(epsilon=6.2, one run)', 'Thresholdout(epsilon=8, one overfit)']
     """
     gaussian = GaussianNoise(_terms())
     additive: Mapping[str, Callable[[Subject], Verdict]] = {
