@@ -125,8 +125,8 @@ ENGINES = [
     Mutant(
         "DuckDB: sums beyond 64 bits are floats",
         "engines/duckdb.py",
-        'self._columns(statement.select("TRY_CAST({} AS BIGINT)"))',
-        "self._columns(statement.select())",
+        'self._columns(statement.select("TRY_CAST({} AS BIGINT)", lean=lean))',
+        "self._columns(statement.select(lean=lean))",
         DUCKDB,
     ),
     Mutant(

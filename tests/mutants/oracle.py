@@ -227,7 +227,7 @@ PRACTICAL = [
     Mutant(
         "span: the doubt of a payment is not shared with the span",
         "oracle/span/confidence.py",
-        "return (alpha * SPAN, alpha * (1 - SPAN)) if span else (Fraction(0), alpha)",
+        "return (alpha * SPAN - taken, alpha * (1 - SPAN)) if span else (Fraction(0), alpha)",
         "return (alpha, alpha) if span else (Fraction(0), alpha)",
         "tests/oracle/test_span_promise.py",
     ),

@@ -166,15 +166,15 @@ VAULT = [
     Mutant(
         "keys: a person names every text that they wrote",
         "query/answer/execute.py",
-        "where=marked(where), keys=opened",
-        "where=where, keys=opened",
+        "_persons(plan, rows, marked(where), opened)",
+        "_persons(plan, rows, where, opened)",
         REPLAY,
     ),
     Mutant(
         "keys: a person counts as often as they wrote a text",
         "query/answer/execute.py",
-        "keys=opened, cap=UNIT",
-        "keys=opened, cap=2 * UNIT",
+        "keys=keys, cap=UNIT",
+        "keys=keys, cap=2 * UNIT",
         REPLAY,
     ),
     Mutant(
