@@ -478,9 +478,10 @@ def test_whatever_stops_it_leaves_nothing_behind(tmp_path: Path, stop: type[Base
     assert os.listdir(tmp_path) == []
 
 
-def endless() -> pa.RecordBatchReader:
+def endless(begun: threading.Event) -> pa.RecordBatchReader:
     def batches() -> Any:
         while True:
+            begun.set()
             yield pa.record_batch({"n": list(range(1000))})
 
     return pa.RecordBatchReader.from_batches(pa.schema([("n", pa.int64())]), batches())
@@ -489,17 +490,32 @@ def endless() -> pa.RecordBatchReader:
 @pytest.mark.parametrize("watched", [False, True])
 def test_an_interrupt_stops_a_running_query(tmp_path: Path, watched: bool) -> None:
     seen: list[float] = []
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        seal(
-            endless(),
-            to=tmp_path / "v",
-            person=None,
-            columns={"n": Integer(0, 9)},
-            progress=(lambda stage, done: seen.append(done)) if watched else None,
-        )
-    timer.join()
+    begun, over = threading.Event(), threading.Event()
+
+    def interrupt() -> None:
+        """Press Ctrl-C when the engine reads rows, as a person would, and again if nothing happens for long."""
+        begun.wait(600)
+        pause = 0.5
+        while not over.wait(pause):
+            os.kill(os.getpid(), signal.SIGINT)
+            pause = 30
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever another test left behind
+    person = threading.Thread(target=interrupt)
+    person.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            seal(
+                endless(begun),
+                to=tmp_path / "v",
+                person=None,
+                columns={"n": Integer(0, 9)},
+                progress=(lambda stage, done: seen.append(done)) if watched else None,
+            )
+    finally:
+        over.set()
+        person.join()
+        signal.signal(signal.SIGINT, before)
     assert os.listdir(tmp_path) == []
     assert bool(seen) == watched
 
