@@ -19,6 +19,7 @@ OPTIONS = (
 )
 
 
+@pytest.mark.slow  # its time bounds it, so that a loaded machine needs a generous one
 @pytest.mark.parametrize("who", ["ana", "stranger", "revoked"])
 def test_no_request_that_the_description_allows_or_forbids_breaks_the_service(
     running: Running, who: str, tmp_path: Path
@@ -36,12 +37,12 @@ def test_no_request_that_the_description_allows_or_forbids_breaks_the_service(
             *(str(Path(sys.executable).with_name("schemathesis")), "--config-file", str(config), "run"),
             f"{running.address}/schema/openapi.json",
             *("--header", f"Authorization: Bearer {token}", *OPTIONS),
-            *("--max-time", "8" if who == "ana" else "2"),
+            *("--max-time", "60"),
         ],
         cwd=tmp_path,  # it keeps a cache where it runs
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert found.returncode == 0, found.stdout[-6000:] + found.stderr[-2000:]
