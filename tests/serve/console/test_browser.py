@@ -132,6 +132,7 @@ def test_a_respondent_sends_one_randomised_frame_and_nothing_else(running: Runni
     page.get_by_text("Nothing is sent").wait_for()
     page.reload()
     page.get_by_role("button", name="Stop for good").click()
+    page.get_by_text("nothing was sent").wait_for()  # said when the browser's database has it
     page.reload()
     page.get_by_text("You stopped for good").wait_for()
     assert page.locator("#form").is_hidden()

@@ -70,12 +70,17 @@ async function answer(collection, form) {
     else if (response.status === 403) say("The invitation code is unknown or was used, so the answer was not counted.");
     else say("The answer could not be counted. You may close this page.");
   } catch (error) {
-    if (!(error instanceof BudgetExceeded)) throw error;
-    say(`Nothing is sent: ${error.message}`);
+    say(error instanceof BudgetExceeded ? `Nothing is sent: ${error.message}` : unsent(error));
   } finally {
-    await showSpent();
+    await showSpent().catch(() => {});
   }
 }
+
+/** What to say of an answer that met an error: the network's comes after the answer was paid for. */
+const unsent = (error) =>
+  error instanceof TypeError
+    ? "The answer may not have reached the survey, and is not sent again. You may close this page."
+    : `Nothing is sent: ${error.message}`;
 
 async function showSpent() {
   const state = JSON.parse((await kept(storage)) ?? "null");
@@ -86,8 +91,13 @@ async function showSpent() {
 }
 
 async function stop() {
-  await choice.transaction(() => ["stopped", null]);
   $("form").hidden = $("about").hidden = true;
+  try {
+    await choice.transaction(() => ["stopped", null]);
+  } catch (error) {
+    say(`Your choice is not kept. Close this page and answer nothing. (${error.message})`);
+    return;
+  }
   say("You stopped for good. This browser answers no more surveys of this site, and nothing was sent.");
 }
 
