@@ -3,51 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx2
-import pyarrow
 import pytest
 
-import discreet as dp
 from discreet.oracle import OracleAnswer
-from discreet.schema import Column
-from discreet.serve.accounts import Role
 from discreet.serve.api.replies import PRODUCT
 from discreet.stream import StreamAnswer
 from discreet.synth import Synthetic
 from discreet.validity import HoldoutAnswer
-from tests.serve.conftest import Running, started
+from tests.serve.conftest import ROWS, Running
 
-ROWS = 2000
-
-
-@pytest.fixture(scope="module")
-def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    folder = tmp_path_factory.mktemp("team")
-    rows = pyarrow.table(
-        {
-            "who": list(range(ROWS)),
-            "age": [20 + i % 60 for i in range(ROWS)],
-            "city": [("Oslo", "Bergen")[i % 2] for i in range(ROWS)],
-            "ill": [i % 60 > 40 for i in range(ROWS)],
-        }
-    )
-    columns: dict[str, Column] = {
-        "age": dp.Integer(0, 110),
-        "city": dp.Category(["Oslo", "Bergen"]),
-        "ill": dp.Boolean(),
-    }
-    place, budget = Path(folder) / "people.vault", dp.Budget(40, "1e-6")
-    dp.Vault.seal(rows, to=place, name="people", person="who", columns=columns, budget=budget).close()
-    made = started(folder)
-    made.tokens["curator"] = made.service.accounts.first_run() or ""
-    made.account("ana", Role.ANALYST, "people")
-    made.account("audrey", Role.AUDITOR)
-    yield made
-    made.stop()
+pytestmark = pytest.mark.xdist_group("team")
 
 
 def post(client: httpx2.Client, path: str, body: dict[str, Any], **headers: str) -> httpx2.Response:

@@ -45,7 +45,7 @@ async def waiting(question: FromPath[str], actor: WhoAsks, service: Parts, to: F
     if reply.status == RUNNING:
         return page("waiting", actor, headers={"refresh": "1"})
     body_of(reply)
-    return elsewhere(to if to.startswith(f"/vaults/{reply.vault}/answer?") else f"/vaults/{reply.vault}")
+    return elsewhere(to if to.startswith(f"/vaults/{reply.vault}/") else f"/vaults/{reply.vault}")
 
 
 @get("/vaults/{name:str}/answer")

@@ -94,6 +94,29 @@ def budget(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     return Result({"account": account(book.balance(**who))}, public=True)
 
 
+def quote(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
+    """Return what an oracle, a table or a model would use of the budget at most. Nothing is charged."""
+    from discreet.kernel import amount_of, strictest_budget
+    from discreet.kernel.gaussian_budget import release_rho
+    from discreet.kernel.refusal import affordable_share
+    from discreet.ledger.costs import cost
+    from discreet.privacy.losses import Pure, ZeroConcentrated
+    from discreet.release.receipt import Receipt
+
+    payer = vault.table().payer
+    balances, terms = payer.balances(), {name: arguments.get(name) for name in ("epsilon", "spend")}
+    loss: Pure | ZeroConcentrated
+    if strictest_budget(balances).pure:
+        loss = Pure(amount_of(balances, **terms, pure=True))
+    elif arguments["kind"] == "oracle":
+        loss = ZeroConcentrated(amount_of(balances, **terms, pure=False))
+    else:
+        loss = ZeroConcentrated(release_rho(balances, **terms))
+    receipt, enough = Receipt(cost(loss), (), balances), payer.can_afford([loss])
+    words = f"This would use {receipt.used}; {receipt.remaining}{'' if enough else ': not enough'}."
+    return Result({"words": words, "affordable": enough, "share": affordable_share(balances)}, public=True)
+
+
 def releases(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     """List what was released: number, time, question, and what it is."""
     found = []
@@ -134,6 +157,7 @@ VERBS = {
     "entries": Verb(entries, public=True),
     "verify": Verb(verify, public=True),
     "budget": Verb(budget, public=True),
+    "quote": Verb(quote, public=True),
     "releases": Verb(releases, public=True),
     "release": Verb(release, public=True),
 }

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "json": "application/json"}
 """The forms of rows, by name."""
+_SHOWN = 24  # columns of a report whose counts are drawn
 
 
 def synthesize(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
@@ -45,12 +46,34 @@ def rows(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
 
 def report(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     """Report how wrong a table is, by what was released already."""
+    from discreet.release.serialize import written_label
+
     made = _made(vault, arguments["opening"])
     compared = made.compare()
     return Result(
-        {"words": f"{made}\n\n{compared}", "notes": list(made.notes), "comparison": compared.to_json()},
+        {
+            "words": f"{made}\n\n{compared}",
+            "notes": list(made.notes),
+            "comparison": compared.to_json(),
+            "total": made.total,
+            "margins": [_margin(made, axis.name) for axis in made.axes[:_SHOWN]],
+            "label": written_label(made.label),
+        },
         public=True,
     )
+
+
+def _margin(made: Synthetic, name: str) -> dict[str, Any]:
+    """Return the counts of a column by bin, with the typical error of each: they follow from what was released."""
+    from discreet.release.render import key
+
+    found = made.marginal([name])
+    return {
+        "column": name,
+        "levels": [key(level) for level in found.levels[0]],
+        "counts": found.counts.tolist(),
+        "deviations": found.deviations.tolist(),
+    }
 
 
 def _made(vault: Vault, opening: Mapping[str, Any]) -> Synthetic:
