@@ -124,7 +124,8 @@ def line(
         return f"{_short(left + (at - first) * along)} {_short(bottom - (value - low) * up)}"
 
     parts = [_begin(title, height)]
-    for tick in ticks(low, high, 4):
+    marks = ticks(low, high, 4)
+    for tick in marks if len(marks) > 2 else ticks(low, high, 7):
         y = _short(bottom - (tick - low) * up)
         parts.append(f'<path class="grid" d="M{left} {y}H{WIDTH - _RIGHT}"/>')
         parts.append(f'<text class="tick" x="{left - 8}" y="{y}" dy="4" text-anchor="end">{number(tick)}</text>')
@@ -138,8 +139,9 @@ def line(
         path += [place(point.at, before.value)] if steps else []
         path.append(place(point.at, point.value))
     parts.append(f'<path class="line" d="M{"L".join(path)}"/>')
-    every = max(1, math.ceil(len(found) / 6))
-    for i, point in enumerate(found):
+    labelled = [point for point in found if point.label]
+    every = max(1, math.ceil(len(labelled) / 6))
+    for i, point in enumerate(labelled):
         if i % every == 0:
             x = _short(left + (point.at - first) * along)
             said = escape(_cut(point.label))

@@ -11,7 +11,7 @@ import pytest
 from discreet.local import Aggregator
 from discreet.local.device.wire import unpacked
 from discreet.serve.accounts import Role
-from discreet.serve.survey.respondent import surveys_of
+from discreet.serve.survey.surveys import surveys_of
 from tests.serve.conftest import PASSWORD, Running
 
 pytestmark = pytest.mark.xdist_group("browser")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.serve.verbs.verb import Result, Tell, Verb, given, recorded_only
 
 if TYPE_CHECKING:
+    from discreet.query.bins import Axis
     from discreet.synth.synthetic import Synthetic
     from discreet.vault.vault import Vault
 
@@ -56,24 +57,29 @@ def report(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
             "notes": list(made.notes),
             "comparison": compared.to_json(),
             "total": made.total,
-            "margins": [_margin(made, axis.name) for axis in made.axes[:_SHOWN]],
+            "margins": [_margin(made, axis) for axis in made.axes[:_SHOWN]],
             "label": written_label(made.label),
         },
         public=True,
     )
 
 
-def _margin(made: Synthetic, name: str) -> dict[str, Any]:
+def _margin(made: Synthetic, axis: Axis) -> dict[str, Any]:
     """Return the counts of a column by bin, with the typical error of each: they follow from what was released."""
     from discreet.release.render import key
 
-    found = made.marginal([name])
+    found = made.marginal([axis.name])
     return {
-        "column": name,
+        "column": axis.name,
+        "starts": [*axis.starts, axis.levels] if _ordered(made, axis) else None,
         "levels": [key(level) for level in found.levels[0]],
         "counts": found.counts.tolist(),
         "deviations": found.deviations.tolist(),
     }
+
+
+def _ordered(made: Synthetic, axis: Axis) -> bool:
+    return made.metadata.columns[axis.name].kind in ("integer", "real", "date", "datetime")
 
 
 def _made(vault: Vault, opening: Mapping[str, Any]) -> Synthetic:

@@ -18,7 +18,7 @@ ESTIMATORS = {
     "Ridge": "a number: additive, steadier (ridge regression)",
 }
 """The estimators of the form, and what they predict."""
-_IN_LABEL = ("Guarantee", "Noise", "Cost")  # facts that the page shows elsewhere
+_FIRST = ("Predicts", "Classes", "Protects")  # facts in plain words; the others are shown on request
 _MOST, _LISTED = 24, 200  # bars of a picture, values of a list
 
 
@@ -38,7 +38,8 @@ def drawn(body: dict[str, Any], described: Described) -> dict[str, Any]:
     shapes = body["shapes"]
     return {
         "title": body["title"],
-        "facts": {name: fact for name, fact in body["facts"].items() if name not in _IN_LABEL},
+        "facts": {name: fact for name, fact in body["facts"].items() if name in _FIRST},
+        "how": {name: fact for name, fact in body["facts"].items() if name not in _FIRST},
         "limits": body["limits"],
         "features": {name: _choices(column) for name, column in body["features"].items()},
         "unit": shapes["unit"] if shapes else "",

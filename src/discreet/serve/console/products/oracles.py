@@ -26,7 +26,7 @@ def drawn(body: dict[str, Any], described: Described) -> dict[str, Any]:
     spent, total = body["spent"]["value"], body["total"]["value"]
     return {
         "columns": body["columns"],
-        "sentences": body["words"].splitlines(),
+        "sentences": body["words"].splitlines()[1:],  # the heading has the first one
         "used": spent / total if total else 0.0,
         "label": read_label(body["label"]),
         "example": f"select count(*) from {described['table']}",

@@ -10,7 +10,7 @@ from discreet.render.numbers import number as shown_number
 from discreet.serve.api.bodies import SyntheticTerms
 from discreet.serve.console.products.kind import Described, Form, Kind, columns_of, read
 
-_MOST = 24  # bars of a picture
+_FEW, _MOST = 4, 24  # bins from which on a picture has steps; bars of a picture
 _WIDE = 1.96  # deviations of a 95 % interval
 
 
@@ -24,26 +24,38 @@ def drawn(body: dict[str, Any], described: Described) -> dict[str, Any]:
     compared = body["comparison"]
     return {
         "sentences": body["words"].partition("\n\n")[0].splitlines()[:2],
-        "notes": body["notes"],
+        "notes": body["notes"][:-1],  # the last one names a method of Python; the page has a link instead
         "report": body["words"].partition("\n\n")[2],
         "total": shown_number(round(body["total"])),
-        "margins": [{"column": one["column"], "svg": margin(one)} for one in body["margins"]],
+        "margins": [
+            {
+                "column": one["column"],
+                "svg": margin(one),
+                "more": 0 if one["starts"] else len(one["levels"]) - _MOST,
+            }
+            for one in body["margins"]
+        ],
         "furthest": sorted(compared["distances"], key=_distance, reverse=True)[:5],
         "label": read_label(body["label"]),
     }
 
 
 def margin(one: dict[str, Any]) -> str:
-    """Draw the counts of a column, with what noise does to each."""
+    """Draw the rows of a column: bars for names; for numbers and days steps, because bins are of unequal width."""
     rows = [
         svg.Bar(level, count, count - _WIDE * deviation, count + _WIDE * deviation)
         for level, count, deviation in zip(one["levels"], one["counts"], one["deviations"], strict=True)
     ]
-    title = f"Rows of the synthetic table by {one['column']}, with 95 % intervals for noise"
-    if len(rows) <= _MOST:
-        return svg.bars(rows, title)
-    points = [svg.Point(i, row.label, row.value or 0.0, row.low, row.high) for i, row in enumerate(rows)]
-    return svg.line(points, title)
+    starts = one["starts"] or []
+    if len(starts) < _FEW:
+        return svg.bars(
+            rows[:_MOST], f"Rows of the synthetic table by {one['column']}, with 95 % intervals for noise"
+        )
+    points = []
+    for row, start, end in zip(rows, starts, starts[1:], strict=False):  # a missing value has no place on the axis
+        density = [(value or 0.0) / (end - start) for value in (row.value, row.low, row.high)]
+        points += [svg.Point(start, row.label, *density), svg.Point(end, "", *density)]
+    return svg.line(points, f"Rows for each value of {one['column']}, with 95 % intervals for noise", steps=True)
 
 
 def _distance(record: Any) -> float:
