@@ -118,6 +118,8 @@ def test_a_synthetic_table_is_a_job_with_a_report_and_rows(team: Running, cleo: 
     assert "mean distance" in shown.text
     assert not greek(shown.text)
     assert shown.text.count('<svg class="intervals"') == 2
+    assert "Rows for each value of age" in shown.text  # by density: bins are of unequal width
+    assert "Rows of the synthetic table by city" in shown.text
     spent = team.spent("people")
     rows = cleo.get(f"{place}/files/rows.csv", params={"rows": "7"})
     assert "attachment" in rows.headers["content-disposition"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import NotFound
+from discreet.errors import NotFound, SealingFailed
 from discreet.serve.verbs.ledger import account
 from discreet.serve.verbs.verb import Result, Tell, Verb, given
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from discreet.sealing.report import SealingReport
     from discreet.vault.vault import Vault
 
+UNREADABLE = "More than half of a column cannot be read, and would be missing. Nothing was sealed."
 _PRICE = ("epsilon", "spend", "within", "confidence", "keys_delta")
 _QUICK = ("Laplace", "Gaussian", "Exponential", "PermuteAndFlip", "GRR")  # under a second in all
 
@@ -42,19 +43,24 @@ def check(_: Any, arguments: Mapping[str, Any], tell: Tell) -> Result:
 
 
 def seal(_: Any, arguments: Mapping[str, Any], tell: Tell) -> Result:
-    """Seal the table into a new vault."""
+    """Seal the table into a new vault. One that is mostly unreadable needs `anyway`, as everywhere."""
     from discreet.ledger import Budget
+    from discreet.sealing.report import Unreadable
     from discreet.vault.vault import Vault
 
-    with Vault.seal(
-        arguments["source"],
-        to=arguments["to"],
-        name=arguments["name"],
-        budget=Budget(arguments["epsilon"], arguments["delta"]),
-        anyway=True,  # the curator has seen the report
-        progress=tell,
-        **_declared(arguments),
-    ) as vault:
+    try:
+        vault = Vault.seal(
+            arguments["source"],
+            to=arguments["to"],
+            name=arguments["name"],
+            budget=Budget(arguments["epsilon"], arguments["delta"]),
+            anyway=bool(arguments.get("anyway")),
+            progress=tell,
+            **_declared(arguments),
+        )
+    except Unreadable:  # its words come from cells, and the reply of a job is stored
+        raise SealingFailed(UNREADABLE, fix="Look at the report, then confirm it.") from None
+    with vault:
         head = vault.ledger.head()
         return Result({"table": vault.metadata.name, "number": head.number, "hash": head.hash})
 

@@ -79,7 +79,7 @@ def _margin(made: Synthetic, axis: Axis) -> dict[str, Any]:
 
 
 def _ordered(made: Synthetic, axis: Axis) -> bool:
-    return made.metadata.columns[axis.name].kind in ("integer", "real", "date", "datetime")
+    return made.metadata.columns[axis.name].kind not in ("category", "boolean", "text")
 
 
 def _made(vault: Vault, opening: Mapping[str, Any]) -> Synthetic:
