@@ -147,7 +147,13 @@ def test_a_link_to_an_answer_never_charges(running: Running) -> None:
         assert spent > before
         shown = ana.get("/vaults/visits/answer", params=asked)
         assert "Free: answered from the record" in shown.text
-        assert ana.get("/vaults/visits/answer", params={**asked, "file": "csv"}).text.startswith("count,count_low")
+        begins = {"csv": b"count,count_low,count_high\r\n", "arrow": b"ARROW1", "parquet": b"PAR1", "json": b"{"}
+        begins |= {"yaml": b"{", "png": b"\x89PNG", "svg": b"<svg", "vl.json": b"{"}
+        for ending, begin in begins.items():
+            got = ana.get("/vaults/visits/answer", params={**asked, "file": ending})
+            assert got.content.startswith(begin), ending
+            assert got.headers["content-disposition"] == f'attachment; filename="visits.{ending}"'
+        assert "vega-lite" in got.json()["$schema"]
     assert running.spent() == spent
 
 

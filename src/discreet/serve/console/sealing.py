@@ -136,14 +136,14 @@ async def seal(upload_id: FromPath[str], data: Form, actor: WhoAsks, service: Pa
     try:
         name = data.get("name", "").strip()
         place = service.vaults.new_place(name)
-        bought = _consequence(data)
+        bought, wanted = _consequence(data), declared(columns, data)
         arguments = {
             "source": found.source,
             "to": str(place),
             "name": name,
             "epsilon": str(bought.epsilon),
             "delta": str(bought.delta),
-            **(wanted := declared(columns, data)),
+            **wanted,
         }
     except DiscreetError as error:
         return _columns(actor, found, columns, data, problem=problem_of(error))
@@ -153,9 +153,7 @@ async def seal(upload_id: FromPath[str], data: Form, actor: WhoAsks, service: Pa
         if reply.status != 200:
             return _columns(actor, found, columns, data, problem=msgspec.convert(reply.body, Problem))
         if any(column["doubtful"] for column in reply.body["columns"].values()):
-            problem = problem_of(
-                SealingFailed(UNREADABLE, fix="Mend the columns, or confirm it below the report.")
-            )
+            problem = problem_of(SealingFailed(UNREADABLE, fix="Mend the columns, or confirm below the report."))
             return _columns(actor, found, columns, data, report=reply.body, problem=problem)
     reply = await service.questions.run(actor, "", "seal", arguments)
     if reply.status not in (200, RUNNING):

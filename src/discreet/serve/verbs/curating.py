@@ -6,6 +6,9 @@ quotes some. It goes to the screen of the curator who uploaded the table, and th
 
 from __future__ import annotations
 
+import base64
+import io
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +84,25 @@ def recorded(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     return Result(found.to_json(), public=True)
 
 
+def chart(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
+    """Return the picture of a recorded answer as a file, drawn by altair: Vega-Lite, SVG or PNG."""
+    from discreet.release.release import Release
+
+    picture = Release.from_json(recorded(vault, arguments, tell).body).plot()
+    form = arguments["form"]
+    if form == "vl.json":
+        written = json.dumps(picture.to_dict(), ensure_ascii=False, indent=1).encode()
+    elif form == "svg":
+        text = io.StringIO()
+        picture.save(text, format="svg")
+        written = text.getvalue().encode()
+    else:
+        out = io.BytesIO()
+        picture.save(out, format="png", scale_factor=2)
+        written = out.getvalue()
+    return Result({"data": base64.b64encode(written).decode()}, public=True)
+
+
 def accounts(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     """Return all accounts with the guarantee that each of their budgets promises, for the curator."""
     found = []
@@ -142,6 +164,7 @@ VERBS = {
     "check": Verb(check, public=True),
     "seal": Verb(seal, job=True),
     "recorded": Verb(recorded, public=True),
+    "chart": Verb(chart, public=True),
     "power": Verb(power, public=True),
     "accounts": Verb(accounts, public=True),
 }
