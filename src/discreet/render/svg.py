@@ -20,6 +20,7 @@ from discreet.render.terminal import plain
 WIDTH = 520
 _LEFT, _RIGHT, _TOP, _STEP = 150, 22, 10, 28
 _LONGEST = 22  # characters of a label
+_APART = 76  # pixels between the labels of a line
 
 
 class Bar(NamedTuple):
@@ -139,13 +140,14 @@ def line(
         path += [place(point.at, before.value)] if steps else []
         path.append(place(point.at, point.value))
     parts.append(f'<path class="line" d="M{"L".join(path)}"/>')
-    labelled = [point for point in found if point.label]
-    every = max(1, math.ceil(len(labelled) / 6))
-    for i, point in enumerate(labelled):
-        if i % every == 0:
-            x = _short(left + (point.at - first) * along)
-            said = escape(_cut(point.label))
-            parts.append(f'<text class="tick" x="{x}" y="{height - 10}" text-anchor="middle">{said}</text>')
+    last = -math.inf
+    for point in found:
+        x = left + (point.at - first) * along
+        if point.label and x - last >= _APART:  # else labels would overlap
+            last, said = x, escape(_cut(point.label))
+            parts.append(
+                f'<text class="tick" x="{_short(x)}" y="{height - 10}" text-anchor="middle">{said}</text>'
+            )
     return trusted("".join([*parts, "</svg>"]))
 
 

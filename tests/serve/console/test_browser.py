@@ -162,3 +162,4 @@ def test_pages_fit_a_phone_and_obey_the_policy(running: Running, visit: Any) -> 
     for path in [*pages, "/vaults/visits/releases", "/people", "/account", "/surveys", "/audit", "/new", "/join"]:
         assert curator.go(path).status == 200, path
         assert curator.fits(), path
+        assert curator.unnamed() == [], path

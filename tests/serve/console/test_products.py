@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from discreet import learn
 from discreet.serve.accounts import Role
 from tests.serve.conftest import ROWS, Running
+from tests.serve.console.conftest import windows
 from tests.serve.console.test_pages import signed_in
 
 pytestmark = pytest.mark.xdist_group("team")
@@ -143,6 +146,53 @@ def test_a_model_is_trained_as_a_job_drawn_and_predicts(team: Running, cleo: htt
     assert wrong.status_code == 422
     assert learn.from_json(cleo.get(f"{place}/files/model.json").json()).task_.target == "ill"
     assert "# LogisticRegression of ill" in cleo.get(f"{place}/files/card.md").text
+
+
+def test_products_are_made_on_a_phone_with_the_keyboard(team: Running, browser: Any) -> None:
+    team.account("pia", Role.ANALYST, "people")
+    with windows(browser, team) as opened:
+        phone = opened(320, color_scheme="dark")
+        phone.sign_in("pia")
+        page = phone.page
+
+        def shown() -> None:
+            assert phone.fits(), page.url
+            assert phone.unnamed() == [], page.url
+
+        phone.go("/vaults/people")
+        page.get_by_role("link", name="Open an oracle").press("Enter")
+        page.get_by_text("This would use 20 %").wait_for()  # the plan follows the form
+        page.get_by_label("Share of the budget in percent").fill("3")
+        page.get_by_text("This would use 3 %").wait_for()
+        shown()
+        page.get_by_label("Share of the budget in percent").press("Enter")
+        page.get_by_label("Ask it").fill("select count(*) from people where ill")
+        page.get_by_role("button", name="Ask the oracle").press("Enter")
+        page.get_by_text("1 question answered").wait_for()
+        shown()
+
+        phone.go("/vaults/people/products/synthetic?use-1=city")
+        page.get_by_label("Share of the budget in percent").fill("1")
+        page.get_by_text("This would use 1 %").wait_for()
+        shown()
+        page.get_by_role("button", name="Make a synthetic table").press("Enter")
+        page.get_by_role("heading", name="How wrong is it?").wait_for()
+        shown()
+        with page.expect_download() as download:
+            page.get_by_role("link", name="Rows (CSV)").click()
+        assert Path(download.value.path()).read_text().startswith('"city"')
+
+        phone.go("/vaults/people/products/model")
+        shown()
+        page.get_by_label("Predict").select_option("ill")
+        page.get_by_role("checkbox", name="age").check()
+        page.get_by_label("Share of the budget in percent").fill("99")
+        page.get_by_text("not enough").wait_for()
+        page.get_by_role("button", name="Train a model").press("Enter")
+        page.get_by_role("alert").wait_for()  # refused, with something affordable one click away
+        shown()
+        assert page.get_by_role("button", name=re.compile("^Spend .* of the budget")).count() == 1
+        assert page.get_by_role("checkbox", name="age").is_checked()  # the form as it was
 
 
 def test_products_belong_to_the_account_that_made_them(team: Running, cleo: httpx2.Client) -> None:

@@ -19,7 +19,7 @@ from discreet.errors import DiscreetError, NotFound
 from discreet.release.estimate import Estimate
 from discreet.release.serialize import read_estimate
 from discreet.render import numbers
-from discreet.serve.accounts import Actor
+from discreet.serve.accounts import Actor, Product
 from discreet.serve.accounts.replies import RUNNING
 from discreet.serve.api.replies import ASK_ORACLE, used
 from discreet.serve.api.vaults import VaultName
@@ -46,6 +46,28 @@ async def product_page(
 ) -> Page:
     """Show what was made. An oracle's page repeats the question that was asked last."""
     return await _page(kind_of(kind), name, product, actor, service, sql=sql[:20_000])
+
+
+def python(product: Product) -> str:
+    """Return how Python makes the same product, free, because it is the same.
+
+    >>> print(python(Product("id", "ana", "oracle", "trips", None, {"columns": ["age"], "spend": "5%"}, 0)))
+    import discreet as dp
+    <BLANKLINE>
+    client = dp.Client("https://…", token="…")
+    vault = client.vault('trips')
+    made = vault.oracle(columns=['age'], spend='5%')
+    """
+    given, first = dict(product.arguments), ""
+    if product.kind == "model":
+        first = f"dp.learn.{given.pop('estimator')}(), "
+    method = {"oracle": "oracle", "synthetic": "synthesize", "model": "fit"}[product.kind]
+    purpose = f", purpose={product.purpose!r}" if product.purpose else ""
+    terms = ", ".join(f"{name}={value!r}" for name, value in given.items())
+    return (
+        'import discreet as dp\n\nclient = dp.Client("https://…", token="…")\n'
+        f"vault = client.vault({product.vault!r}{purpose})\nmade = vault.{method}({first}{terms})"
+    )
 
 
 @post("/vaults/{name:str}/products/{kind:str}/{product:str}/ask", status_code=303)
@@ -155,6 +177,7 @@ async def _page(
         vault=name,
         kind=kind,
         product=found,
+        python=python(found),
         accounts=[left_of(account) for account in described["accounts"]],
         made=kind.drawn(body, described),
         answers=answers,
