@@ -148,6 +148,21 @@ def test_a_model_is_trained_as_a_job_drawn_and_predicts(team: Running, cleo: htt
     assert "# LogisticRegression of ill" in cleo.get(f"{place}/files/card.md").text
 
 
+def test_a_share_that_is_granted_pays_for_that_share_of_the_budget(team: Running) -> None:
+    team.account("shared")
+    team.account("cura", Role.CURATOR)
+    with signed_in(team, "cura") as curator:
+        form = {"user": "shared", "share": "4"}
+        assert curator.post("/vaults/people/grant", data=form).status_code == 303
+    form = {"use-0": "age", "within": "100", "by": "spend", "name": "shared"}
+    with signed_in(team, "shared") as shared:
+        assert "100 % of the budget of shared is left" in shared.get("/vaults/people").text
+        assert shared.post(f"{PRODUCTS}/oracle", data={**form, "spend": "1"}).status_code == 303
+        assert "75 % of the budget of shared is left" in shared.get("/vaults/people").text
+        assert shared.post(f"{PRODUCTS}/oracle", data={**form, "spend": "3"}).status_code == 303
+        assert shared.post(f"{PRODUCTS}/oracle", data={**form, "spend": "0.1"}).status_code == 403
+
+
 def test_products_are_made_on_a_phone_with_the_keyboard(team: Running, browser: Any) -> None:
     team.account("pia", Role.ANALYST, "people")
     with windows(browser, team) as opened:
@@ -207,3 +222,5 @@ def test_products_belong_to_the_account_that_made_them(team: Running, cleo: http
         assert audrey.get(f"{PRODUCTS}/oracle").status_code == 403
         assert audrey.post(f"{PRODUCTS}/model", data={}).status_code == 403
     assert cleo.get(f"{PRODUCTS}/stream").status_code == 404
+    elsewhere = mine[1].replace("/vaults/people/", "/vaults/other/")
+    assert [cleo.get(f"{elsewhere}{rest}").status_code for rest in ("", "/files/label.yaml")] == [404, 404]

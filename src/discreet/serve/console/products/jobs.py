@@ -7,6 +7,8 @@ from typing import Any
 from litestar import Request, get, post
 from litestar.params import FromPath
 
+from discreet.errors import NotFound
+from discreet.serve.accounts import Reply
 from discreet.serve.accounts.replies import RUNNING
 from discreet.serve.api.vaults import VaultName
 from discreet.serve.console.pages import Page, elsewhere, page
@@ -28,6 +30,7 @@ async def progress(
     found = kind_of(kind)
     form = request.url.query
     reply = await service.questions.poll(actor, job)
+    _expect_its(reply, name, product)
     where = f"/vaults/{name}/products/{found.name}"
     if reply.status == RUNNING:
         far = service.questions.progress(actor, job)
@@ -53,10 +56,16 @@ async def cancel(
     service: Parts,
 ) -> Page:
     """End the job. What was charged by then stays charged; else it cost nothing."""
-    await service.questions.cancel(actor, job)
+    _expect_its(await service.questions.cancel(actor, job), name, product)
     query = request.url.query
     where = f"/vaults/{name}/products/{kind_of(kind).name}/{product}/jobs/{job}"
     return elsewhere(f"{where}{'?' if query else ''}{query}")
+
+
+def _expect_its(reply: Reply, name: str, product: str) -> None:
+    """Refuse an address that does not belong to the job: it is repeated in headers."""
+    if reply.vault != name or not (product.isascii() and product.isalnum()):
+        raise NotFound("There is no such job of this vault.")
 
 
 PAGES = [progress, cancel]

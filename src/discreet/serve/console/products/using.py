@@ -63,7 +63,8 @@ def python(product: Product) -> str:
         first = f"dp.learn.{given.pop('estimator')}(), "
     method = {"oracle": "oracle", "synthetic": "synthesize", "model": "fit"}[product.kind]
     purpose = f", purpose={product.purpose!r}" if product.purpose else ""
-    terms = ", ".join(f"{name}={value!r}" for name, value in given.items())
+    names = sorted(given, key=lambda name: name in ("epsilon", "spend"))  # the price comes last
+    terms = ", ".join(f"{name}={given[name]!r}" for name in names)
     return (
         'import discreet as dp\n\nclient = dp.Client("https://…", token="…")\n'
         f"vault = client.vault({product.vault!r}{purpose})\nmade = vault.{method}({first}{terms})"
@@ -76,6 +77,7 @@ async def ask(
 ) -> Page:
     """Ask an oracle. The ledger is not charged; most answers are free, and others use the oracle's own budget."""
     found, where = _expect(kind, "oracle"), f"/vaults/{name}/products/oracle/{product}"
+    await _own(found, name, product, actor, service)
     sql = data.get("sql", "").replace("\r\n", "\n")[:20_000]
     arguments = {"sql": sql, "unchecked": data.get("unchecked") == "1"}
     reply = await used(service, actor, "oracle", product, ASK_ORACLE, arguments, data.get("key"))
@@ -94,6 +96,7 @@ async def predict(
 ) -> Page:
     """Predict for a person whose values were typed. It is free, and the values are not stored."""
     found = _expect(kind, "model")
+    await _own(found, name, product, actor, service)
     body = body_of(await used(service, actor, "model", product, found.shown_by))
     try:
         features = enumerate(body["features"].items())
@@ -125,6 +128,7 @@ async def file(
     found = kind_of(kind)
     if file not in found.files:
         raise NotFound("There is no such file.", found=file[:64])
+    await _own(found, name, product, actor, service)
     if file.startswith("rows."):
         count = number({"rows": rows}, "rows")
         arguments = {"form": file.partition(".")[2], "rows": count and min(count, 1_000_000)}
@@ -146,6 +150,14 @@ def _expect(kind: str, wanted: str) -> Kind:
     return kind_of(kind)
 
 
+async def _own(kind: Kind, name: str, product: str, actor: Actor, service: Service) -> Product:
+    """Return a product to the account that made it, at the address of its vault only."""
+    found = await asyncio.to_thread(service.products.find, actor.name, kind.name, product)
+    if found.vault != name:
+        raise NotFound(f"There is no such {kind.name} of this vault.", found=product[:64])
+    return found
+
+
 def _written(file: str, body: dict[str, Any]) -> bytes:
     if file == "card.md":
         return str(body["card"]).encode()
@@ -164,9 +176,7 @@ async def _page(
     problem: Problem | None = None,
     **values: Any,
 ) -> Page:
-    found = await asyncio.to_thread(service.products.find, actor.name, kind.name, product)
-    if found.vault != name:
-        raise NotFound(f"There is no such {kind.name} of this vault.", found=product[:64])
+    found = await _own(kind, name, product, actor, service)
     described = body_of(await service.questions.run(actor, name, "describe", {}, purpose=found.purpose))
     body = body_of(await used(service, actor, kind.name, product, kind.shown_by))
     answers = await asyncio.to_thread(service.products.answers, product, _SHOWN) if kind.name == "oracle" else None
