@@ -114,7 +114,7 @@ def _made(surveys: Surveys, owner: str, data: NewCollection) -> tuple[Survey, li
     if data.name is None or data.domain is None or data.epsilon is None:
         raise ParameterError(
             "A collection has a name, a domain and an epsilon; or it is signed, with the key that verifies it.",
-            fix=[Fix("epsilon", "1"), Fix("domain", ["yes", "no"])],
+            fix=[Fix("epsilon", "1"), "List the values of the domain, two or more."],
         )
     return surveys.create(
         owner,
