@@ -6,7 +6,8 @@
 Its modules:
 
     client      Client and AsyncClient: the connection, and retries
-    remote      vaults, products and collections of a service, blocking and asynchronous
+    remote      vaults, products and collections of a service
+    verb        Verb: a flow as a method that blocks or is awaited
     requests    Request, Flow: what is sent, and errors from problems
     flows       the verbs, each written once for both clients
     products    oracles, holdouts, streams and ledgers of a service

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 from discreet.client import collections
-from discreet.client.remote import AsyncRemoteCollection, AsyncRemoteVault, RemoteCollection, RemoteVault
+from discreet.client.remote import AsyncRemoteVault, RemoteCollection, RemoteVault
 from discreet.client.requests import Flow, Request, get
+from discreet.client.verb import Verb
 from discreet.errors import DatabaseUnavailable, extra
 
 with extra("client", "The client needs httpx2"):
@@ -55,7 +56,42 @@ def _unreachable(address: str) -> DatabaseUnavailable:
     )
 
 
-class Client:
+def _vaults(_: Any) -> Flow[list[str]]:
+    """Return the names of the vaults that the account may use."""
+    return [one["name"] for one in (yield from get("vaults"))]
+
+
+def _collections(_: Any) -> Flow[list[str]]:
+    """Return the ids of the local collections of the account."""
+    return [one["id"] for one in (yield from get("collections"))]
+
+
+def _whoami(_: Any) -> Flow[dict[str, Any]]:
+    """Return whom the token stands for, and what it may be used for."""
+    found: dict[str, Any] = yield from get("whoami")
+    return found
+
+
+class _Service:
+    """What both kinds of clients share: the address, patience, and verbs that need no vault."""
+
+    vaults = Verb(_vaults)
+    collections = Verb(_collections)
+    whoami = Verb(_whoami)
+
+    def __init__(self, address: str, *, token: str, retries: int, timeout: float):
+        """Take the address and the token. Nothing is sent yet."""
+        self._address, self._patience = address, _Patience(retries)
+        headers = {"Authorization": f"Bearer {token.encode('ascii', 'ignore').decode()}"}
+        self._terms: dict[str, Any] = {"base_url": address, "headers": headers, "timeout": timeout}
+
+    @property
+    def client(self) -> Self:
+        """The client itself, whose verbs it runs."""
+        return self
+
+
+class Client(_Service):
     """A service, over HTTP. Its vaults have the verbs of `discreet.Vault`.
 
     Args:
@@ -71,35 +107,23 @@ class Client:
 
     def __init__(self, address: str, *, token: str, retries: int = 8, timeout: float = 60):
         """Take the address and the token. Nothing is sent yet."""
-        self._address, self._patience = address, _Patience(retries)
-        headers = {"Authorization": f"Bearer {token.encode('ascii', 'ignore').decode()}"}
-        self._http = httpx2.Client(base_url=address, headers=headers, timeout=timeout)
+        super().__init__(address, token=token, retries=retries, timeout=timeout)
+        self._http = httpx2.Client(**self._terms)
 
     def vault(self, name: str, *, purpose: str | None = None) -> RemoteVault:
         """Return a vault by its name, for a purpose if one is charged as well."""
         return RemoteVault(name, purpose, client=self)
 
-    def vaults(self) -> list[str]:
-        """Return the names of the vaults that the account may use."""
-        return [one["name"] for one in self.run(get("vaults"))]
-
-    def collection(self, id_: str) -> RemoteCollection:
+    def collection(self, id_: str) -> RemoteCollection[Client]:
         """Return a local collection by its id."""
         return RemoteCollection(id_, client=self)
 
-    def collections(self) -> list[str]:
-        """Return the ids of the local collections of the account."""
-        return [one["id"] for one in self.run(get("collections"))]
-
-    def collect(self, name: str = "", domain: Sequence[str] | None = None, **terms: Any) -> RemoteCollection:
+    def collect(
+        self, name: str = "", domain: Sequence[str] | None = None, **terms: Any
+    ) -> RemoteCollection[Client]:
         """Make a local collection. The parameters are those of `discreet.client.collections.make`."""
         facts = self.run(collections.make(name, domain, **terms))
         return RemoteCollection(facts["id"], facts, client=self)
-
-    def whoami(self) -> dict[str, Any]:
-        """Return whom the token stands for, and what it may be used for."""
-        found: dict[str, Any] = self.run(get("whoami"))
-        return found
 
     def run(self, flow: Flow[T]) -> T:
         """Run a verb: send what it yields, and return its result."""
@@ -136,7 +160,7 @@ class Client:
             time.sleep(wait)
 
 
-class AsyncClient:
+class AsyncClient(_Service):
     """A service, over HTTP, for asynchronous code. Its vaults have the verbs of `discreet.Vault`, awaited.
 
     Args:
@@ -148,37 +172,23 @@ class AsyncClient:
 
     def __init__(self, address: str, *, token: str, retries: int = 8, timeout: float = 60):
         """Take the address and the token. Nothing is sent yet."""
-        self._address, self._patience = address, _Patience(retries)
-        headers = {"Authorization": f"Bearer {token.encode('ascii', 'ignore').decode()}"}
-        self._http = httpx2.AsyncClient(base_url=address, headers=headers, timeout=timeout)
+        super().__init__(address, token=token, retries=retries, timeout=timeout)
+        self._http = httpx2.AsyncClient(**self._terms)
 
     def vault(self, name: str, *, purpose: str | None = None) -> AsyncRemoteVault:
         """Return a vault by its name, for a purpose if one is charged as well."""
         return AsyncRemoteVault(name, purpose, client=self)
 
-    async def vaults(self) -> list[str]:
-        """Return the names of the vaults that the account may use."""
-        return [one["name"] for one in await self.run(get("vaults"))]
-
-    def collection(self, id_: str) -> AsyncRemoteCollection:
+    def collection(self, id_: str) -> RemoteCollection[AsyncClient]:
         """Return a local collection by its id."""
-        return AsyncRemoteCollection(id_, client=self)
-
-    async def collections(self) -> list[str]:
-        """Return the ids of the local collections of the account."""
-        return [one["id"] for one in await self.run(get("collections"))]
+        return RemoteCollection(id_, client=self)
 
     async def collect(
         self, name: str = "", domain: Sequence[str] | None = None, **terms: Any
-    ) -> AsyncRemoteCollection:
+    ) -> RemoteCollection[AsyncClient]:
         """Make a local collection. The parameters are those of `discreet.client.collections.make`."""
         facts = await self.run(collections.make(name, domain, **terms))
-        return AsyncRemoteCollection(facts["id"], facts, client=self)
-
-    async def whoami(self) -> dict[str, Any]:
-        """Return whom the token stands for, and what it may be used for."""
-        found: dict[str, Any] = await self.run(get("whoami"))
-        return found
+        return RemoteCollection(facts["id"], facts, client=self)
 
     async def run(self, flow: Flow[T]) -> T:
         """Run a verb: send what it yields, and return its result."""

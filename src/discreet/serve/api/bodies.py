@@ -210,21 +210,13 @@ class Opened(msgspec.Struct, forbid_unknown_fields=True):
     open: bool
 
 
-class Question(msgspec.Struct, forbid_unknown_fields=True):
+class Question(Priced, forbid_unknown_fields=True, kw_only=True):
     """A question in SQL with its cost: one of `epsilon`, `spend` and `within`, as in Python."""
 
     sql: Sql
-    epsilon: Amount | None = None
-    spend: Amount | None = None
     within: Amount | dict[Name, Amount] | None = None
     confidence: Amount | None = None
     keys_delta: Amount | None = None
-    purpose: Name | None = None
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments of the worker's verb."""
-        given: dict[str, Any] = {name: getattr(self, name) for name in self.__struct_fields__ if name != "purpose"}
-        return {name: value for name, value in given.items() if value is not None}
 
 
 class Who(msgspec.Struct):

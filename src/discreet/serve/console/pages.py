@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from functools import cache
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,7 +23,7 @@ from discreet.serve.accounts import Actor, Reply
 from discreet.serve.accounts.replies import RUNNING
 from discreet.serve.console import static
 from discreet.serve.guards import actor_of, service_of
-from discreet.serve.problems import Problem, failure, problem_of
+from discreet.serve.problems import Problem, failure, problem_of, refused_by_framework
 
 Page = Response[str]
 """A page."""
@@ -95,16 +94,7 @@ def own_error(request: Request[Any, Any, Any], error: DiscreetError) -> Page:
 
 def http_error(request: Request[Any, Any, Any], error: HTTPException) -> Page:
     """Show what the framework refused: a field that is missing, a body that is too long."""
-    extra: Any = error.extra or []
-    wrong = [
-        f"{one.get('key', 'form')}: {one['message']}"
-        for one in extra
-        if isinstance(one, dict) and "message" in one
-    ]
-    phrase = HTTPStatus(error.status_code).phrase
-    detail = "; ".join(wrong)[:500] or f"{phrase}."
-    problem = Problem(phrase, error.status_code, detail, "ServiceRefused")
-    return _shown(request, problem if error.status_code < 500 else failure())
+    return _shown(request, refused_by_framework(error.status_code, error.extra))
 
 
 def failed(request: Request[Any, Any, Any], error: Exception) -> Page:
