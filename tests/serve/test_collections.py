@@ -15,6 +15,7 @@ from discreet.errors import NotFound, ParameterError, QuestionRefused, ServiceFa
 from discreet.local import Answer, Collection, Device, signing
 from discreet.local.device.wire import batch, frames
 from tests.serve.conftest import Running
+from tests.serve.console.test_pages import signed_in
 
 pytestmark = pytest.mark.xdist_group("collections")
 COLOURS = ["red", "green", "blue"]
@@ -129,3 +130,10 @@ def test_a_collection_without_a_form_has_no_page_of_a_respondent(running: Runnin
     with running.client() as stranger:
         assert stranger.get(f"/s/{many.id}").status_code == 404
         assert stranger.get(f"/s/{many.id}/collection").status_code == 200
+    many.submit(reports(many.opened(), list(range(300))))
+    with signed_in(running, "ana") as ana:
+        watched = ana.get(f"/surveys/{many.id}").text
+    assert many.facts["key"] in watched  # for programs, in place of a link
+    assert "word 7" in watched
+    with signed_in(running, "bo") as bo:
+        assert bo.get(f"/surveys/{many.id}").status_code == 404

@@ -111,6 +111,27 @@ def test_a_refused_product_offers_something_affordable(team: Running, cleo: http
     assert team.spent("people") > spent
 
 
+def test_an_oracle_that_is_used_up_offers_its_guess(team: Running, cleo: httpx2.Client) -> None:
+    form = {"use-0": "age", "use-1": "city", "within": "12", "by": "spend", "spend": "0.2", "name": "small"}
+    place = cleo.post(f"{PRODUCTS}/oracle", data=form).headers["location"]  # two answers, by its plan
+    spent, last = team.spent("people"), 30
+    while (refused := cleo.post(f"{place}/ask", data={"sql": over(last)})).status_code == 303:
+        last += 1
+        assert last < 40
+    assert refused.status_code == 403
+    guess = {"unchecked": "1", "sql": over(last)}
+    assert hidden(refused.text, "Take its guess").items() >= {"unchecked": "1"}.items()
+    assert cleo.post(f"{place}/ask", data=guess).status_code == 303
+    shown = cleo.get(place).text
+    assert "not checked against the rows" in shown
+    assert re.search(r"\d questions answered, 1 of them free", shown)
+    assert team.spent("people") == spent
+
+
+def over(age: int) -> str:
+    return f"select count(*) from people where age > {age}"
+
+
 def test_a_synthetic_table_is_a_job_with_a_report_and_rows(team: Running, cleo: httpx2.Client) -> None:
     form = {"use-0": "age", "use-1": "city", "by": "spend", "spend": "2", "key": "table"}
     sent = cleo.post(f"{PRODUCTS}/synthetic", data=form)

@@ -8,10 +8,12 @@ id counts once, so a batch may be sent again after a lost connection. Devices wi
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from litestar import Request, Response, get, post
 from litestar.openapi.datastructures import ResponseSpec
+from litestar.openapi.spec import OpenAPIFormat, OpenAPIMediaType, OpenAPIType, Operation, RequestBody, Schema
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from discreet.errors import Fix, ParameterError
@@ -22,6 +24,15 @@ from discreet.serve.service import Service
 from discreet.serve.survey.surveys import LARGEST, Counter, Survey, Surveys, surveys_of
 
 CollectionId = Annotated[str, PathParameter(max_length=64, description="The id of a collection")]
+
+
+@dataclass
+class _TakesBatch(Operation):
+    """The description of a route whose body is bytes, which the framework cannot see."""
+
+    def __post_init__(self) -> None:
+        bytes_ = OpenAPIMediaType(Schema(type=OpenAPIType.STRING, format=OpenAPIFormat.BINARY))
+        self.request_body = RequestBody({"application/octet-stream": bytes_}, description="A batch", required=True)
 
 
 @get("/collections", responses=problems())
@@ -52,6 +63,7 @@ async def described(collection: CollectionId, actor: WhoAsks, service: Parts) ->
     status_code=200,
     request_max_body_size=LARGEST,
     responses=problems(404, 422),
+    operation_class=_TakesBatch,
 )
 async def count(
     collection: CollectionId, request: Request[Any, Any, Any], actor: WhoAsks, service: Parts
