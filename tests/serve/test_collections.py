@@ -90,6 +90,14 @@ def test_a_collection_of_another_account_is_not_there(running: Running, client: 
         assert audrey.get("/api/v1/collections").status_code == 403
 
 
+def test_a_collection_that_would_fill_the_memory_is_refused(client: dp.Client) -> None:
+    today, (private, public) = datetime.now(UTC).date(), signing.new_key()
+    for values in (1 << 21, 10**9):
+        vast = Collection.design("vast", domain=values, protocol="grr", epsilon=1, window=(today, today))
+        with pytest.raises(ParameterError, match="counts at most"):
+            client.collect(signed=signing.signed(vast, private), key=public)
+
+
 def test_what_is_not_a_batch_or_not_a_collection_is_refused(running: Running, client: dp.Client) -> None:
     made = client.collect("colours", COLOURS, epsilon=1)
     with pytest.raises(ParameterError, match="not a batch"):
@@ -134,6 +142,6 @@ def test_a_collection_without_a_form_has_no_page_of_a_respondent(running: Runnin
     with signed_in(running, "ana") as ana:
         watched = ana.get(f"/surveys/{many.id}").text
     assert many.facts["key"] in watched  # for programs, in place of a link
-    assert "word 7" in watched
+    assert "words: 300 reports" in watched
     with signed_in(running, "bo") as bo:
         assert bo.get(f"/surveys/{many.id}").status_code == 404

@@ -30,6 +30,7 @@ from discreet.serve.service import Service
 
 FOLDER = "surveys"
 MOST_CHOICES, MOST_LABELS, MOST_CODES = 50, 10_000, 100_000
+MOST_CELLS = 1 << 20
 LARGEST = 1 << 20
 """The most bytes of a batch of reports."""
 _LABELS = "labels.json"
@@ -172,6 +173,7 @@ class Surveys:
     def _keep(
         self, owner: str, collection: Collection, envelope: bytes, public: bytes, codes: list[str]
     ) -> Survey:
+        _expect_small(collection)
         today = datetime.now(UTC).date().isoformat()
         made = Survey(new_id(), owner, collection.name, public.hex(), bool(codes), today)
         place = self._folder / made.id
@@ -220,6 +222,19 @@ def surveys_of(service: Service) -> Surveys:
 
 
 _SURVEYS: dict[str, Surveys] = {}
+
+
+def _expect_small(collection: Collection) -> None:
+    """Refuse a collection whose counts would fill the memory of the server: its author chose their number."""
+    try:
+        cells = len(collection.randomiser.state())  # zeros that are not written to take no memory
+    except MemoryError:
+        cells = MOST_CELLS + 1
+    if cells > MOST_CELLS:
+        raise ParameterError(
+            f"The service counts at most {MOST_CELLS:,} numbers of a collection.",
+            fix="Take a smaller domain, or a protocol with a sketch.",
+        )
 
 
 def _watched_by(actor: Actor, survey: Survey) -> bool:
