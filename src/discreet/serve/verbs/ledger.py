@@ -136,10 +136,11 @@ def releases(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
 
 def release(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     """Return one release by its number."""
-    for entry, record in _released(vault, arguments["number"] - 1):
-        if entry.number == arguments["number"]:
-            return Result(record, public=True)
-        break
+    if 0 < arguments["number"] < 2**63:  # a ledger has no larger numbers, and its database reads none
+        for entry, record in _released(vault, arguments["number"] - 1):
+            if entry.number == arguments["number"]:
+                return Result(record, public=True)
+            break
     raise NotFound("There is no such release.", found=arguments["number"], fix="List the releases.")
 
 
