@@ -24,7 +24,7 @@ _STATUS: dict[str, int] = {
     "NotForRelease": 403,
     "NotFound": 404,
     "AlreadyRunning": 409,
-    "LedgerTampered": 409,  # the state of the ledger, or the line that was sent, is in the way; not a fault of ours
+    "LedgerTampered": 409,  # the ledger, or the line that was sent, is in the way: no fault of ours
     "Cancelled": 410,
     "TooManyRequests": 429,
     "ServiceFailed": 500,
