@@ -76,8 +76,11 @@ class _Service:
     """What both kinds of clients share: the address, patience, and verbs that need no vault."""
 
     vaults = Verb(_vaults)
+    """Return the names of the vaults that the account may use."""
     collections = Verb(_collections)
+    """Return the ids of the local collections of the account."""
     whoami = Verb(_whoami)
+    """Return whom the token stands for, and what it may be used for."""
 
     def __init__(self, address: str, *, token: str, retries: int, timeout: float):
         """Take the address and the token. Nothing is sent yet."""

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from discreet.client.requests import Flow
 
@@ -43,23 +44,20 @@ class Verb(Generic[P, T]):
 
     def __init__(self, flow: Callable[Concatenate[Any, P], Flow[T]]):
         """Take the flow, with its name and its documentation."""
-        self._flow = flow
-        self.__doc__, self.__wrapped__ = flow.__doc__, flow
+
+        @functools.wraps(flow)
+        def method(held: Any, /, *args: P.args, **kwargs: P.kwargs) -> Any:
+            return held.client.run(flow(held, *args, **kwargs))
+
+        self._method, self.__doc__ = method, flow.__doc__
 
     @overload
-    def __get__(self, held: None, owner: type) -> Self: ...
+    def __get__(self, held: None, owner: type) -> Callable[..., Any]: ...
     @overload
     def __get__(self, held: Held[Client], owner: type) -> Callable[P, T]: ...
     @overload
     def __get__(self, held: Held[AsyncClient], owner: type) -> Callable[P, Awaitable[T]]: ...
 
     def __get__(self, held: Any, owner: type) -> Any:
-        """Return the method of an object; its client decides whether it blocks."""
-        if held is None:
-            return self
-
-        @functools.wraps(self._flow)
-        def method(*args: P.args, **kwargs: P.kwargs) -> Any:
-            return held.client.run(self._flow(held, *args, **kwargs))
-
-        return method
+        """Return the method of an object, whose client decides whether it blocks; of a class, the function."""
+        return self._method if held is None else MethodType(self._method, held)
