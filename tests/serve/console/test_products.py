@@ -13,6 +13,7 @@ import pytest
 
 from discreet import learn
 from discreet.serve.accounts import Role
+from discreet.serve.api.replies import PRODUCT
 from tests.serve.conftest import ROWS, Running
 from tests.serve.console.conftest import windows
 from tests.serve.console.test_pages import signed_in
@@ -81,6 +82,9 @@ def test_an_oracle_is_planned_for_free_opened_once_and_counts_its_free_answers(
         sql = "select count(*) from people where age > 50"
         asked = program.post(f"/api/v1/oracles/{place.rpartition('/')[2]}/ask", json={"sql": sql})
         assert asked.json()["free"]
+        same = {"columns": ["age", "city"], "within": "100", "spend": "5%"}
+        again = program.post("/api/v1/vaults/people/oracles", json=same)  # one path: it is the same oracle
+        assert again.headers[PRODUCT] == place.rpartition("/")[2]
     shown = cleo.get(place).text
     assert "3 questions answered, 3 of them free" in shown
     assert "This used 5 % of the budget, once." in shown
