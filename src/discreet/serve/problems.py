@@ -102,15 +102,14 @@ def refused_by_framework(status: int, extra: Any) -> Problem:
     >>> refused_by_framework(400, [{"message": "Expected `str`", "key": "sql"}]).detail
     'sql: Expected `str`'
     """
-    if status >= 500:
-        return failure()
     wrong = [
         f"{one.get('key', 'body')}: {one['message']}"
         for one in extra or []
         if isinstance(one, dict) and "message" in one
     ]
     phrase = HTTPStatus(status).phrase
-    return Problem(phrase, status, "; ".join(wrong)[:500] or f"{phrase}.", "ServiceRefused")
+    told = Problem(phrase, status, "; ".join(wrong)[:500] or f"{phrase}.", "ServiceRefused")
+    return told if status < 500 else failure()
 
 
 def lost() -> Problem:

@@ -27,6 +27,12 @@ Whole = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
 Sql = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000, examples=["select count(*) from trips"])]
 
 
+def _arguments(body: msgspec.Struct) -> dict[str, Any]:
+    """Return what was given, without the purpose: that is an account, and no argument."""
+    given = {name: getattr(body, name) for name in body.__struct_fields__ if name != "purpose"}
+    return {name: value for name, value in given.items() if value is not None}
+
+
 class Priced(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """What every charged request may say: one of `epsilon` and `spend`, and a purpose."""
 
@@ -35,9 +41,8 @@ class Priced(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     purpose: Name | None = None
 
     def arguments(self) -> dict[str, Any]:
-        """Return the arguments of the worker's verb: what was given, without the purpose."""
-        given: dict[str, Any] = {name: getattr(self, name) for name in self.__struct_fields__ if name != "purpose"}
-        return {name: value for name, value in given.items() if value is not None}
+        """Return the arguments of the worker's verb."""
+        return _arguments(self)
 
 
 class OracleTerms(Priced, forbid_unknown_fields=True, kw_only=True):
@@ -210,13 +215,20 @@ class Opened(msgspec.Struct, forbid_unknown_fields=True):
     open: bool
 
 
-class Question(Priced, forbid_unknown_fields=True, kw_only=True):
+class Question(msgspec.Struct, forbid_unknown_fields=True):
     """A question in SQL with its cost: one of `epsilon`, `spend` and `within`, as in Python."""
 
     sql: Sql
+    epsilon: Amount | None = None
+    spend: Amount | None = None
     within: Amount | dict[Name, Amount] | None = None
     confidence: Amount | None = None
     keys_delta: Amount | None = None
+    purpose: Name | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of the worker's verb."""
+        return _arguments(self)
 
 
 class Who(msgspec.Struct):

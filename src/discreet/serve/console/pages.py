@@ -19,11 +19,12 @@ from litestar.exceptions import HTTPException
 from discreet.errors import DiscreetError
 from discreet.render import numbers
 from discreet.render.terminal import plain
+from discreet.serve import problems
 from discreet.serve.accounts import Actor, Reply
 from discreet.serve.accounts.replies import RUNNING
 from discreet.serve.console import static
 from discreet.serve.guards import actor_of, service_of
-from discreet.serve.problems import Problem, failure, problem_of, refused_by_framework
+from discreet.serve.problems import Problem, failure, problem_of
 
 Page = Response[str]
 """A page."""
@@ -94,7 +95,7 @@ def own_error(request: Request[Any, Any, Any], error: DiscreetError) -> Page:
 
 def http_error(request: Request[Any, Any, Any], error: HTTPException) -> Page:
     """Show what the framework refused: a field that is missing, a body that is too long."""
-    return _shown(request, refused_by_framework(error.status_code, error.extra))
+    return _shown(request, problems.refused_by_framework(error.status_code, error.extra))
 
 
 def failed(request: Request[Any, Any, Any], error: Exception) -> Page:
