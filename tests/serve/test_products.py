@@ -85,6 +85,9 @@ def test_a_model_is_fitted_as_a_job_scored_by_a_holdout_and_predicts(team: Runni
         assert predicted == {"target": "ill", "predictions": [False, True]}
         lacking = ana.post(f"/api/v1/models/{id_}/predictions", json={"rows": {}})
         assert (lacking.status_code, lacking.json()["error"]) == (422, "ParameterError")
+        for ages in ([10**30], [41, "x"]):
+            odd = ana.post(f"/api/v1/models/{id_}/predictions", json={"rows": {"age": ages}})
+            assert (odd.status_code, odd.json()["error"]) == (422, "ParameterError")
         opened = post(ana, "vaults/people/holdouts", {"target": "ill", "features": ["age"], "epsilon": "4"})
         spent = team.spent("people")
         scored = post(ana, f"holdouts/{opened.headers[PRODUCT]}/score", {"model": model})

@@ -86,7 +86,14 @@ def predict(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
         raise ParameterError("The rows lack a column that the model predicts from.", found=missing[0])
     if len({len(values) for values in columns.values()}) != 1:
         raise ParameterError("All columns of the rows must have the same length.")
-    predicted = model.predict(pyarrow.table(columns))
+    try:
+        rows = pyarrow.table(columns)
+    except (OverflowError, pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
+        raise ParameterError(
+            "A column of the rows has values of several kinds, or a number that is too large.",
+            fix="Send numbers as numbers below 2^63, and texts as texts.",
+        ) from None
+    predicted = model.predict(rows)
     return Result({"target": model.task_.target, "predictions": predicted.tolist()}, public=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
 from typing import Any
 
 from discreet.errors import ParameterError
@@ -19,6 +20,8 @@ ESTIMATORS = {
 }
 """The estimators of the form, and what they predict."""
 _FIRST = ("Predicts", "Classes", "Protects")  # facts in plain words; the others are shown on request
+_READ = {"integer": "whole number", "real": "number", "date": "day, such as 2026-03-04"}
+_READ |= {"datetime": "moment, such as 2026-03-04T12:00"}
 _MOST, _LISTED = 24, 200  # bars of a picture, values of a list
 
 
@@ -88,18 +91,23 @@ def value_of(text: str, column: dict[str, Any]) -> Any:
 
     >>> value_of("41", {"type": "integer"}), value_of("", {"type": "real"}), value_of("true", {"type": "boolean"})
     (41, None, True)
+    >>> value_of("4 March", {"type": "date"})
+    Traceback (most recent call last):
+    discreet.errors.ParameterError: This is no day, such as 2026-03-04 (found: 4 March).
     """
     plain = text.strip()
     if not plain:
         return None
     if column["type"] == "boolean":
         return plain.lower() == "true"
-    if column["type"] not in ("integer", "real"):
-        return plain
     try:
+        if column["type"] in ("date", "datetime"):
+            return (date if column["type"] == "date" else datetime).fromisoformat(plain).isoformat()
+        if column["type"] not in ("integer", "real"):
+            return plain
         return int(plain) if column["type"] == "integer" else float(plain)
     except ValueError:
-        raise ParameterError("This column is a number.", found=plain[:40]) from None
+        raise ParameterError(f"This is no {_READ[column['type']]}.", found=plain[:40]) from None
 
 
 KIND = Kind(
