@@ -48,7 +48,8 @@ def test_an_oracle_is_planned_opened_and_asked_on_one_charge(team: Running) -> N
         answer = OracleAnswer.from_json(asked.json())
         assert answer.low < ROWS / 2 < answer.high
         assert post(ana, "vaults/people/oracles", terms).headers[PRODUCT] == id_
-        assert ana.get(f"/api/v1/oracles/{id_}").json()["columns"] == ["age", "city"]
+        described = ana.get(f"/api/v1/oracles/{id_}").json()
+        assert (described["columns"], described["answered"]) == (["age", "city"], 1)
         assert [one["id"] for one in ana.get("/api/v1/vaults/people/products").json()] == [id_]
         assert team.spent("people") == after
     with team.client("curator") as curator:
