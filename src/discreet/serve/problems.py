@@ -24,10 +24,10 @@ _STATUS: dict[str, int] = {
     "NotForRelease": 403,
     "NotFound": 404,
     "AlreadyRunning": 409,
-    "LedgerTampered": 409,  # the ledger, or the line that was sent, is in the way: no fault of ours
     "Cancelled": 410,
     "TooManyRequests": 429,
     "ServiceFailed": 500,
+    "LedgerTampered": 500,
     "MissingPackage": 500,
     "DatabaseUnavailable": 503,
     "LedgerUnavailable": 503,
@@ -44,7 +44,6 @@ _CONSTANT = {
     "MissingPackage": FAILED,
     "AnswerUnrecorded": "This was charged, but the answer could not be recorded, so it is not shown.",
 }
-_COMPARE = {"text": "If you sent a line that you kept, compare it with the ledger's file, and tell the curator."}
 _AGAIN = {"text": "Send the same request again: it is not charged a second time."}
 
 
@@ -86,8 +85,6 @@ def problem_of(error: DiscreetError | Mapping[str, Any], left: list[dict[str, An
     title = HTTPStatus(status).phrase
     if status >= 500:  # paths, addresses and the state of a machine are not for analysts
         return Problem(title, status, _CONSTANT.get(name, UNAVAILABLE), name, fixes=[_AGAIN])
-    if name in _CONSTANT:
-        return Problem(title, status, _CONSTANT[name], name, fixes=[_COMPARE])
     return Problem(title, status, record["problem"], name, found=record["found"], fixes=record["fix"], left=left)
 
 
