@@ -73,6 +73,7 @@ def test_an_oracle_is_planned_for_free_opened_once_and_counts_its_free_answers(
     opened = cleo.post(f"{PRODUCTS}/oracle", data=form)
     place, spent = opened.headers["location"], team.spent("people")
     assert spent > before
+    assert "You made this before, so it is free." in cleo.post(f"{PRODUCTS}/oracle/preview", data=form).text
     assert cleo.post(f"{PRODUCTS}/oracle", data=form).headers["location"] == place
     assert "0 questions answered, 0 of them free" in cleo.get(place).text
     for city in ("Oslo", "Bergen"):

@@ -6,6 +6,7 @@ is charged once. What takes long goes on as a job, and a refusal brings the form
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,6 +16,7 @@ from litestar.params import FromPath, URLEncodedBody
 
 from discreet.errors import DiscreetError, NotFound
 from discreet.serve.accounts import Actor
+from discreet.serve.accounts.products import product_id
 from discreet.serve.accounts.replies import RUNNING
 from discreet.serve.accounts.secrets import new_id
 from discreet.serve.api.bodies import Priced
@@ -110,6 +112,9 @@ async def _planned(
         actor.expect("preview", purpose=terms.purpose, vault=name)
     except DiscreetError as error:
         return None, problem_of(error)
+    id_ = product_id(actor.name, kind.name, name, terms.purpose, terms.arguments())
+    if any(one.id == id_ for one in await asyncio.to_thread(service.products.of, actor.name, name)):
+        return {"words": "You made this before, so it is free.", "affordable": True, "sentences": []}, None
     price = {"kind": kind.name, "epsilon": terms.epsilon, "spend": terms.spend}
     reply = await service.questions.run(actor, name, "quote", price, purpose=terms.purpose)
     if reply.status != 200:
