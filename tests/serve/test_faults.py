@@ -17,6 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -175,7 +176,7 @@ def test_a_job_that_is_cancelled_before_its_charge_costs_nothing(running: Runnin
 def test_two_servers_on_one_ledger_never_overspend(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    options = {}
+    options: dict[str, Any] = {}
     if kind == "postgres":
         postgres: Postgres = request.getfixturevalue("postgres")
         vault, accounts = postgres.address("raced vault"), postgres.address("raced accounts")

@@ -6,6 +6,7 @@
     passwords     argon2, and a check that takes as long for a name that is not there
     secrets       random keys of 256 bits, and the hash that is stored instead of them
     accounts      Accounts: people, tokens, sessions, invitations and grants
+    identities    Identities: sign-ins by a provider that are under way, and whose account a person has
     products      Products: oracles, tables, models, holdouts and streams that an account made
     replies       Replies: what was replied to an idempotency key, durable
 
@@ -15,6 +16,7 @@ A grant says that an analyst may use a vault at all.
 
 from discreet.serve.accounts.accounts import Accounts
 from discreet.serve.accounts.database import Database, database_at
+from discreet.serve.accounts.identities import Identities, Login
 from discreet.serve.accounts.products import Product, Products
 from discreet.serve.accounts.records import VERBS, Actor, Grant, Invitation, Role, Token, User
 from discreet.serve.accounts.replies import Replies, Reply
@@ -25,7 +27,9 @@ __all__ = [
     "Actor",
     "Database",
     "Grant",
+    "Identities",
     "Invitation",
+    "Login",
     "Product",
     "Products",
     "Replies",

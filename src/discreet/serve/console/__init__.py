@@ -27,6 +27,7 @@ from litestar import Router
 from discreet.serve.console import access, answers, ask, audit, home, people, sealing, session, static, vault
 from discreet.serve.console.pages import HANDLERS
 from discreet.serve.guards import from_own_page
+from discreet.serve.oidc import pages as oidc
 from discreet.serve.survey import manage, respondent
 
 PAGES = [
@@ -64,7 +65,7 @@ PAGES = [
     audit.label_page,
     *manage.PAGES,
 ]
-OPEN = [session.form, session.sign_in, people.join_page, people.join, static.file, static.icon]
+OPEN = [session.form, session.sign_in, people.join_page, people.join, static.file, static.icon, *oidc.OPEN]
 
 console = Router(
     "/",
