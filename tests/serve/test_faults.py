@@ -198,10 +198,12 @@ def test_two_servers_on_one_ledger_never_overspend(
         """Send a question with a key, then one without, while the other server gets the same ones."""
         server, who = servers[place % 2], place // 2
         sql, other = f"{COUNT} where age > {30 + who}", f"{COUNT} where age > {50 + who}"
-        return [
-            server.ask(names[who], sql, epsilon="1/4", key="both").status_code,
-            server.ask(names[who], other, epsilon="1/4").status_code,
-        ]
+        found = []
+        for question, key in ((sql, "both"), (other, None)):
+            while (status := server.ask(names[who], question, epsilon="1/4", key=key).status_code) == 409:
+                pass  # the other server has a question of this analyst
+            found.append(status)
+        return found
 
     with ThreadPoolExecutor(8) as threads:
         statuses = list(threads.map(ask, range(8)))

@@ -2,8 +2,8 @@
 
 Claims.
 
-* While a question of an analyst runs, no other request of theirs does: a second one would measure how busy the
-  machine is. It gets 409 (`AlreadyRunning`), with the time after which to try again.
+* While a question of an analyst runs, no other request of theirs does, at this server or another one (`Turns`): a
+  second one would measure how busy the machine is. It gets 409 (`AlreadyRunning`), and when to try again.
 * What ends with a question changes at its tick (`clock`): the reply leaves, a poll sees it, the next question is
   admitted. Only results whose time depends on public facts alone (`Result.public`) end at once.
 * A key is carried out once. The same key and request, meanwhile or later, gets the same reply, also after a
@@ -23,9 +23,9 @@ from typing import Any
 
 import msgspec
 
-from discreet.errors import AlreadyRunning, DiscreetError, Fix, from_json
+from discreet.errors import AlreadyRunning, DiscreetError, from_json
 from discreet.serve import problems
-from discreet.serve.accounts import Actor, Replies, Reply
+from discreet.serve.accounts import Actor, Replies, Reply, Turns
 from discreet.serve.accounts.replies import RUNNING
 from discreet.serve.clock import last_tick, tick, until_tick
 from discreet.serve.logs import Log
@@ -75,6 +75,7 @@ class Questions:
         pools: The workers.
         replies: The durable replies.
         vaults: The registry of vaults.
+        turns: One question of an account at a time, in all servers.
         quantum: The quantum of the clock, in seconds.
         deadline: The longest that a client waits, in seconds.
         metrics: Counts what happens.
@@ -86,6 +87,7 @@ class Questions:
         pools: Pools,
         replies: Replies,
         vaults: Vaults,
+        turns: Turns,
         *,
         quantum: float,
         deadline: float,
@@ -94,21 +96,23 @@ class Questions:
     ):
         """Take the parts."""
         self._pools, self._replies, self._vaults = pools, replies, vaults
-        self._quantum, self._deadline = quantum, deadline
+        self._turns, self._quantum, self._deadline = turns, quantum, deadline
         self._metrics, self._log = metrics, log
         self._running: dict[str, _Running] = {}
 
-    def expect_alone(self, name: str) -> None:
-        """Refuse a request of an analyst whose question runs."""
+    async def expect_alone(self, name: str) -> None:
+        """Refuse a request of an analyst whose question runs, at this server or another one."""
+        self._expect_none_here(name)
+        if not await self._turns.free(name):
+            raise self._refused()
+
+    def _expect_none_here(self, name: str) -> None:
         if name in self._running:
-            self._metrics.count("refused_beside_question")
-            raise AlreadyRunning(
-                "A question of yours is running, and nothing else is answered meanwhile.",
-                fix=[
-                    Fix("Retry-After", self._quantum, note="seconds"),
-                    "Wait for its answer, then send this again.",
-                ],
-            )
+            raise self._refused()
+
+    def _refused(self) -> AlreadyRunning:
+        self._metrics.count("refused_beside_question")
+        return self._turns.refusal()
 
     async def run(
         self,
@@ -136,13 +140,14 @@ class Questions:
         task = Task(verb, place, actor.name, purpose, arguments)
         print_ = fingerprint(verb, vault, purpose, arguments)
         if TASKS[verb].public:
-            self.expect_alone(actor.name)
-            status, body, _ = await self._computed(self._pools.public, task)
+            self._expect_none_here(actor.name)
+            async with self._turns.public(actor.name):
+                status, body, _ = await self._computed(self._pools.public, task)
             self._metrics.count("questions", verb=verb, status=str(status))
             return Reply("", actor.name, key, print_, verb, vault, self._replies.server, status, body)
         running = self._running.get(actor.name)
         if running is None or not key or (running.key, running.fingerprint) != (key, print_):
-            self.expect_alone(actor.name)
+            self._expect_none_here(actor.name)
             running = self._running[actor.name] = _Running(key, print_, asyncio.get_running_loop().time())
             running.done = done
             running.task = asyncio.create_task(self._carried_out(actor, vault, task, running))
@@ -166,6 +171,13 @@ class Questions:
             await until_tick(begun, self._quantum)
             if self._running.get(actor.name) is running:
                 return replace(found, status=RUNNING, body=None)
+            found = await asyncio.to_thread(self._replies.find, actor.name, id_)
+        elif running is None and found.server != self._replies.server:
+            # A question of theirs at another server may be this one: what ends with it shows when its turn ends.
+            if not await self._turns.free(actor.name):
+                await until_tick(begun, self._quantum)
+                if not await self._turns.free(actor.name):
+                    return replace(found, status=RUNNING, body=None)
             found = await asyncio.to_thread(self._replies.find, actor.name, id_)
         if found.status == RUNNING and found.server != self._replies.server:
             problem = problems.lost() if TASKS[found.verb].resumable else problems.stopped()
@@ -212,8 +224,22 @@ class Questions:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    def close(self) -> None:
+        """Give the turns of all accounts back."""
+        self._turns.close()
+
     async def _carried_out(self, actor: Actor, vault: str, task: Task, running: _Running) -> Reply:
-        """Look up, accept, compute, store, and wait for the tick: all that is seen of a question ends here."""
+        """Carry out a question in its turn. All that is seen of it ends here, at its tick."""
+        try:
+            async with self._turns.alone(actor.name):
+                return await self._in_turn(actor, vault, task, running)
+        finally:
+            running.accepted.set()
+            if self._running.get(actor.name) is running:
+                del self._running[actor.name]
+
+    async def _in_turn(self, actor: Actor, vault: str, task: Task, running: _Running) -> Reply:
+        """Look up, accept, compute, store, and wait for the tick."""
         public, verb = True, TASKS[task.verb]
         made: Reply | None = None
         try:
@@ -240,9 +266,6 @@ class Questions:
         finally:
             if not public:
                 await until_tick(running.begun, self._quantum)
-            running.accepted.set()
-            if self._running.get(actor.name) is running:
-                del self._running[actor.name]
 
     async def _accepted(self, actor: Actor, vault: str, task: Task, running: _Running) -> tuple[Reply, bool]:
         """Write the row of a question before it starts."""
@@ -250,7 +273,8 @@ class Questions:
             self._replies.accept, actor.name, running.key, running.fingerprint, task.verb, vault, _now()
         )
         running.id = made.id
-        running.accepted.set()
+        if made.status == RUNNING:  # a reply that was stored before comes with the end of the turn
+            running.accepted.set()
         self._log.note("accepted", analyst=actor.name, verb=task.verb, vault=vault, id=made.id)
         return made, new
 

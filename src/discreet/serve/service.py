@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from discreet.serve.accounts import Accounts, Identities, Products, Replies, database_at
+from discreet.serve.accounts import Accounts, Identities, Products, Replies, Turns, database_at, slots_at
 from discreet.serve.accounts.secrets import new_id
 from discreet.serve.limits import Rate
 from discreet.serve.logs import Log
@@ -57,6 +57,7 @@ class Service:
             Pools(pool, public, jobs),
             replies,
             vaults,
+            Turns(slots_at(settings.accounts_place), settings.quantum),
             quantum=settings.quantum,
             deadline=settings.deadline,
             metrics=metrics,
@@ -92,6 +93,7 @@ class Service:
         await self.questions.drain(self.settings.deadline)
         for pool in (self.pool, self.public, self.jobs):
             await pool.close()
+        self.questions.close()
         self.accounts.close()
         self.log.note("stopped")
 

@@ -85,7 +85,7 @@ class Analyst:
         until = loop.time() + self.service.settings.deadline * PATIENCE
         while True:
             try:
-                return self.service.questions.expect_alone(self.name)
+                return await self.service.questions.expect_alone(self.name)
             except AlreadyRunning as error:
                 if loop.time() > until:
                     raise refusal_of(error) from None
