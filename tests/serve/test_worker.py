@@ -23,7 +23,14 @@ def done(monkeypatch: pytest.MonkeyPatch, error: Exception) -> dict[str, Any]:
         raise error
 
     monkeypatch.setitem(TASKS, "fail", Verb(fail))
-    task = {"verb": "fail", "place": "", "analyst": "ana", "purpose": None, "arguments": {}, "recorded": False}
+    task: dict[str, Any] = {
+        "verb": "fail",
+        "place": "",
+        "analyst": "ana",
+        "purpose": None,
+        "arguments": {},
+        "recorded": False,
+    }
     return outcome(_Vaults(), task, lambda words, share: None)
 
 
