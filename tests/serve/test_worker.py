@@ -47,5 +47,12 @@ def test_the_text_of_an_exception_stays_in_the_worker(monkeypatch: pytest.Monkey
 def test_our_own_words_leave_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     found = done(monkeypatch, QuestionRefused("Rows are not answered.", fix="Ask for a count."))
     assert problem_of(found["error"]).detail == "Rows are not answered."
-    assert PRIVATE not in json.dumps(problem_of({"error": "LedgerUnavailable", "problem": PRIVATE}).detail)
-    assert failure().detail == failure().detail
+
+
+def test_the_words_of_a_fault_of_ours_are_constant() -> None:
+    for name in ("LedgerUnavailable", "ServiceFailed", "DatabaseUnavailable", "MissingPackage"):
+        record = {"error": name, "problem": PRIVATE, "found": PRIVATE, "fix": [{"text": PRIVATE}]}
+        shown = problem_of(record)
+        assert shown.status >= 500
+        assert PRIVATE not in str(shown)
+    assert str(failure()) == str(failure())
