@@ -95,6 +95,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "nonce": {"claims": {"nonce": "another"}},
     "no nonce": {"claims": {"nonce": None}},
     "audience": {"claims": {"aud": "another service"}},
+    "the audience of another service by this party": {"claims": {"aud": "another service", "azp": CLIENT}},
     "audiences without a party": {"claims": {"aud": [CLIENT, "another service"]}},
     "another party": {"claims": {"aud": [CLIENT], "azp": "another service"}},
     "issuer": {"claims": {"iss": "https://evil.example"}},
@@ -136,9 +137,12 @@ def test_a_state_belongs_to_its_browser_and_is_used_once(login: tuple[Running, P
         theirs = way_back(login, attacker)
         way_back(login, victim)  # the victim has a sign-in of their own under way
         assert victim.get(theirs).status_code == 401  # not signed in as the attacker
-        again = way_back(login, attacker)
+        again, key = way_back(login, attacker), attacker.cookies["discreet-sign-in"]
         assert attacker.get(again).status_code == 303
-        assert attacker.get(again).status_code == 401
+        refused = there.behave()["refused"]
+        with browser(running, Cookie=f"discreet-sign-in={key}") as replayed:
+            assert replayed.get(again).status_code == 401
+        assert there.behave()["refused"] == refused  # the provider was not even asked
         # The attacker puts a code of the victim into a sign-in of their own: PKCE.
         stolen, own = way_back(login, victim), way_back(login, attacker)
         code = re.search("code=([^&]+)", stolen)
