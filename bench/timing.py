@@ -128,8 +128,7 @@ def _asked(client: httpx2.Client, vault: str, probe: Callable[[], httpx2.Respons
         while not ended.is_set():
             start = time.perf_counter()
             probe()
-            if not ended.is_set():
-                times.append(time.perf_counter() - start)
+            times.append(time.perf_counter() - start)
 
     body, second = {"sql": _question(), "epsilon": PRICE}, threading.Thread(target=meanwhile)
     start = time.perf_counter()

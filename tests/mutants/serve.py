@@ -110,8 +110,15 @@ SERVE = [
     Mutant(
         "questions: a second request runs beside a question",
         "serve/questions.py",
-        "        if name in self._running:\n            raise self._refused()",
-        "        if False:\n            raise self._refused()",
+        "        if name in self._running:\n            raise self._turns.refusal()",
+        "        if False:\n            raise self._turns.refusal()",
+        "tests/serve/test_faults.py::test_a_worker_killed_amid_a_question_overspends_nothing_and_says_so",
+    ),
+    Mutant(
+        "questions: a refusal beside a question leaves at once",
+        "serve/questions.py",
+        "            await until_tick(begun, self._quantum)\n            raise",
+        "            raise",
         "tests/serve/test_faults.py::test_a_worker_killed_amid_a_question_overspends_nothing_and_says_so",
     ),
     Mutant(

@@ -3,7 +3,8 @@
 Claims.
 
 * While a question of an analyst runs, no other request of theirs does, at this server or another one (`Turns`): a
-  second one would measure how busy the machine is. It gets 409 (`AlreadyRunning`), and when to try again.
+  second one would measure how busy the machine is. It gets 409 (`AlreadyRunning`), a quantum after it arrived:
+  by then a question that began before it has ended, or passed a tick, so that its time shows nothing.
 * What ends with a question changes at its tick (`clock`): the reply leaves, a poll sees it, the next question is
   admitted. Only results whose time depends on public facts alone (`Result.public`) end at once.
 * A key is carried out once. The same key and request, meanwhile or later, gets the same reply, also after a
@@ -17,7 +18,8 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -101,18 +103,26 @@ class Questions:
         self._running: dict[str, _Running] = {}
 
     async def expect_alone(self, name: str) -> None:
-        """Refuse a request of an analyst whose question runs, at this server or another one."""
-        self._expect_none_here(name)
-        if not await self._turns.free(name):
-            raise self._refused()
+        """Refuse a request of an analyst whose question runs, at this server or another one, after a quantum."""
+        async with self._late_refusals():
+            self._expect_none_here(name)
+            if not await self._turns.free(name):
+                raise self._turns.refusal()
 
     def _expect_none_here(self, name: str) -> None:
         if name in self._running:
-            raise self._refused()
+            raise self._turns.refusal()
 
-    def _refused(self) -> AlreadyRunning:
-        self._metrics.count("refused_beside_question")
-        return self._turns.refusal()
+    @asynccontextmanager
+    async def _late_refusals(self) -> AsyncIterator[None]:
+        """Let a refusal beside a question leave on a tick: its speed would show how busy the machine is."""
+        begun = asyncio.get_running_loop().time()
+        try:
+            yield
+        except AlreadyRunning:
+            self._metrics.count("refused_beside_question")
+            await until_tick(begun, self._quantum)
+            raise
 
     async def run(
         self,
@@ -138,7 +148,13 @@ class Questions:
         """
         place = self._vaults.place_for(actor, vault) if vault else ""
         task = Task(verb, place, actor.name, purpose, arguments)
-        print_ = fingerprint(verb, vault, purpose, arguments)
+        async with self._late_refusals():
+            return await self._run(actor, vault, task, key, done)
+
+    async def _run(
+        self, actor: Actor, vault: str, task: Task, key: str, done: Callable[[], object] | None
+    ) -> Reply:
+        verb, print_ = task.verb, fingerprint(task.verb, vault, task.purpose, task.arguments)
         if TASKS[verb].public:
             self._expect_none_here(actor.name)
             async with self._turns.public(actor.name):

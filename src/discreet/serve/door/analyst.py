@@ -86,10 +86,9 @@ class Analyst:
         while True:
             try:
                 return await self.service.questions.expect_alone(self.name)
-            except AlreadyRunning as error:
+            except AlreadyRunning as error:  # which comes a quantum later
                 if loop.time() > until:
                     raise refusal_of(error) from None
-            await asyncio.sleep(self.service.settings.quantum)
 
     async def describe(self) -> dict[str, Any]:
         """Return the public facts about the vault."""
