@@ -34,7 +34,7 @@ def provider(redirect: str) -> Iterator[Provider]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            made = Provider(process.stdout.readline().strip())
+            made = Provider(process.stdout.readline().strip(), process)
             with made.client:
                 yield made
         finally:
@@ -44,8 +44,9 @@ def provider(redirect: str) -> Iterator[Provider]:
 class Provider:
     """The provider, seen from a test."""
 
-    def __init__(self, issuer: str):
-        self.issuer, self.client = issuer, httpx2.Client(trust_env=False, verify=False)
+    def __init__(self, issuer: str, process: subprocess.Popen[str]):
+        self.issuer, self.process = issuer, process
+        self.client = httpx2.Client(trust_env=False, verify=False)
 
     def behave(self, **how: Any) -> dict[str, Any]:
         """Say how to behave until the next call, and return what happened so far."""
