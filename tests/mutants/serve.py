@@ -122,6 +122,13 @@ SERVE = [
         "tests/serve/test_faults.py::test_a_worker_killed_amid_a_question_overspends_nothing_and_says_so",
     ),
     Mutant(
+        "questions: a poll of another question leaves at once",
+        "serve/questions.py",
+        "        if actor.name in self._running or not await self._turns.free(actor.name):",
+        "        if self._running.get(actor.name, _Running('', '', 0)).id == id_:",
+        "tests/serve/test_faults.py::test_a_worker_killed_amid_a_question_overspends_nothing_and_says_so",
+    ),
+    Mutant(
         "turns: a question takes no slot",
         "serve/accounts/turns.py",
         "                if not await self._taken(name, shared=False):\n                    raise self.refusal()",

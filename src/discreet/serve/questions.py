@@ -179,23 +179,19 @@ class Questions:
         return Reply(running.id, actor.name, key, print_, verb, vault, self._replies.server)
 
     async def poll(self, actor: Actor, id_: str) -> Reply:
-        """Return a reply to its owner; while the question runs, a quantum after the request."""
+        """Return a reply to its owner; while a question of theirs runs, this one or another, after a quantum."""
         begun = asyncio.get_running_loop().time()
-        running = self._running.get(actor.name)
-        found = await asyncio.to_thread(self._replies.find, actor.name, id_)
-        if running is not None and running.id == id_:
+        if actor.name in self._running or not await self._turns.free(actor.name):
             await until_tick(begun, self._quantum)
-            if self._running.get(actor.name) is running:
-                return replace(found, status=RUNNING, body=None)
-            found = await asyncio.to_thread(self._replies.find, actor.name, id_)
-        elif running is None and found.server != self._replies.server:
-            # A question of theirs at another server may be this one: what ends with it shows when its turn ends.
-            if not await self._turns.free(actor.name):
-                await until_tick(begun, self._quantum)
-                if not await self._turns.free(actor.name):
-                    return replace(found, status=RUNNING, body=None)
-            found = await asyncio.to_thread(self._replies.find, actor.name, id_)
-        if found.status == RUNNING and found.server != self._replies.server:
+        # What ends with a question is stored before its turn ends. So the turn is looked at first, then the row.
+        running = self._running.get(actor.name)
+        elsewhere = running is None and not await self._turns.free(actor.name)
+        found = await asyncio.to_thread(self._replies.find, actor.name, id_)
+        another = found.server != self._replies.server
+        # A question of theirs at another server may be this one: it shows when its turn ends, at its tick.
+        if (running is not None and running.id == id_) or (elsewhere and another):
+            return replace(found, status=RUNNING, body=None)
+        if found.status == RUNNING and another:
             problem = problems.lost() if TASKS[found.verb].resumable else problems.stopped()
             return replace(found, status=problem.status, body=msgspec.to_builtins(problem))
         return found
