@@ -171,6 +171,9 @@ def test_releases_and_ledger_show_what_each_role_may_see(team: Running) -> None:
         line = audrey.get("/api/v1/vaults/people/ledger/verification").json()["line"]
         again = audrey.get("/api/v1/vaults/people/ledger/verification", params={"since": line})
         assert again.json()["line"] == line
+        other = audrey.get("/api/v1/vaults/people/ledger/verification", params={"since": f"2:{'0' * 64}"})
+        assert other.status_code == 422
+        assert "line that was kept is not one of them" in other.json()["detail"]
         accounts = audrey.get("/api/v1/vaults/people/ledger").json()["accounts"]
         assert {one["analyst"] for one in accounts} >= {None, "ana", "curator"}
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import NotFound
+from discreet.errors import LedgerTampered, NotFound, ParameterError
 from discreet.serve.verbs.verb import Result, Tell, Verb
 
 if TYPE_CHECKING:
@@ -75,7 +75,15 @@ def entries(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
 def verify(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     """Walk the whole ledger, and return the line to keep elsewhere."""
     since = arguments.get("since")
-    head = vault.ledger.verify(since=None if since is None else (since["number"], since["hash"]))
+    try:
+        head = vault.ledger.verify(since=None if since is None else (since["number"], since["hash"]))
+    except LedgerTampered:
+        vault.ledger.verify()  # raises if it is the ledger, and not the line
+        raise ParameterError(
+            "All entries verify, but the line that was kept is not one of them.",
+            found=f"{since['number']}:{since['hash'][:8]}…" if since else None,
+            fix="If the line is of this vault, entries were replaced or removed since: tell the curator.",
+        ) from None
     line = f"{head.number}:{head.hash}"
     return Result({"number": head.number, "hash": head.hash, "line": line}, public=True)
 
