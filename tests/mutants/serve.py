@@ -303,8 +303,8 @@ SERVE = [
     Mutant(
         "parser: its steps are not counted",
         "query/parse/statement.py",
-        "            if self.left < 0:",
-        "            if self.left < -50_000:",
+        "            if self.steps.left < 0:",
+        "            if self.steps.left < -50_000:",
         "tests/query/parse/test_hostile_texts.py",
     ),
     Mutant(

@@ -31,20 +31,29 @@ LONGEST = 100_000
 DEEPEST = 60
 """The most levels of nesting."""
 
-STEPS, FIRST_STEPS = 4, 1000
+STEPS, FIRST_STEPS = 4, 300
 """The most steps of the parser: for each token, and at first."""
 
 
-def parsed(dialect: Dialect, tokens: Sequence[Any], text: str) -> list[Any]:
+class Steps:
+    """The steps that the parser may still take, for a text of so many tokens."""
+
+    def __init__(self, tokens: int):
+        """Take the number of tokens."""
+        self.left = STEPS * tokens + FIRST_STEPS
+
+
+def parsed(dialect: Dialect, tokens: Sequence[Any], text: str, steps: Steps | None = None) -> list[Any]:
     """Return the trees of a text, or refuse one that takes the parser too many steps.
 
     Args:
         dialect: The dialect of SQL.
         tokens: The tokens of the text.
         text: The text.
+        steps: The steps that are left, if the text is one of several; those of this text alone by default.
     """
     parser = _counting(type(dialect))(dialect=dialect)
-    parser.left = STEPS * len(tokens) + FIRST_STEPS
+    parser.steps = steps or Steps(len(tokens))
     found: list[Any] = parser.parse(list(tokens), text)
     return found
 
@@ -57,11 +66,11 @@ def _counting(dialect: type[Dialect]) -> Any:
     class Counting(base):  # type: ignore[misc]
         """The parser, with a limit."""
 
-        left = 0
+        steps = Steps(0)
 
         def _advance(self, times: int = 1) -> None:
-            self.left -= 1
-            if self.left < 0:
+            self.steps.left -= 1
+            if self.steps.left < 0:
                 raise QuestionRefused(
                     "The parser needs too many steps for this SQL.", fix="Write it with less nesting."
                 )
