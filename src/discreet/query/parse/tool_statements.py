@@ -231,16 +231,8 @@ def literal(value: str, kind: str) -> exp.Expr:
     if kind == "real":
         return _real(value)
     if kind == "boolean":
-        known = {
-            "t": True,
-            "true": True,
-            "1": True,
-            "on": True,
-            "f": False,
-            "false": False,
-            "0": False,
-            "off": False,
-        }
+        truths, falsehoods = ("t", "true", "1", "on"), ("f", "false", "0", "off")
+        known = {**dict.fromkeys(truths, True), **dict.fromkeys(falsehoods, False)}
         if value.lower() not in known:
             raise ValueError(value)
         return exp.Boolean(this=known[value.lower()])
