@@ -81,7 +81,7 @@ format: $(STAMP) ## Format the code and mend what the linter can
 
 bench: $(STAMP) ## Side by side with peers, each in its own environment: make bench NAME=noise
 	@for name in $(NAME); do \
-	  test -f bench/$$name.py || { echo "There is no benchmark '$$name'. There are: noise, accounting, audit, query, costs, synth, oracle, local, learn, stream, serve."; exit 2; }; \
+	  test -f bench/$$name.py || { echo "There is no benchmark '$$name'. There are: noise, accounting, audit, query, costs, synth, oracle, local, learn, stream, serve, timing."; exit 2; }; \
 	  $(BIN)/python -m bench.$$name; done
 
 bench-large: $(STAMP) ## A hundred million rows sealed and asked within 4 GB (minutes, 4 GB of disk)

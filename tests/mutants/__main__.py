@@ -30,6 +30,7 @@ from tests.mutants.mutant import Mutant
 from tests.mutants.noise import NOISE
 from tests.mutants.oracle import ORACLE
 from tests.mutants.privacy import PRIVACY
+from tests.mutants.serve import SERVE
 from tests.mutants.stream import STREAM
 from tests.mutants.synth import SYNTH
 from tests.mutants.validity import VALIDITY
@@ -55,6 +56,7 @@ MUTANTS = [
     *STREAM,
     *LOCAL,
     *AUDIT,
+    *SERVE,
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -99,7 +100,7 @@ class Running:
         self.thread.join(60)
 
 
-def started(folder: Path, **settings: Any) -> Running:
+def started(folder: Path, *, sockets: list[socket.socket] | None = None, **settings: Any) -> Running:
     """Start a server, and return when it listens."""
     given = Settings.read(
         folder, environment={}, **{"port": 0, "workers": 1, "quantum": 0.05, "deadline": 60, **settings}
@@ -112,7 +113,7 @@ def started(folder: Path, **settings: Any) -> Running:
 
     service = Service.of(given, Log(log))
     server = Server(given, service, heard)
-    thread = threading.Thread(target=server.run, daemon=True)
+    thread = threading.Thread(target=server.run, args=(sockets,), daemon=True)
     thread.start()
     assert listening.wait(60)
     return Running(given, service, server, found[0], log, thread)

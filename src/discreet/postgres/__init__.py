@@ -9,7 +9,17 @@ with connected(Address.of("postgresql://ana:secret@db.example/health#people")) a
 """
 
 from discreet.postgres.address import Address, check_path, identifier, is_address, is_nearly_address
-from discreet.postgres.connections import close, connected, detail, execute, from_driver, is_lost, run, sqlstate
+from discreet.postgres.connections import (
+    close,
+    connected,
+    detail,
+    execute,
+    from_driver,
+    is_lost,
+    opened,
+    run,
+    sqlstate,
+)
 from discreet.postgres.triggers import guard
 
 __all__ = [
@@ -25,6 +35,7 @@ __all__ = [
     "is_address",
     "is_lost",
     "is_nearly_address",
+    "opened",
     "run",
     "sqlstate",
 ]

@@ -63,6 +63,11 @@ def connected(address: Address, begin: str = "SELECT 1") -> Iterator[Connection]
     _give_back(address, connection, sound=True)
 
 
+def opened(address: Address) -> Connection:
+    """Open a connection that the caller keeps and closes, such as one whose session holds a lock."""
+    return _understood(_opened(address), address)
+
+
 def run(connection: Connection, script: str) -> None:
     """Run statements without parameters and without results, all sent at once."""
     with connection.cursor() as cursor:
@@ -118,7 +123,7 @@ def close(address: Address) -> None:
 def _begun(address: Address, begin: str) -> Connection:
     while True:
         idle = _take(address)
-        connection = idle or _understood(_opened(address), address)
+        connection = idle or opened(address)
         try:
             run(connection, begin)
             return connection

@@ -21,6 +21,7 @@
     api/         routes of the HTTP API; add routes to `ROUTES`
     door/        the wire protocol of PostgreSQL, for psql and BI tools
     console/     pages for people; add pages to `PAGES`
+    oidc/        sign-in by a provider of OpenID Connect
     survey/      surveys under local privacy: the respondent's page, reports, estimates
 
 The path of a request: guard ─▶ handler ─▶ `Actor.expect` ─▶ `Questions.run` ─▶ worker ─▶ tick ─▶ reply.

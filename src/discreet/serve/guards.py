@@ -36,7 +36,7 @@ async def by_token(connection: Request, handler: BaseRouteHandler) -> None:
     service.requests.take(f"address {_host(connection)}")
     if scheme.lower() != "bearer" or not token:
         raise NotSignedIn("This request has no token.", fix="Send: Authorization: Bearer TOKEN.")
-    _remember(connection, handler, await asyncio.to_thread(service.accounts.by_token, token.strip()))
+    await _remember(connection, handler, await asyncio.to_thread(service.accounts.by_token, token.strip()))
 
 
 async def by_session(connection: Request, handler: BaseRouteHandler) -> None:
@@ -45,7 +45,7 @@ async def by_session(connection: Request, handler: BaseRouteHandler) -> None:
     key = connection.cookies.get(cookie_name(service), "")
     if not key:
         raise NotSignedIn("You are not signed in.", fix="Sign in.")
-    _remember(connection, handler, await asyncio.to_thread(service.accounts.by_session, key))
+    await _remember(connection, handler, await asyncio.to_thread(service.accounts.by_session, key))
 
 
 def from_own_page(connection: Request, _: BaseRouteHandler) -> None:
@@ -79,12 +79,12 @@ def cookie_name(service: Service) -> str:
     return "__Host-discreet" if service.settings.secure else "discreet"
 
 
-def _remember(connection: Request, handler: BaseRouteHandler, actor: Actor) -> None:
+async def _remember(connection: Request, handler: BaseRouteHandler, actor: Actor) -> None:
     service = service_of(connection)
     service.requests.take(f"account {actor.name}")
     connection.scope["state"]["actor"] = actor
     if not handler.opt.get(BESIDE):
-        service.questions.expect_alone(actor.name)
+        await service.questions.expect_alone(actor.name)
 
 
 def _host(connection: Request) -> str:

@@ -120,6 +120,17 @@ def lost() -> Problem:
     )
 
 
+def unreachable() -> Problem:
+    """Return the problem of a provider that cannot be reached, or is not what the settings say."""
+    return Problem(
+        HTTPStatus(503).phrase,
+        503,
+        "The provider that signs people in cannot be reached, or its settings are wrong.",
+        "ServiceFailed",
+        fixes=[{"text": "Try again, or sign in with a password. The operator finds the reason in the log."}],
+    )
+
+
 def cancelled() -> Problem:
     """Return the problem of a job that its owner cancelled."""
     return Problem(

@@ -2,8 +2,9 @@
 
 Claims.
 
-* While a question of an analyst runs, no other request of theirs does: a second one would measure how busy the
-  machine is. It gets 409 (`AlreadyRunning`), with the time after which to try again.
+* While a question of an analyst runs, no other request of theirs does, at this server or another one (`Turns`): a
+  second one would measure how busy the machine is. It gets 409 (`AlreadyRunning`), a quantum after it arrived:
+  by then a question that began before it has ended, or passed a tick, so that its time shows nothing.
 * What ends with a question changes at its tick (`clock`): the reply leaves, a poll sees it, the next question is
   admitted. Only results whose time depends on public facts alone (`Result.public`) end at once.
 * A key is carried out once. The same key and request, meanwhile or later, gets the same reply, also after a
@@ -17,15 +18,16 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 
-from discreet.errors import AlreadyRunning, DiscreetError, Fix, from_json
+from discreet.errors import AlreadyRunning, DiscreetError, from_json
 from discreet.serve import problems
-from discreet.serve.accounts import Actor, Replies, Reply
+from discreet.serve.accounts import Actor, Replies, Reply, Turns
 from discreet.serve.accounts.replies import RUNNING
 from discreet.serve.clock import last_tick, tick, until_tick
 from discreet.serve.logs import Log
@@ -75,6 +77,7 @@ class Questions:
         pools: The workers.
         replies: The durable replies.
         vaults: The registry of vaults.
+        turns: One question of an account at a time, in all servers.
         quantum: The quantum of the clock, in seconds.
         deadline: The longest that a client waits, in seconds.
         metrics: Counts what happens.
@@ -86,6 +89,7 @@ class Questions:
         pools: Pools,
         replies: Replies,
         vaults: Vaults,
+        turns: Turns,
         *,
         quantum: float,
         deadline: float,
@@ -94,21 +98,31 @@ class Questions:
     ):
         """Take the parts."""
         self._pools, self._replies, self._vaults = pools, replies, vaults
-        self._quantum, self._deadline = quantum, deadline
+        self._turns, self._quantum, self._deadline = turns, quantum, deadline
         self._metrics, self._log = metrics, log
         self._running: dict[str, _Running] = {}
 
-    def expect_alone(self, name: str) -> None:
-        """Refuse a request of an analyst whose question runs."""
+    async def expect_alone(self, name: str) -> None:
+        """Refuse a request of an analyst whose question runs, at this server or another one, after a quantum."""
+        async with self._late_refusals():
+            self._expect_none_here(name)
+            if not await self._turns.free(name):
+                raise self._turns.refusal()
+
+    def _expect_none_here(self, name: str) -> None:
         if name in self._running:
+            raise self._turns.refusal()
+
+    @asynccontextmanager
+    async def _late_refusals(self) -> AsyncIterator[None]:
+        """Let a refusal beside a question leave on a tick: its speed would show how busy the machine is."""
+        begun = asyncio.get_running_loop().time()
+        try:
+            yield
+        except AlreadyRunning:
             self._metrics.count("refused_beside_question")
-            raise AlreadyRunning(
-                "A question of yours is running, and nothing else is answered meanwhile.",
-                fix=[
-                    Fix("Retry-After", self._quantum, note="seconds"),
-                    "Wait for its answer, then send this again.",
-                ],
-            )
+            await until_tick(begun, self._quantum)
+            raise
 
     async def run(
         self,
@@ -134,15 +148,22 @@ class Questions:
         """
         place = self._vaults.place_for(actor, vault) if vault else ""
         task = Task(verb, place, actor.name, purpose, arguments)
-        print_ = fingerprint(verb, vault, purpose, arguments)
+        async with self._late_refusals():
+            return await self._run(actor, vault, task, key, done)
+
+    async def _run(
+        self, actor: Actor, vault: str, task: Task, key: str, done: Callable[[], object] | None
+    ) -> Reply:
+        verb, print_ = task.verb, fingerprint(task.verb, vault, task.purpose, task.arguments)
         if TASKS[verb].public:
-            self.expect_alone(actor.name)
-            status, body, _ = await self._computed(self._pools.public, task)
+            self._expect_none_here(actor.name)
+            async with self._turns.public(actor.name):
+                status, body, _ = await self._computed(self._pools.public, task)
             self._metrics.count("questions", verb=verb, status=str(status))
             return Reply("", actor.name, key, print_, verb, vault, self._replies.server, status, body)
         running = self._running.get(actor.name)
         if running is None or not key or (running.key, running.fingerprint) != (key, print_):
-            self.expect_alone(actor.name)
+            self._expect_none_here(actor.name)
             running = self._running[actor.name] = _Running(key, print_, asyncio.get_running_loop().time())
             running.done = done
             running.task = asyncio.create_task(self._carried_out(actor, vault, task, running))
@@ -158,16 +179,19 @@ class Questions:
         return Reply(running.id, actor.name, key, print_, verb, vault, self._replies.server)
 
     async def poll(self, actor: Actor, id_: str) -> Reply:
-        """Return a reply to its owner; while the question runs, a quantum after the request."""
+        """Return a reply to its owner; while a question of theirs runs, this one or another, after a quantum."""
         begun = asyncio.get_running_loop().time()
-        running = self._running.get(actor.name)
-        found = await asyncio.to_thread(self._replies.find, actor.name, id_)
-        if running is not None and running.id == id_:
+        if actor.name in self._running or not await self._turns.free(actor.name):
             await until_tick(begun, self._quantum)
-            if self._running.get(actor.name) is running:
-                return replace(found, status=RUNNING, body=None)
-            found = await asyncio.to_thread(self._replies.find, actor.name, id_)
-        if found.status == RUNNING and found.server != self._replies.server:
+        # What ends with a question is stored before its turn ends. So the turn is looked at first, then the row.
+        running = self._running.get(actor.name)
+        elsewhere = running is None and not await self._turns.free(actor.name)
+        found = await asyncio.to_thread(self._replies.find, actor.name, id_)
+        another = found.server != self._replies.server
+        # A question of theirs at another server may be this one: it shows when its turn ends, at its tick.
+        if (running is not None and running.id == id_) or (elsewhere and another):
+            return replace(found, status=RUNNING, body=None)
+        if found.status == RUNNING and another:
             problem = problems.lost() if TASKS[found.verb].resumable else problems.stopped()
             return replace(found, status=problem.status, body=msgspec.to_builtins(problem))
         return found
@@ -212,8 +236,22 @@ class Questions:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    def close(self) -> None:
+        """Give the turns of all accounts back."""
+        self._turns.close()
+
     async def _carried_out(self, actor: Actor, vault: str, task: Task, running: _Running) -> Reply:
-        """Look up, accept, compute, store, and wait for the tick: all that is seen of a question ends here."""
+        """Carry out a question in its turn. All that is seen of it ends here, at its tick."""
+        try:
+            async with self._turns.alone(actor.name):
+                return await self._in_turn(actor, vault, task, running)
+        finally:
+            running.accepted.set()
+            if self._running.get(actor.name) is running:
+                del self._running[actor.name]
+
+    async def _in_turn(self, actor: Actor, vault: str, task: Task, running: _Running) -> Reply:
+        """Look up, accept, compute, store, and wait for the tick."""
         public, verb = True, TASKS[task.verb]
         made: Reply | None = None
         try:
@@ -240,9 +278,6 @@ class Questions:
         finally:
             if not public:
                 await until_tick(running.begun, self._quantum)
-            running.accepted.set()
-            if self._running.get(actor.name) is running:
-                del self._running[actor.name]
 
     async def _accepted(self, actor: Actor, vault: str, task: Task, running: _Running) -> tuple[Reply, bool]:
         """Write the row of a question before it starts."""
@@ -250,7 +285,8 @@ class Questions:
             self._replies.accept, actor.name, running.key, running.fingerprint, task.verb, vault, _now()
         )
         running.id = made.id
-        running.accepted.set()
+        if made.status == RUNNING:  # a reply that was stored before comes with the end of the turn
+            running.accepted.set()
         self._log.note("accepted", analyst=actor.name, verb=task.verb, vault=vault, id=made.id)
         return made, new
 

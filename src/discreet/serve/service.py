@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from discreet.serve.accounts import Accounts, Products, Replies, database_at
+from discreet.serve.accounts import Accounts, Identities, Products, Replies, Turns, database_at, slots_at
 from discreet.serve.accounts.secrets import new_id
 from discreet.serve.limits import Rate
 from discreet.serve.logs import Log
 from discreet.serve.metrics import Metrics
+from discreet.serve.oidc.records import SignsIn
 from discreet.serve.questions import Pools, Questions
 from discreet.serve.settings import Settings
 from discreet.serve.vaults import Vaults
@@ -31,6 +32,8 @@ class Service:
     jobs: Pool
     questions: Questions
     products: Products
+    identities: Identities
+    provider: SignsIn | None
     requests: Rate
     logins: Rate
     metrics: Metrics
@@ -54,6 +57,7 @@ class Service:
             Pools(pool, public, jobs),
             replies,
             vaults,
+            Turns(slots_at(settings.accounts_place), settings.quantum),
             quantum=settings.quantum,
             deadline=settings.deadline,
             metrics=metrics,
@@ -68,6 +72,8 @@ class Service:
             public=public,
             jobs=jobs,
             products=Products(database),
+            identities=Identities(accounts),
+            provider=_provider(settings),
             questions=questions,
             requests=Rate(settings.requests_per_minute),
             logins=Rate(settings.logins_per_minute),
@@ -87,5 +93,15 @@ class Service:
         await self.questions.drain(self.settings.deadline)
         for pool in (self.pool, self.public, self.jobs):
             await pool.close()
+        self.questions.close()
         self.accounts.close()
         self.log.note("stopped")
+
+
+def _provider(settings: Settings) -> SignsIn | None:
+    if settings.oidc is None:
+        return None
+    # Its libraries take a quarter of a second to import, which a service without a provider does not spend.
+    from discreet.serve.oidc.provider import Provider
+
+    return Provider(settings.oidc)

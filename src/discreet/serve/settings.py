@@ -9,7 +9,9 @@ setting that is not known is refused, so that a misspelt limit does not go unnot
     [vaults]                                         (file only)
     people = "postgresql://db/health#people"
     [oidc]                                           DISCREET_SERVE_OIDC_CLIENT_SECRET=…
-    issuer = "https://login.example"
+    issuer = "https://login.example"                 DISCREET_SERVE_OIDC_CLIENT_SECRET_FILE=…
+    client_id = "discreet"
+    address = "https://vaults.example"
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from discreet.errors import Fix, ParameterError
 
@@ -28,19 +31,82 @@ PREFIX = "DISCREET_SERVE_"
 
 @dataclass(frozen=True)
 class Oidc:
-    """The provider that signs people in.
+    """The provider that signs people in (OpenID Connect). It says who a person is, and gives no right.
 
     Args:
-        issuer: The address of the provider.
+        issuer: The address of the provider, exactly as its tokens name it.
         client_id: The name that the provider knows the service by.
-        client_secret: The secret that goes with it; empty for a public client.
-        claim: The claim that is the name of the account; "preferred_username" by default.
+        address: The public address of the service, such as "https://vaults.example". The redirect URI that the
+            provider must know is this with "/login/oidc/callback" behind it. No header of a request changes it.
+        client_secret: The secret that goes with the name; empty for a public client.
+        client_secret_file: A file that holds the secret instead. It is read with every sign-in.
+        claim: The claim of the ID token that is the name of a new account; "preferred_username" by default.
+        label: What the button of the sign-in page calls the provider; its host by default.
     """
 
     issuer: str
     client_id: str
+    address: str
     client_secret: str = field(default="", repr=False)
+    client_secret_file: str = ""
     claim: str = "preferred_username"
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("issuer", "address"):
+            if not safe_address(getattr(self, name)):
+                raise ParameterError(
+                    f"The setting oidc.{name} must be an https address; http is for this machine only.",
+                    found=getattr(self, name),
+                )
+        if not self.client_id or not self.claim:
+            raise ParameterError("The settings oidc.client_id and oidc.claim must not be empty.")
+        if self.client_secret and self.client_secret_file:
+            raise ParameterError("Give oidc.client_secret or oidc.client_secret_file, and not both.")
+        self.secret()
+
+    @property
+    def redirect(self) -> str:
+        """The address that the provider sends people back to: the same for every request."""
+        return f"{self.address.rstrip('/')}/login/oidc/callback"
+
+    @property
+    def shown(self) -> str:
+        """The name of the provider for people."""
+        return self.label or urlsplit(self.issuer).hostname or ""
+
+    def secret(self) -> str:
+        """Return the secret, from its file if there is one."""
+        if not self.client_secret_file:
+            return self.client_secret
+        try:
+            return Path(self.client_secret_file).read_text().strip()
+        except (OSError, ValueError):
+            raise ParameterError(
+                "The file of oidc.client_secret_file cannot be read.",
+                found=self.client_secret_file,
+                fix="Make it readable for the user that runs the service, and for no other.",
+            ) from None
+
+
+def safe_address(address: str) -> bool:
+    """Return whether an address is https, or http on this machine.
+
+    >>> safe_address("https://login.example"), safe_address("http://login.example"), safe_address("http://[::1]:80")
+    (True, False, True)
+    """
+    try:
+        parts = urlsplit(address)
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    plain = not (parts.query or parts.fragment or parts.username)
+    return plain and bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and loopback(host)))
+
+
+def loopback(host: str) -> bool:
+    """Return whether a host is this machine."""
+    return host in ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass(frozen=True)
@@ -202,8 +268,9 @@ def _oidc(values: Mapping[str, Any]) -> Oidc:
         return Oidc(**values)
     except TypeError:
         raise ParameterError(
-            "The section oidc needs issuer and client_id, and may have client_secret and claim.",
+            "The section oidc needs issuer, client_id and address.",
             found=", ".join(sorted(values)),
+            fix=f"It may have: {', '.join(one.name for one in fields(Oidc))}.",
         ) from None
 
 

@@ -81,6 +81,16 @@ def test_random_bytes_leave_the_door_alive(door: Opened) -> None:
     assert '"event": "failed"' not in door.running.log.getvalue()
 
 
+def test_a_text_that_would_keep_the_parser_busy_for_hours_is_refused(door: Opened) -> None:
+    texts = [f"select {'array[' * 30}1{']' * 30}", "(" * 60_000, f"select {'a,' * 30_000}a"]
+    with signed_in(door) as client:
+        for text in texts:
+            client.sendall(message(b"Q", text.encode() + b"\0"))
+            assert [letter for letter, _ in until(client, b"Z")] == [b"E", b"Z"]
+        client.sendall(message(b"Q", b"select 1\0"))
+        assert b"D" in [letter for letter, _ in until(client, b"Z")]
+
+
 def test_bytes_between_the_tls_request_and_the_handshake_are_not_read_as_secret(door: Opened) -> None:
     start = struct.pack("!I", 3 << 16) + b"user\0ana\0database\0trips\0\0"
     with dial(door) as client:

@@ -1,13 +1,21 @@
-"""Parse the text into one select of bounded size, over the one table, with known clauses only."""
+"""Parse the text into one select of bounded size, over the one table, with known clauses only.
+
+The parser tries alternatives one after the other, so that `array[array[array[…` doubles its work with each level:
+thirty levels take hours. So its steps are counted: a text of n tokens that a person or a tool writes takes at most
+2 n (measured on the shapes of tools), and one that takes more than `STEPS` n + `FIRST_STEPS` is refused.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from difflib import get_close_matches
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import QuestionRefused
@@ -23,6 +31,53 @@ LONGEST = 100_000
 DEEPEST = 60
 """The most levels of nesting."""
 
+STEPS, FIRST_STEPS = 4, 300
+"""The most steps of the parser: for each token, and at first."""
+
+
+class Steps:
+    """The steps that the parser may still take, for a text of so many tokens."""
+
+    def __init__(self, tokens: int):
+        """Take the number of tokens."""
+        self.left = STEPS * tokens + FIRST_STEPS
+
+
+def parsed(dialect: Dialect, tokens: Sequence[Any], text: str, steps: Steps | None = None) -> list[Any]:
+    """Return the trees of a text, or refuse one that takes the parser too many steps.
+
+    Args:
+        dialect: The dialect of SQL.
+        tokens: The tokens of the text.
+        text: The text.
+        steps: The steps that are left, if the text is one of several; those of this text alone by default.
+    """
+    parser = _counting(type(dialect))(dialect=dialect)
+    parser.steps = steps or Steps(len(tokens))
+    found: list[Any] = parser.parse(list(tokens), text)
+    return found
+
+
+@cache
+def _counting(dialect: type[Dialect]) -> Any:
+    """Return the parser of a dialect that counts its steps. Each token that it reads, or reads again, is one."""
+    base: Any = dialect().parser_class
+
+    class Counting(base):  # type: ignore[misc]
+        """The parser, with a limit."""
+
+        steps = Steps(0)
+
+        def _advance(self, times: int = 1) -> None:
+            self.steps.left -= 1
+            if self.steps.left < 0:
+                raise QuestionRefused(
+                    "The parser needs too many steps for this SQL.", fix="Write it with less nesting."
+                )
+            super()._advance(times)
+
+    return Counting
+
 
 def statement(text: str) -> exp.Expression:
     """Return the one select that a text consists of, or refuse it."""
@@ -33,11 +88,16 @@ def statement(text: str) -> exp.Expression:
             f"A question has at most {LONGEST} characters.", found=len(text), fix="Ask it in parts."
         )
     try:
-        statements: list[Any] = [part for part in sqlglot.parse(text, read="duckdb") if part is not None]
+        dialect = DuckDB()
+        statements: list[Any] = [
+            part for part in parsed(dialect, dialect.tokenize(text), text) if part is not None
+        ]
     except SqlglotError as wrong:
         hints = [hint for hint in (_hint(text), _word_of_sql(wrong)) if hint]
         raise QuestionRefused(f"This is not valid SQL: {_where_wrong(wrong)}", fix=hints) from None
     except (ValueError, TypeError, AttributeError, KeyError, IndexError) as wrong:  # of the parser, on odd texts
+        if isinstance(wrong, QuestionRefused):
+            raise
         raise QuestionRefused("The parser cannot read this SQL.", found=type(wrong).__name__) from None
     statements = [part for part in statements if not isinstance(part, exp.Semicolon)]
     if len(statements) != 1:
@@ -124,7 +184,7 @@ def _word_of_sql(wrong: SqlglotError) -> str:
     """Return a hint if the parser stopped at a word of SQL that may be the name of a column, such as alter."""
     first: dict[str, Any] = next(iter(getattr(wrong, "errors", None) or ()), {})
     near = str(first.get("highlight") or "")
-    words = sqlglot.Dialect.get_or_raise("duckdb").tokenizer_class.KEYWORDS
+    words = DuckDB.tokenizer_class.KEYWORDS
     if not near.isidentifier() or near.upper() not in words or near.casefold() in _CLAUSE_WORDS:
         return ""
     return f'If {near} is a column, write it in double quotes, because it is also a word of SQL: "{near}".'

@@ -6,8 +6,11 @@
     passwords     argon2, and a check that takes as long for a name that is not there
     secrets       random keys of 256 bits, and the hash that is stored instead of them
     accounts      Accounts: people, tokens, sessions, invitations and grants
+    identities    Identities: sign-ins by a provider that are under way, and whose account a person has
     products      Products: oracles, tables, models, holdouts and streams that an account made
     replies       Replies: what was replied to an idempotency key, durable
+    slots         a lock for an account that all servers see, and that ends with its server
+    turns         Turns: one question of an account at a time, in all servers together
 
 Budgets are not here: the ledger of each vault has them (`Ledger.allot`), so that there is one place that refuses.
 A grant says that an analyst may use a vault at all.
@@ -15,9 +18,12 @@ A grant says that an analyst may use a vault at all.
 
 from discreet.serve.accounts.accounts import Accounts
 from discreet.serve.accounts.database import Database, database_at
+from discreet.serve.accounts.identities import Identities, Login
 from discreet.serve.accounts.products import Product, Products
 from discreet.serve.accounts.records import VERBS, Actor, Grant, Invitation, Role, Token, User
 from discreet.serve.accounts.replies import Replies, Reply
+from discreet.serve.accounts.slots import slots_at
+from discreet.serve.accounts.turns import Turns
 
 __all__ = [
     "VERBS",
@@ -25,13 +31,17 @@ __all__ = [
     "Actor",
     "Database",
     "Grant",
+    "Identities",
     "Invitation",
+    "Login",
     "Product",
     "Products",
     "Replies",
     "Reply",
     "Role",
     "Token",
+    "Turns",
     "User",
     "database_at",
+    "slots_at",
 ]

@@ -19,6 +19,7 @@ from discreet.serve.accounts import passwords
 from discreet.serve.accounts.database import Database, Run
 from discreet.serve.accounts.records import (
     EVERYWHERE,
+    EXPECTED,
     VERBS,
     Actor,
     Grant,
@@ -72,11 +73,18 @@ class Accounts:
                 run, "curator", "first run", set(VERBS), {EVERYWHERE}, self.now(), self.now() + 30 * DAY
             )
 
-    def add(self, name: str, role: Role, password: str = "") -> User:
-        """Make an account; without a password only tokens, invitations or a provider let it in."""
+    def add(self, name: str, role: Role, password: str = "", *, provider: bool = False) -> User:
+        """Make an account; without a password only tokens or a provider let it in.
+
+        Args:
+            name: Its name.
+            role: What it may do.
+            password: Its password; none by default.
+            provider: Whether the first person whom the provider calls by this name gets the account.
+        """
         hashed = passwords.hashed(password) if password else ""
         with self.database.write() as run:
-            _add(run, expect_name(name), role, hashed, self.now())
+            _add(run, expect_name(name), role, hashed, self.now(), EXPECTED if provider else "")
         return User(name, role, created=self.now())
 
     def users(self) -> list[User]:
@@ -257,12 +265,19 @@ class Accounts:
         with self.database.read() as run:
             return self._invitation(run, code)
 
-    def accept(self, code: str, name: str, password: str) -> User:
-        """Make an account with an invitation, which is used up."""
-        hashed = passwords.hashed(password)
+    def accept(self, code: str, name: str, password: str, *, subject: str = "") -> User:
+        """Make an account with an invitation, which is used up.
+
+        Args:
+            code: The invitation.
+            name: The name of the account.
+            password: Its password; empty if a provider signs the person in.
+            subject: Whom the provider signed in; none by default.
+        """
+        hashed = "" if subject and not password else passwords.hashed(password)
         with self.database.write() as run:
             found = self._invitation(run, code)
-            _add(run, expect_name(name), found.role, hashed, self.now())
+            _add(run, expect_name(name), found.role, hashed, self.now(), subject)
             run("UPDATE invitations SET used_by = ? WHERE hash = ?", name, digest(code))
         return User(name, found.role, created=self.now())
 
@@ -308,10 +323,10 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _add(run: Run, name: str, role: Role, password: str, now: int) -> None:
+def _add(run: Run, name: str, role: Role, password: str, now: int, subject: str = "") -> None:
     if run("SELECT 1 FROM users WHERE name = ?", name):
         raise ParameterError("There is already an account with this name.", found=name, fix="Choose another name.")
-    run("INSERT INTO users VALUES (?, ?, ?, ?, ?, ?)", name, str(role), password, "", 0, now)
+    run("INSERT INTO users VALUES (?, ?, ?, ?, ?, ?)", name, str(role), password, subject, 0, now)
 
 
 def _expect_user(run: Run, name: str) -> User:

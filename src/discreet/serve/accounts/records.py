@@ -35,6 +35,9 @@ ledger: see balances and verify. audit: run audits. collect: local collections. 
 EVERYWHERE = "*"
 """The scope of a token that is valid for all vaults of its owner."""
 
+EXPECTED = "expected"
+"""The subject of an account that waits for its first sign-in by the provider. A real one has a blank in it."""
+
 
 @dataclass(frozen=True)
 class User:

@@ -180,11 +180,15 @@ class NewBudget(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class NewPerson(msgspec.Struct, forbid_unknown_fields=True):
-    """A new account; without a password only tokens or a provider let it in."""
+    """A new account; without a password only tokens or a provider let it in.
+
+    With `provider`, the first person whom the provider calls by this name gets the account.
+    """
 
     name: Name
     role: Role = Role.ANALYST
     password: Annotated[str, msgspec.Meta(max_length=1024)] = ""
+    provider: bool = False
 
 
 class NewToken(msgspec.Struct, forbid_unknown_fields=True):
@@ -210,9 +214,13 @@ class NewInvitation(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Opened(msgspec.Struct, forbid_unknown_fields=True):
-    """Whether an account is open."""
+    """Whether an account is open.
+
+    With `provider`, the account forgets whom the provider signed in, and waits for the first one by its name.
+    """
 
     open: bool
+    provider: bool = False
 
 
 class Question(msgspec.Struct, forbid_unknown_fields=True):

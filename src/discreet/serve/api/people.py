@@ -27,7 +27,9 @@ async def people(actor: WhoAsks, service: Parts) -> list[bodies.Person]:
 async def add(data: JSONBody[bodies.NewPerson], actor: WhoAsks, service: Parts) -> bodies.Person:
     """Make an account."""
     actor.expect("manage")
-    made = await asyncio.to_thread(service.accounts.add, data.name, data.role, data.password)
+    made = await asyncio.to_thread(
+        service.accounts.add, data.name, data.role, data.password, provider=data.provider
+    )
     return bodies.Person(made.name, str(made.role), True, made.created)
 
 
@@ -40,6 +42,8 @@ async def set_open(
     if person == actor.name and not data.open:
         raise NotPermitted("A curator does not close their own account.", fix="Let another curator do it.")
     await asyncio.to_thread(service.accounts.disable, person, disabled=not data.open)
+    if data.provider:
+        await asyncio.to_thread(service.identities.expect, person)
     return data
 
 

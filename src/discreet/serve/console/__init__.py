@@ -29,6 +29,7 @@ from discreet.serve.console import access, answers, ask, audit, home, people, se
 from discreet.serve.console.pages import HANDLERS
 from discreet.serve.console.products import PAGES as PRODUCTS
 from discreet.serve.guards import from_own_page
+from discreet.serve.oidc import pages as oidc
 from discreet.serve.survey import manage, respondent
 
 PAGES = [
@@ -67,7 +68,7 @@ PAGES = [
     *PRODUCTS,
     *manage.PAGES,
 ]
-OPEN = [session.form, session.sign_in, people.join_page, people.join, static.file, static.icon]
+OPEN = [session.form, session.sign_in, people.join_page, people.join, static.file, static.icon, *oidc.OPEN]
 
 console = Router(
     "/",

@@ -25,6 +25,7 @@ from discreet.serve.accounts.replies import RUNNING
 from discreet.serve.console import static
 from discreet.serve.guards import actor_of, service_of
 from discreet.serve.problems import Problem, failure, problem_of
+from discreet.serve.service import Service
 
 Page = Response[str]
 """A page."""
@@ -115,9 +116,15 @@ HANDLERS: dict[int | type[Exception], Any] = {
 """How the pages report errors: as pages, with the same statuses and words as the API."""
 
 
+def provider_of(service: Service) -> str:
+    """Return what the button of the provider is called; empty if there is no provider."""
+    return "" if service.settings.oidc is None else service.settings.oidc.shown
+
+
 def _shown(request: Request[Any, Any, Any], problem: Problem) -> Page:
     if problem.status == 401:
-        return page("login", status=401, problem=problem if request.method == "POST" else None, name="")
+        shown = problem if request.method == "POST" else None
+        return page("login", status=401, problem=shown, name="", provider=provider_of(service_of(request)))
     try:
         actor = actor_of(request)
     except KeyError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from contextlib import suppress
 from typing import Annotated, Any
 
 import msgspec
@@ -13,8 +14,8 @@ from litestar.datastructures import Cookie
 from litestar.handlers import BaseRouteHandler
 from litestar.params import URLEncodedBody
 
-from discreet.errors import AlreadyRunning
-from discreet.serve.console.pages import Page, page
+from discreet.errors import AlreadyRunning, NotSignedIn
+from discreet.serve.console.pages import Page, page, provider_of
 from discreet.serve.guards import Parts, by_session, cookie_name, service_of
 from discreet.serve.service import Service
 
@@ -26,11 +27,9 @@ async def in_turn(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseR
     """
     settings = service_of(connection).settings
     for _ in range(math.ceil(settings.deadline / settings.quantum)):
-        try:
+        with suppress(AlreadyRunning):  # which comes a quantum later
             await by_session(connection, handler)
             return
-        except AlreadyRunning:
-            await asyncio.sleep(settings.quantum)
     await by_session(connection, handler)
 
 
@@ -42,9 +41,13 @@ class Login(msgspec.Struct, forbid_unknown_fields=True):
 
 
 @get("/login")
-async def form() -> Page:
-    """Show the form."""
-    return page("login", problem=None, name="")
+async def form(request: Request[Any, Any, Any], service: Parts) -> Page:
+    """Show the form; to a person who is signed in, the way to link the account with the provider as well."""
+    provider, key, linking = provider_of(service), request.cookies.get(cookie_name(service)), ""
+    if provider and key:
+        with suppress(NotSignedIn):
+            linking = (await asyncio.to_thread(service.accounts.by_session, key)).name
+    return page("login", problem=None, name="", provider=provider, linking=linking)
 
 
 @post("/login", status_code=303)

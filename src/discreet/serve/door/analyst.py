@@ -85,11 +85,10 @@ class Analyst:
         until = loop.time() + self.service.settings.deadline * PATIENCE
         while True:
             try:
-                return self.service.questions.expect_alone(self.name)
-            except AlreadyRunning as error:
+                return await self.service.questions.expect_alone(self.name)
+            except AlreadyRunning as error:  # which comes a quantum later
                 if loop.time() > until:
                     raise refusal_of(error) from None
-            await asyncio.sleep(self.service.settings.quantum)
 
     async def describe(self) -> dict[str, Any]:
         """Return the public facts about the vault."""

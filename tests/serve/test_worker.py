@@ -1,0 +1,58 @@
+"""What leaves a worker process: answers, our own words, and of any other failure its type and line alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from discreet.errors import QuestionRefused
+from discreet.serve.problems import failure, problem_of
+from discreet.serve.tasks import TASKS, Result, Verb
+from discreet.serve.worker import _Vaults, outcome
+
+PRIVATE = "sentinel-7261"
+
+
+def done(monkeypatch: pytest.MonkeyPatch, error: Exception) -> dict[str, Any]:
+    """Carry out a verb that fails."""
+
+    def fail(vault: object, arguments: Mapping[str, Any], tell: object) -> Result:
+        raise error
+
+    monkeypatch.setitem(TASKS, "fail", Verb(fail))
+    task: dict[str, Any] = {
+        "verb": "fail",
+        "place": "",
+        "analyst": "ana",
+        "purpose": None,
+        "arguments": {},
+        "recorded": False,
+    }
+    return outcome(_Vaults(), task, lambda words, share: None)
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError(PRIVATE), KeyError(PRIVATE), OSError(2, PRIVATE, PRIVATE), RuntimeError(f"at {PRIVATE}")]
+)
+def test_the_text_of_an_exception_stays_in_the_worker(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    found = done(monkeypatch, error)
+    assert found["failed"] == type(error).__name__
+    assert PRIVATE not in json.dumps(found)
+    assert found["public"] is False  # it leaves on a tick
+
+
+def test_our_own_words_leave_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = done(monkeypatch, QuestionRefused("Rows are not answered.", fix="Ask for a count."))
+    assert problem_of(found["error"]).detail == "Rows are not answered."
+
+
+def test_the_words_of_a_fault_of_ours_are_constant() -> None:
+    for name in ("LedgerUnavailable", "ServiceFailed", "DatabaseUnavailable", "MissingPackage"):
+        record = {"error": name, "problem": PRIVATE, "found": PRIVATE, "fix": [{"text": PRIVATE}]}
+        shown = problem_of(record)
+        assert shown.status >= 500
+        assert PRIVATE not in str(shown)
+    assert str(failure()) == str(failure())
