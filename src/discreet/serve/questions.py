@@ -152,7 +152,7 @@ class Questions:
             return await self._run(actor, vault, task, key, done)
 
     async def _run(
-        self, actor: Actor, vault: str, task: Task, key: str, done: Callable[[], object] | None
+        self, actor: Actor, vault: str, task: Task, key: str, done: Callable[[Any], object] | None
     ) -> Reply:
         verb, print_ = task.verb, fingerprint(task.verb, vault, task.purpose, task.arguments)
         if TASKS[verb].public:
