@@ -42,7 +42,9 @@ def test_a_model_is_one_charge_and_the_same_call_again_is_free(vault: Vault) -> 
     assert spent.charges == 1
     assert not model.free
     assert list(model.task_.features) == ["age", "town"]  # strings are left out
-    assert model.score(table, table["rich"].to_numpy()) > 0.65  # about 0.85; the larger class alone has 0.54
+    # 0.8866 in the mean of 1,560 fits, with a deviation of 0.0011, and 0.882 at least: 0.85 is 33 deviations away.
+    # The larger class alone has 0.54.
+    assert model.score(table, table["rich"].to_numpy()) > 0.85
     again = vault.fit(LogisticRegression(), target="RICH", features=["Age", "town"], epsilon="1.0")
     assert again.free
     assert vault.ledger.balance() == spent

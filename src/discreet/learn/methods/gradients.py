@@ -30,6 +30,9 @@ FEATURES, SIGNS = "features", "signs"
 
 _COARSE, _FINE = 2.0**16, 2.0**52  # θ is a multiple of 2⁻⁵²; its leading part one of 2⁻¹⁶
 _HALF = 2.0**26  # slopes are multiples of 2⁻⁵², in two halves of 26 bits
+SLOPE = 1 / _FINE
+"""The unit of slopes."""
+
 CURVE = 2**16
 """Curvatures are multiples of 1/CURVE, or of a power of two more for losses that bend more (`curve_of`)."""
 
@@ -97,7 +100,7 @@ class Sums:
 
         def part(batch: Batch) -> list[Floats]:
             features, margins = _margins(batch, parts)
-            slopes = np.rint(self.loss.slope(margins) * (batch.weights / WHOLE) * _FINE)
+            slopes = rounded_slopes(self.loss, margins, batch.weights)
             leading = np.trunc(slopes / _HALF)
             both = np.stack([leading, slopes - leading * _HALF]) * batch.codes[SIGNS]
             return [both @ features]
@@ -122,6 +125,16 @@ class Sums:
 
         [total] = self.examples.total(part)
         return total
+
+
+def rounded_slopes(loss: MarginLoss, margins: Floats, weights: NDArray[np.integer]) -> Floats:
+    """Return w·s(m) of every row as the gradient adds it up: integers, in units of `SLOPE`.
+
+    >>> from discreet.learn.methods.margin_losses import Logistic
+    >>> rounded_slopes(Logistic(), np.array([0.0]), np.array([WHOLE // 2])) * SLOPE
+    array([0.25])
+    """
+    return np.rint(loss.slope(margins) * (weights / WHOLE) * _FINE)
 
 
 def split(theta: Floats) -> Floats:
