@@ -20,8 +20,9 @@ from discreet import noise
 from discreet.engines.examples import WHOLE
 from discreet.errors import BudgetExceeded, DiscreetError, Fix, NotForRelease, ParameterError
 from discreet.learn import LinearSVC, LogisticRegression
-from discreet.learn.methods.gradients import Sums, counted, signed
+from discreet.learn.methods.gradients import counted
 from discreet.learn.methods.margin_losses import Logistic
+from discreet.learn.methods.objective_perturbation import sums_over
 from discreet.learn.methods.problem import feature_maps
 from discreet.learn.training import Task
 from discreet.ledger import Budget
@@ -216,9 +217,7 @@ def sums(vault: Vault) -> tuple[Any, int]:
     rows = engine.examples(engine.rows.selection(named, several=table.metadata.rows_per_person > 1))
     feature_map = feature_maps(task, "hats")[0]
     theta = np.random.default_rng(0).normal(0, 4, feature_map.size)
-    return Sums(signed(rows, feature_map, "rich"), Logistic(), feature_map.size).gradient(theta), int(
-        counted(rows)[0]
-    )
+    return sums_over(rows, Logistic(), feature_map, "rich").gradient(theta), int(counted(rows)[0])
 
 
 @pytest.mark.parametrize("rows_per_person", [1, 8])

@@ -45,10 +45,19 @@ def curve_of(law: theorem.MarginLoss) -> Fraction:
     >>> curve_of(theorem.LOGISTIC), curve_of(theorem.huberised_hinge("0.05"))
     (Fraction(65536, 1), Fraction(2048, 1))
     """
-    found, largest = Fraction(CURVE), law.curvature / (4 if law.saturates else 1)
-    while largest * found > _LARGEST:
+    found = Fraction(CURVE)
+    while largest_curvature(law) * found > _LARGEST:
         found /= 2
     return found
+
+
+def largest_curvature(law: theorem.MarginLoss) -> Fraction:
+    """Return the largest ℓ″ of a loss.
+
+    >>> largest_curvature(theorem.LOGISTIC)
+    Fraction(1, 4)
+    """
+    return Fraction(law.curvature) / (4 if law.saturates else 1)
 
 
 def signed(examples: Examples, feature_map: FeatureMap, target: str) -> Examples:
@@ -62,22 +71,6 @@ def signed(examples: Examples, feature_map: FeatureMap, target: str) -> Examples
         return Batch({FEATURES: features.astype(np.int16), SIGNS: signs}, weights)
 
     return examples.derived(made, 2 * feature_map.size + 3)
-
-
-def sampled(examples: Examples, size: int, halvings: int) -> Examples:
-    """Return about one of 2^halvings signed rows, chosen by what they hold: on every machine the same ones.
-
-    It is for the way to a minimum, and not for the minimum.
-    """
-    multipliers = (np.arange(1, size + 1) * 40_503 % 65_521).astype(np.float64)
-
-    def chosen(batch: Batch) -> Batch:
-        mixed = (batch.codes[FEATURES].astype(np.float64) @ multipliers).astype(np.int64) * 2_654_435_761
-        mixed += batch.codes[SIGNS]
-        keep = (mixed >> 20) & (2**halvings - 1) == 0
-        return Batch({name: column[keep] for name, column in batch.codes.items()}, batch.weights[keep])
-
-    return examples.derived(chosen, 2 * size + 3, 2.0 ** (2 - halvings))  # with room for an uneven choice
 
 
 @dataclass(frozen=True)
@@ -125,6 +118,22 @@ class Sums:
 
         [total] = self.examples.total(part)
         return total
+
+    def sampled(self, halvings: int) -> Sums:
+        """Return the sums over about one of 2^halvings rows, chosen by what they hold: on every machine the same.
+
+        It is for the way to a minimum, and not for the minimum.
+        """
+        multipliers = (np.arange(1, self.size + 1) * 40_503 % 65_521).astype(np.float64)
+
+        def chosen(batch: Batch) -> Batch:
+            mixed = (batch.codes[FEATURES].astype(np.float64) @ multipliers).astype(np.int64) * 2_654_435_761
+            mixed += batch.codes[SIGNS]
+            keep = (mixed >> 20) & (2**halvings - 1) == 0
+            return Batch({name: column[keep] for name, column in batch.codes.items()}, batch.weights[keep])
+
+        width, share = 2 * self.size + 3, 2.0 ** (2 - halvings)  # with room for an uneven choice
+        return Sums(self.examples.derived(chosen, width, share), self.loss, self.size)
 
 
 def rounded_slopes(loss: MarginLoss, margins: Floats, weights: NDArray[np.integer]) -> Floats:
