@@ -49,7 +49,8 @@ def vectors(tables: Tables, batch: Batch) -> NDArray[Any]:
         for i, place in enumerate(batch.codes[name].tolist()):
             made[i, column.left[place]] += int(column.first[place])
             made[i, column.left[place] + 1] += int(column.second[place])
-    return made * batch.codes[SCALES].astype(object)[:, None]
+    made *= batch.codes[SCALES].astype(object)[:, None]
+    return made
 
 
 def batch_of(tables: Tables, examples: MemoryExamples) -> Batch:

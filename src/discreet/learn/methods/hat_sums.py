@@ -10,8 +10,8 @@ numbers takes 50 look-ups, where its hats are 451 columns.
 Claims. tᵢ·‖hᵢ‖ ≤ 2²⁸ exactly, so rows have norm at most 1. A row looks at its own codes alone. Scores are sums of
 integers, and aᵢ are integers, so the totals do not depend on batches or machines, as in `gradients`; and the
 gradient of n rows is off by less than n·2⁻⁵¹ + 2⁻²⁴ in norm: tables are rounded as long as all rows together feel
-less than 2⁻²⁴ of it, and are exact, in two parts, beyond. The Hessian is that of the same rows, with entries cut to multiples
-of 1/4096: it steers the solver, and rows that are cut are no longer than 1.
+less than 2⁻²⁴ of it, and are exact, in two parts, beyond. The Hessian is that of the same rows, with entries cut
+to multiples of 1/4096: it steers the solver, and rows that are cut are no longer than 1.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
     F(θ) = L(θ) + λ/2·‖θ‖² + b·θ
 
 With many rows, a sample of them is enough to come near the minimum and to know the curvature there, and a smaller
-one to come near that. A few gradients over all rows do the rest. What is returned is a point whose gradient over all
-rows has a norm of at most the solver's tolerance, however the way there was chosen: the sample decides no privacy.
+one to come near that. A few gradients over all rows do the rest. What is returned is a point whose gradient over
+all rows has a norm of at most the solver's tolerance, however the way there was chosen: the sample decides no
+privacy.
 """
 
 from __future__ import annotations
