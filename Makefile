@@ -1,6 +1,8 @@
 # Everything a newcomer needs; `make` alone lists the targets.
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
+# Compiled modules are kept, whatever the environment says: tests start hundreds of processes that import them.
+unexport PYTHONDONTWRITEBYTECODE
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed

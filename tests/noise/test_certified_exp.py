@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import mpmath
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from discreet.noise.certified_exp import (
@@ -80,12 +80,21 @@ def test_lower_bounds_of_powers_are_off_by_no_more_than_their_error(
         assert power <= base**k * 2**precision <= power + k * (high - low + 1)
 
 
-@given(st.lists(st.integers(0, 999), min_size=1), st.integers(0, 9), st.integers(0, 9), st.integers(0, 20))
-def test_shares_lie_between_their_bounds(parts: list[int], error: int, loose: int, places: int) -> None:
+@given(
+    st.lists(st.integers(0, 1000), min_size=1),
+    st.integers(0, 9),
+    st.integers(0, 9),
+    st.integers(4, 30),
+    st.integers(0, 20),
+)
+@example([1000], 0, 0, 4, 0)  # a whole of sixty, whose inverse has few digits
+def test_shares_lie_between_their_bounds(
+    parts: list[int], error: int, loose: int, precision: int, places: int
+) -> None:
     """Every part is tried at both ends of what it may be, and so is the whole."""
     whole = (1000 + error, 1000 + error + loose)
-    lows, width = shares_below(parts, error, whole, 30, places)
+    lows, width = shares_below(parts, error, whole, precision, places)
     for part, low in zip(parts, lows, strict=True):
         for numerator in (part, part + error):
             for denominator in whole:
-                assert low <= Fraction(numerator << 30 - places, denominator) <= low + width
+                assert low <= Fraction(numerator, denominator) * Fraction(2) ** (precision - places) <= low + width

@@ -102,12 +102,14 @@ QUESTIONS = [
 
 
 def test_a_whole_question_is_private_on_hostile_tables() -> None:
-    text = "select city, count(*), avg(pay), count(distinct who) from people where ill or age > 30 group by city"
+    shown = "ill, count(*), avg(pay), count(distinct who), median(age)"
+    text = f"select {shown} from people where ill or age > 30 group by ill"
     found = findings(asked(text, Budget(10)), ROWS, person="who", limit=1)
     assert not found, found[0].words
 
 
-@pytest.mark.parametrize("budget", [Budget(10), pytest.param(Budget(10, "1e-6"), marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("budget", [Budget(10), Budget(10, "1e-6")])
 def test_quantiles_and_covariances_are_private_on_hostile_tables(budget: Budget) -> None:
     """The bins of the tree depend on the selected values: replayed, they are the same on both tables."""
     text = "select quantile(pay, [0.5, 0.9]), corr(age, pay) from people"

@@ -96,7 +96,8 @@ def shares_below(
     """
     low, high = whole
     inverse = (1 << 2 * precision) // high
-    above = divide_up(high - low + error << precision, low) + 1  # the inverse was rounded down
+    # The inverse was rounded down by less than one, which the largest part multiplies; a whole may be above 1.
+    above = divide_up(high - low + error << precision, low) + shift_up(high, precision)
     shift = precision + places
     return [part * inverse >> shift for part in parts], shift_up(above, places) + 1
 

@@ -70,6 +70,8 @@ def outcome(vaults: _Vaults, task: Mapping[str, Any], tell: Any) -> dict[str, An
     """Carry out one task, and return what the server may see of it."""
     place, analyst, purpose = task["place"], task["analyst"], task["purpose"]
     verb, vault = TASKS[task["verb"]], None
+    # An error may come after rows were read, when its time depends on them: it leaves on a tick.
+    public = verb.public or task["recorded"]
     try:
         if place:  # an audit has no vault
             vault = vaults.get(place, analyst, purpose)
@@ -82,10 +84,10 @@ def outcome(vaults: _Vaults, task: Mapping[str, Any], tell: Any) -> dict[str, An
                 result = verb.run(cast(Vault, vault), task["arguments"], tell)
         except BudgetExceeded as error:
             left = [] if vault is None else [account(balance) for balance in vault.table().payer.balances()]
-            return {"error": error.to_json(), "left": left, "public": True}
+            return {"error": error.to_json(), "left": left, "public": public}
         return {"absent": True} if result is None else {"body": result.body, "public": result.public}
     except DiscreetError as error:
-        return {"error": error.to_json(), "public": isinstance(error, QuestionRefused)}
+        return {"error": error.to_json(), "public": public and isinstance(error, QuestionRefused)}
     except Exception as error:
         vaults.drop(place)
         return {"failed": type(error).__name__, "line": _line(error), "public": False}

@@ -29,7 +29,13 @@ TIGHT = {
 }
 
 
-@pytest.mark.parametrize("name", TIGHT)
+# These take ten seconds each; attacks/test_pieces and the battery attack their transcripts as well.
+LONG = ("PrivateMultiplicativeWeights", "Residuals")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in TIGHT]
+)
 def test_an_oracle_keeps_its_claim_and_comes_near_it(name: str) -> None:
     subject = oracles()[name]
     runs = (subject.attacks or {"exact": partial(exact.attack, unexplored="1e-12")}).items()

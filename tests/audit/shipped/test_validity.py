@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,14 @@ def attacked(subject: Subject) -> Verdict:
     return subject.attacks["piecewise"](subject)
 
 
-@pytest.mark.parametrize("name", sorted(holdouts()))
+def quick() -> list[Any]:
+    """Return the names of the subjects; the overfit, whose attack by pieces takes a minute, is slow."""
+    return [
+        pytest.param(name, marks=[pytest.mark.slow] if "overfit" in name else []) for name in sorted(holdouts())
+    ]
+
+
+@pytest.mark.parametrize("name", quick())
 def test_the_private_methods_keep_their_claim(name: str) -> None:
     assert not check_mechanism(holdouts()[name], samples=2_000).caught
 
@@ -43,7 +51,10 @@ def test_thresholdout_is_held_to_no_more_than_what_is_charged() -> None:
     assert overfit <= 2 * calibrated.runs * EPSILON
 
 
-@pytest.mark.parametrize("subject", [RUN, OVERFIT], ids=["one run", "one overfit"])
+@pytest.mark.parametrize(
+    "subject",
+    [pytest.param(RUN, id="one run"), pytest.param(OVERFIT, id="one overfit", marks=pytest.mark.slow)],
+)
 def test_thresholdout_loses_all_that_it_may_and_no_more(subject: Subject) -> None:
     verdict = attacked(subject)
     assert not verdict.caught
