@@ -2,7 +2,8 @@
 
 A server process with two workers serves a vault of a hundred thousand rows, on SQLite. Clients are threads of this
 process, each an analyst with one connection. A fresh answer is charged and leaves on a tick, at least one quantum
-later. At the end the ledger must have the charges of the fresh answers to the last fraction.
+later. At the end the ledger must have the charges of the fresh answers to the last fraction. Then devices report
+to a local collection, in batches as a collector sends them, and every report must be counted.
 
 The load of other programs is in these figures: they are wall time. "CPU" is that of one call in process.
 """
@@ -23,14 +24,18 @@ from fractions import Fraction
 from pathlib import Path
 
 import httpx2
+import numpy as np
 import pyarrow
 
 import discreet as dp
 from bench.figures import cpu_seconds, figure
+from discreet.local import Collection, signing
+from discreet.local.device.wire import batch, frames
 from discreet.serve.accounts import Accounts, Role, database_at
 
 CLIENTS = 32
 EACH = 10
+BATCH, BATCHES = 500, 100
 ROWS = 100_000
 QUANTUM = 0.25
 PRICE = Fraction(1, 1000)
@@ -82,8 +87,37 @@ def _measure(address: str, tokens: list[str], place: Path, server: int) -> None:
     figure("serve-fresh-p99-in-quanta", fresh[1] / QUANTUM, 2, at_least=False)
     figure("serve-recorded-p99-seconds", recorded[1], 2 * QUANTUM, at_least=False)
     figure("serve-ledger-off-by", float(abs(charged - CLIENTS * EACH * PRICE)), 0, at_least=False)
+    figure("serve-frames-per-second", _frames(clients), 10_000, at_least=True)
     for client in clients:
         client.close()
+
+
+def _frames(clients: list[httpx2.Client]) -> float:
+    """Send batches of reports to a collection, from all clients. Return how many reports a second were counted."""
+    terms = {"name": "colours", "domain": ["red", "green", "blue"], "epsilon": "1"}
+    made = clients[0].post("/api/v1/collections", json=terms).json()
+    collection = signing.opened(made["signed"].encode(), bytes.fromhex(made["key"]))
+    path = f"/api/v1/collections/{made['id']}/reports"
+    payloads = collection.randomiser.encode(np.zeros(BATCH, np.int64))
+    sent = [batch(frames(collection, payloads, identified=True)) for _ in range(BATCHES)]
+    start = time.perf_counter()
+    for one in sent:
+        assert clients[0].post(path, content=one).json()["counted"] == BATCH
+    rate = BATCH * BATCHES / (time.perf_counter() - start)
+    print(f"reports: {rate:,.0f} a second, in batches of {BATCH:,}, by the collector's one connection")
+    with ThreadPoolExecutor(8) as threads:
+        begun = time.perf_counter()
+        codes = list(threads.map(lambda _: _answered(clients[0], made["id"], collection), range(BATCHES)))
+        open_rate = BATCH * len(codes) / (time.perf_counter() - begun)
+    assert set(codes) == {204}
+    print(f"reports: {open_rate:,.0f} a second at the door for devices, by eight connections, made meanwhile")
+    assert clients[0].get(f"/api/v1/collections/{made['id']}").json()["reports"] == 2 * BATCH * BATCHES
+    return min(rate, open_rate)
+
+
+def _answered(client: httpx2.Client, id_: str, collection: Collection) -> int:
+    reports = frames(collection, collection.randomiser.encode(np.zeros(BATCH, np.int64)), identified=True)
+    return client.post(f"/s/{id_}/reports", content=batch(reports), headers={"Authorization": ""}).status_code
 
 
 def _rate(

@@ -47,6 +47,7 @@ def conversation(trusting: bool, **terms: Any) -> Any:
                     rows_per_person=1,
                     columns=COLUMNS,
                     budget=Budget(30, "1e-6"),
+                    anyway=True,
                 ) as vault,
                 vault.oracle(list(COLUMNS), **given) as opened,
             ):

@@ -15,6 +15,7 @@ import pyarrow
 import pytest
 
 import discreet as dp
+from discreet.schema import Column
 from discreet.serve.accounts import Role
 from discreet.serve.logs import Log
 from discreet.serve.server import Server
@@ -22,7 +23,7 @@ from discreet.serve.service import Service
 from discreet.serve.settings import Settings
 
 PASSWORD = "a long password of words"
-PERSONS = 1000
+PERSONS, ROWS = 1000, 2000
 
 
 def sealed(folder: Path, name: str = "visits", epsilon: str = "4") -> Path:
@@ -126,6 +127,33 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     made.tokens["curator"] = made.service.accounts.first_run() or ""
     for name in ("ana", "bo"):
         made.account(name, Role.ANALYST, "visits")
+    made.account("audrey", Role.AUDITOR)
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="session")  # one for all modules of its group: workers import the learners once
+def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("team")
+    rows = pyarrow.table(
+        {
+            "who": list(range(ROWS)),
+            "age": [20 + i % 60 for i in range(ROWS)],
+            "city": [("Oslo", "Bergen")[i % 2] for i in range(ROWS)],
+            "ill": [i % 60 > 40 for i in range(ROWS)],
+        }
+    )
+    columns: dict[str, Column] = {
+        "age": dp.Integer(0, 110),
+        "city": dp.Category(["Oslo", "Bergen"]),
+        "ill": dp.Boolean(),
+    }
+    place, budget = folder / "people.vault", dp.Budget(40, "1e-6")
+    dp.Vault.seal(rows, to=place, name="people", person="who", columns=columns, budget=budget).close()
+    made = started(folder)
+    made.tokens["curator"] = made.service.accounts.first_run() or ""
+    for name in ("ana", "cleo"):
+        made.account(name, Role.ANALYST, "people")
     made.account("audrey", Role.AUDITOR)
     yield made
     made.stop()

@@ -3,51 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx2
-import pyarrow
 import pytest
 
-import discreet as dp
 from discreet.oracle import OracleAnswer
-from discreet.schema import Column
-from discreet.serve.accounts import Role
 from discreet.serve.api.replies import PRODUCT
 from discreet.stream import StreamAnswer
 from discreet.synth import Synthetic
 from discreet.validity import HoldoutAnswer
-from tests.serve.conftest import Running, started
+from tests.serve.conftest import ROWS, Running
 
-ROWS = 2000
-
-
-@pytest.fixture(scope="module")
-def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    folder = tmp_path_factory.mktemp("team")
-    rows = pyarrow.table(
-        {
-            "who": list(range(ROWS)),
-            "age": [20 + i % 60 for i in range(ROWS)],
-            "city": [("Oslo", "Bergen")[i % 2] for i in range(ROWS)],
-            "ill": [i % 60 > 40 for i in range(ROWS)],
-        }
-    )
-    columns: dict[str, Column] = {
-        "age": dp.Integer(0, 110),
-        "city": dp.Category(["Oslo", "Bergen"]),
-        "ill": dp.Boolean(),
-    }
-    place, budget = Path(folder) / "people.vault", dp.Budget(40, "1e-6")
-    dp.Vault.seal(rows, to=place, name="people", person="who", columns=columns, budget=budget).close()
-    made = started(folder)
-    made.tokens["curator"] = made.service.accounts.first_run() or ""
-    made.account("ana", Role.ANALYST, "people")
-    made.account("audrey", Role.AUDITOR)
-    yield made
-    made.stop()
+pytestmark = pytest.mark.xdist_group("team")
 
 
 def post(client: httpx2.Client, path: str, body: dict[str, Any], **headers: str) -> httpx2.Response:
@@ -80,7 +48,8 @@ def test_an_oracle_is_planned_opened_and_asked_on_one_charge(team: Running) -> N
         answer = OracleAnswer.from_json(asked.json())
         assert answer.low < ROWS / 2 < answer.high
         assert post(ana, "vaults/people/oracles", terms).headers[PRODUCT] == id_
-        assert ana.get(f"/api/v1/oracles/{id_}").json()["columns"] == ["age", "city"]
+        described = ana.get(f"/api/v1/oracles/{id_}").json()
+        assert (described["columns"], described["answered"]) == (["age", "city"], 1)
         assert [one["id"] for one in ana.get("/api/v1/vaults/people/products").json()] == [id_]
         assert team.spent("people") == after
     with team.client("curator") as curator:
@@ -117,6 +86,9 @@ def test_a_model_is_fitted_as_a_job_scored_by_a_holdout_and_predicts(team: Runni
         assert predicted == {"target": "ill", "predictions": [False, True]}
         lacking = ana.post(f"/api/v1/models/{id_}/predictions", json={"rows": {}})
         assert (lacking.status_code, lacking.json()["error"]) == (422, "ParameterError")
+        for ages in ([10**30], [41, "x"]):
+            odd = ana.post(f"/api/v1/models/{id_}/predictions", json={"rows": {"age": ages}})
+            assert (odd.status_code, odd.json()["error"]) == (422, "ParameterError")
         opened = post(ana, "vaults/people/holdouts", {"target": "ill", "features": ["age"], "epsilon": "4"})
         spent = team.spent("people")
         scored = post(ana, f"holdouts/{opened.headers[PRODUCT]}/score", {"model": model})
@@ -171,6 +143,10 @@ def test_releases_and_ledger_show_what_each_role_may_see(team: Running) -> None:
         line = audrey.get("/api/v1/vaults/people/ledger/verification").json()["line"]
         again = audrey.get("/api/v1/vaults/people/ledger/verification", params={"since": line})
         assert again.json()["line"] == line
+        other = audrey.get("/api/v1/vaults/people/ledger/verification", params={"since": f"2:{'0' * 64}"})
+        assert other.status_code == 422
+        assert "line that was kept is not one of them" in other.json()["detail"]
+        assert ana.get(f"/api/v1/vaults/people/releases/{10**30}").status_code == 404
         accounts = audrey.get("/api/v1/vaults/people/ledger").json()["accounts"]
         assert {one["analyst"] for one in accounts} >= {None, "ana", "curator"}
 

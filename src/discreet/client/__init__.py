@@ -5,10 +5,13 @@
 
 Its modules:
 
-    client      Client and AsyncClient: the connection, retries, and their vaults
+    client      Client and AsyncClient: the connection, and retries
+    remote      vaults, products and collections of a service
+    verb        Verb: a flow as a method that blocks or is awaited
     requests    Request, Flow: what is sent, and errors from problems
     flows       the verbs, each written once for both clients
     products    oracles, holdouts, streams and ledgers of a service
+    collections local collections of a service
 
 Answers are the same objects as those of a local vault, read from JSON. A refusal raises the same error. A request
 that charges has an idempotency key, so a retry after a lost connection is charged once.

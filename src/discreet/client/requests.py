@@ -33,6 +33,7 @@ class Request:
         path: The path below the address of the service.
         body: The JSON to send; none by default.
         params: The query; none by default.
+        content: The bytes to send instead of JSON; none by default.
         key: The idempotency key; a new one by default, which retries keep.
     """
 
@@ -40,11 +41,13 @@ class Request:
     path: str
     body: dict[str, Any] | None = None
     params: dict[str, Any] = field(default_factory=dict)
+    content: bytes | None = None
     key: str = field(default_factory=lambda: secrets.token_urlsafe(24))
 
     def headers(self) -> dict[str, str]:
         """Return the headers of the request."""
-        return {"Idempotency-Key": self.key} if self.method == "POST" else {}
+        kind = {} if self.content is None else {"Content-Type": "application/octet-stream"}
+        return {**kind, **({"Idempotency-Key": self.key} if self.method == "POST" else {})}
 
 
 def get(path: str, **params: Any) -> Flow[Any]:

@@ -20,6 +20,7 @@ from discreet.render.terminal import plain
 WIDTH = 520
 _LEFT, _RIGHT, _TOP, _STEP = 150, 22, 10, 28
 _LONGEST = 22  # characters of a label
+_APART = 76  # pixels between the labels of a line
 
 
 class Bar(NamedTuple):
@@ -32,8 +33,13 @@ class Bar(NamedTuple):
     words: str = ""
 
 
-def bars(rows: Sequence[Bar], title: str) -> str:
-    """Draw values with their intervals, one bar below the other.
+def bars(rows: Sequence[Bar], title: str, scale: tuple[float, float] | None = None) -> str:
+    """Draw values with their intervals, one bar below the other. A value without an interval has no whisker.
+
+    Args:
+        rows: The values.
+        title: What the picture shows, for screen readers.
+        scale: The ends of the axis, where several pictures share one; what the values need by default.
 
     >>> drawn = bars([Bar("Oslo", 12.0, 8.0, 16.0), Bar("<b>", -3.0, -7.0, 1.0)], "Visits by city")
     >>> drawn.count('class="bar"'), "&lt;b&gt;" in drawn, "style" in drawn
@@ -42,11 +48,12 @@ def bars(rows: Sequence[Bar], title: str) -> str:
     known = [row for row in rows if math.isfinite(row.low) and math.isfinite(row.high)]
     low = min(0.0, *(row.low for row in known)) if known else 0.0
     high = max(0.0, *(row.high for row in known)) if known else 1.0
+    low, high = scale or (low, high)
     height = _TOP + _STEP * len(known) + 26
-    scale = (WIDTH - _LEFT - _RIGHT) / ((high - low) or 1)
+    along = (WIDTH - _LEFT - _RIGHT) / ((high - low) or 1)
 
     def x(value: float) -> str:
-        return _short(_LEFT + (value - low) * scale)
+        return _short(_LEFT + (value - low) * along)
 
     axis = _TOP + _STEP * len(known)
     parts = [_begin(title, height)]
@@ -63,10 +70,12 @@ def bars(rows: Sequence[Bar], title: str) -> str:
         )
         if row.value is not None:
             begin, end = sorted((0.0, row.value))
-            width = _short((end - begin) * scale)
+            width = _short((end - begin) * along)
             parts.append(
                 f'<rect class="bar" x="{x(begin)}" y="{_short(y - 8)}" width="{width}" height="16" rx="2"/>'
             )
+        if row.high == row.low:
+            continue
         parts.append(
             f'<path class="whisker" d="M{x(row.low)} {_short(y - 5)}v10M{x(row.low)} {_short(y)}H{x(row.high)}'
             f'M{x(row.high)} {_short(y - 5)}v10"/>'
@@ -85,7 +94,13 @@ class Point(NamedTuple):
     high: float
 
 
-def line(points: Sequence[Point], title: str, height: int = 260, steps: bool = False) -> str:
+def line(
+    points: Sequence[Point],
+    title: str,
+    height: int = 260,
+    steps: bool = False,
+    scale: tuple[float, float] | None = None,
+) -> str:
     """Draw values over time or over numbers: a line in the band of its intervals.
 
     Args:
@@ -93,13 +108,14 @@ def line(points: Sequence[Point], title: str, height: int = 260, steps: bool = F
         title: What the picture shows, for screen readers.
         height: The height in pixels.
         steps: Whether the line stays level until the next point, as for what was spent.
+        scale: The ends of the axis of values, where several pictures share one.
 
     >>> drawn = line([Point(0, "Mon", 3, 1, 5), Point(1, "Tue", 4, 2, 6)], "Visits by day")
     >>> drawn.count('class="line"'), "Tue" in drawn
     (1, True)
     """
     found = sorted(point for point in points if math.isfinite(point.low) and math.isfinite(point.high))
-    low, high = min(0.0, *(p.low for p in found)), max(0.0, *(p.high for p in found))
+    low, high = scale or (min(0.0, *(p.low for p in found)), max(0.0, *(p.high for p in found)))
     first, last = found[0].at, found[-1].at
     left, bottom = 64, height - 30
     up = (bottom - _TOP) / ((high - low) or 1)
@@ -109,10 +125,13 @@ def line(points: Sequence[Point], title: str, height: int = 260, steps: bool = F
         return f"{_short(left + (at - first) * along)} {_short(bottom - (value - low) * up)}"
 
     parts = [_begin(title, height)]
-    for tick in ticks(low, high, 4):
+    marks = ticks(low, high, 4)
+    for tick in marks if len(marks) > 2 else ticks(low, high, 7):
         y = _short(bottom - (tick - low) * up)
         parts.append(f'<path class="grid" d="M{left} {y}H{WIDTH - _RIGHT}"/>')
         parts.append(f'<text class="tick" x="{left - 8}" y="{y}" dy="4" text-anchor="end">{number(tick)}</text>')
+    if low < 0:
+        parts.append(f'<path class="axis" d="M{left} {_short(bottom + low * up)}H{WIDTH - _RIGHT}"/>')
     band = [place(p.at, p.high) for p in found] + [place(p.at, p.low) for p in reversed(found)]
     if any(p.high > p.low for p in found):
         parts.append(f'<path class="band" d="M{"L".join(band)}Z"/>')
@@ -121,12 +140,14 @@ def line(points: Sequence[Point], title: str, height: int = 260, steps: bool = F
         path += [place(point.at, before.value)] if steps else []
         path.append(place(point.at, point.value))
     parts.append(f'<path class="line" d="M{"L".join(path)}"/>')
-    every = max(1, math.ceil(len(found) / 6))
-    for i, point in enumerate(found):
-        if i % every == 0:
-            x = _short(left + (point.at - first) * along)
-            said = escape(_cut(point.label))
-            parts.append(f'<text class="tick" x="{x}" y="{height - 10}" text-anchor="middle">{said}</text>')
+    last = -math.inf
+    for point in found:
+        x = left + (point.at - first) * along
+        if point.label and x - last >= _APART:  # else labels would overlap
+            last, said = x, escape(_cut(point.label))
+            parts.append(
+                f'<text class="tick" x="{_short(x)}" y="{height - 10}" text-anchor="middle">{said}</text>'
+            )
     return trusted("".join([*parts, "</svg>"]))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from http import HTTPStatus
 from typing import Any
 
 from litestar import Litestar, MediaType, Request, Response, get
@@ -23,7 +22,7 @@ from discreet.serve.api.bodies import REQUESTS
 from discreet.serve.console import console, entrance, respondents
 from discreet.serve.guards import Parts, WhoAsks, actor_of, by_token
 from discreet.serve.headers import dress
-from discreet.serve.problems import MEDIA_TYPE, Problem, failure, problem_of
+from discreet.serve.problems import MEDIA_TYPE, Problem, failure, problem_of, refused_by_framework
 from discreet.serve.service import Service
 from discreet.serve.settings import Settings
 
@@ -110,18 +109,8 @@ def _refused(_: Request[Any, Any, Any], error: DiscreetError) -> Response[Proble
 
 def _http(_: Request[Any, Any, Any], error: HTTPException) -> Response[Problem]:
     """Report what the framework refused: a body that is not JSON, a missing page, a body that is too long."""
-    if error.status_code >= 500:
-        return _response(failure(), {})
-    extra: Any = error.extra or []
-    wrong = [
-        f"{one.get('key', 'body')}: {one['message']}"
-        for one in extra
-        if isinstance(one, dict) and "message" in one
-    ]
-    phrase = HTTPStatus(error.status_code).phrase
     headers = {name: value for name, value in (error.headers or {}).items() if name.lower() == "allow"}
-    detail = "; ".join(wrong)[:500] or f"{phrase}."
-    return _response(Problem(phrase, error.status_code, detail, "ServiceRefused"), headers)
+    return _response(refused_by_framework(error.status_code, error.extra), headers)
 
 
 def _failed(request: Request[Any, Any, Any], error: Exception) -> Response[Problem]:

@@ -93,6 +93,22 @@ def failure() -> Problem:
     return problem_of(errors.ServiceFailed(FAILED))
 
 
+def refused_by_framework(status: int, extra: Any) -> Problem:
+    """Return the problem of a request that the framework refused: a missing field, a missing page, a long body.
+
+    >>> refused_by_framework(400, [{"message": "Expected `str`", "key": "sql"}]).detail
+    'sql: Expected `str`'
+    """
+    wrong = [
+        f"{one.get('key', 'body')}: {one['message']}"
+        for one in extra or []
+        if isinstance(one, dict) and "message" in one
+    ]
+    phrase = HTTPStatus(status).phrase
+    told = Problem(phrase, status, "; ".join(wrong)[:500] or f"{phrase}.", "ServiceRefused")
+    return told if status < 500 else failure()
+
+
 def lost() -> Problem:
     """Return the problem of a question whose worker ended."""
     return Problem(

@@ -55,7 +55,7 @@ class _Running:
     task: asyncio.Task[Reply] | None = None
     computing: asyncio.Future[dict[str, Any]] | None = None
     cancelled: bool = False
-    done: Callable[[], object] | None = None
+    done: Callable[[Any], object] | None = None
     told: list[tuple[float, str, float]] = field(default_factory=list)
     accepted: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -119,7 +119,7 @@ class Questions:
         *,
         purpose: str | None = None,
         key: str = "",
-        done: Callable[[], object] | None = None,
+        done: Callable[[Any], object] | None = None,
     ) -> Reply:
         """Carry out a verb of the workers, and return its reply; `status` is `RUNNING` past the deadline.
 
@@ -130,7 +130,7 @@ class Questions:
             arguments: The arguments of the verb, as JSON.
             purpose: The purpose that is charged as well.
             key: The idempotency key of the client; a new one by default.
-            done: Called in a thread once there is an answer, before it is stored.
+            done: Called in a thread with the answer once there is one, before it is stored.
         """
         place = self._vaults.place_for(actor, vault) if vault else ""
         task = Task(verb, place, actor.name, purpose, arguments)
@@ -234,7 +234,7 @@ class Questions:
             pool = self._pools.jobs if verb.job else self._pools.private
             status, body, public = await self._computed(pool, task, running)
             if status == 200 and running.done is not None:
-                await asyncio.to_thread(running.done)
+                await asyncio.to_thread(running.done, body)
             # What is not an answer is forgotten, so that the same key starts it again.
             return await self._ended(made, status, body, keep=status != 503 or not verb.resumable)
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,17 @@ _OPTIONS = [
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 ]
 PATIENCE = 60_000  # milliseconds, where other tests run at the same time
+
+
+_UNNAMED = """() => {
+  const roles = "[role=img], [role=region], progress";
+  const parts = `input:not([type=hidden], [hidden]), select, textarea, button, a, ${roles}`;
+  const named = (e) => e.labels?.length || e.ariaLabel || e.ariaLabelledByElements?.length || e.textContent.trim();
+  const bare = [...document.querySelectorAll(parts)].filter((e) => !named(e)).map((e) => e.outerHTML);
+  const levels = [...document.querySelectorAll("h1, h2, h3, h4")].map((e) => Number(e.tagName[1]));
+  const skipped = levels.filter((level, i) => i && level > levels[i - 1] + 1).map((level) => "skips to h" + level);
+  return [...bare, ...skipped];
+}"""
 
 
 @dataclass
@@ -39,6 +51,10 @@ class Visit:
         self.page.get_by_role("button", name="Sign in").click()
         self.page.wait_for_url(f"{self.address}/")
 
+    def unnamed(self) -> list[str]:
+        """Return the controls, pictures and regions that a screen reader could not name, and skipped headings."""
+        return list(self.page.evaluate(_UNNAMED))
+
     def fits(self) -> bool:
         """Return whether nothing is wider than the window."""
         return bool(self.page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
@@ -55,8 +71,8 @@ def browser() -> Iterator[Any]:
         started.close()
 
 
-@pytest.fixture
-def visit(browser: Any, running: Running) -> Iterator[Any]:
+@contextmanager
+def windows(browser: Any, running: Running) -> Iterator[Any]:
     """Return a function that opens a window. At the end no window may have complained about the policy."""
     made: list[Visit] = []
 
@@ -76,3 +92,10 @@ def visit(browser: Any, running: Running) -> Iterator[Any]:
         one.context.close()
     said = [text for one in made for text in one.complaints]
     assert [text for text in said if "status of 4" not in text] == []
+
+
+@pytest.fixture
+def visit(browser: Any, running: Running) -> Iterator[Any]:
+    """Return a function that opens a window on the service of a test module."""
+    with windows(browser, running) as opened:
+        yield opened

@@ -11,7 +11,7 @@ import pytest
 from discreet.local import Aggregator
 from discreet.local.device.wire import unpacked
 from discreet.serve.accounts import Role
-from discreet.serve.survey.respondent import surveys_of
+from discreet.serve.survey.surveys import surveys_of
 from tests.serve.conftest import PASSWORD, Running
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -162,3 +162,4 @@ def test_pages_fit_a_phone_and_obey_the_policy(running: Running, visit: Any) -> 
     for path in [*pages, "/vaults/visits/releases", "/people", "/account", "/surveys", "/audit", "/new", "/join"]:
         assert curator.go(path).status == 200, path
         assert curator.fits(), path
+        assert curator.unnamed() == [], path

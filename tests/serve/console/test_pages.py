@@ -94,6 +94,32 @@ def test_the_private_report_is_stored_nowhere(running: Running, curator: httpx2.
         assert other.get(place).status_code == 404
 
 
+def test_a_table_that_is_mostly_unreadable_is_sealed_after_a_confirmation_only(
+    running: Running, curator: httpx2.Client
+) -> None:
+    table = b"user_id,age\n" + b"".join(b"%d,%s\n" % (i, b"forty" if i % 5 else b"40") for i in range(50))
+    place = curator.post("/new", files={"file": ("mostly.csv", table)}).headers["location"]
+    form = {"type-1": "integer", "lo-1": "0", "hi-1": "110", "person": "user_id", "rows": "1", "name": "mostly"}
+    form |= {"counts": "40", "margin": "20", "delta": "1e-9"}
+    vault = running.settings.folder / "mostly.vault"
+    for confirmed in ({}, {"anyway": "yes"}, {"anyway": "1"}):  # no one ticks what was not shown
+        refused = curator.post(f"{place}/seal", data={**form, **confirmed})
+        assert refused.status_code == 422
+        assert "More than half of a column cannot be read" in refused.text
+        assert "For your eyes only" in refused.text
+        assert not vault.exists()
+    ticked = re.search(r'name="anyway" value="([0-9a-f]+)"', refused.text)
+    assert ticked is not None
+    changed = curator.post(f"{place}/seal", data={**form, "hi-1": "120", "anyway": ticked[1]})
+    assert changed.status_code == 422  # other bounds than those of the report
+    assert not vault.exists()
+    done = curator.post(f"{place}/seal", data={**form, "anyway": ticked[1]})
+    while done.status_code == 303 or done.headers.get("refresh"):
+        done = curator.get(done.headers["location"] if done.status_code == 303 else str(done.url))
+    assert done.url.path == "/vaults/mostly/access"
+    assert vault.exists()
+
+
 def test_an_upload_that_is_too_large_is_refused_before_it_is_read(
     running: Running, curator: httpx2.Client
 ) -> None:
@@ -121,7 +147,13 @@ def test_a_link_to_an_answer_never_charges(running: Running) -> None:
         assert spent > before
         shown = ana.get("/vaults/visits/answer", params=asked)
         assert "Free: answered from the record" in shown.text
-        assert ana.get("/vaults/visits/answer", params={**asked, "file": "csv"}).text.startswith("count,count_low")
+        begins = {"csv": b"count,count_low,count_high\r\n", "arrow": b"ARROW1", "parquet": b"PAR1", "json": b"{"}
+        begins |= {"yaml": b"{", "png": b"\x89PNG", "svg": b"<svg", "vl.json": b"{"}
+        for ending, begin in begins.items():
+            got = ana.get("/vaults/visits/answer", params={**asked, "file": ending})
+            assert got.content.startswith(begin), ending
+            assert got.headers["content-disposition"] == f'attachment; filename="visits.{ending}"'
+        assert "vega-lite" in got.json()["$schema"]
     assert running.spent() == spent
 
 

@@ -1,7 +1,8 @@
 """Keep what was made and lasts: oracles, synthetic tables, models, holdouts, streams, by an id.
 
 A row holds the parameters of the opening, with which a worker finds the product again in the ledger. Its id is the
-hash of these and of its owner: the same call again is the same product.
+hash of these and of its owner: the same call again is the same product. Answers of an oracle are kept beside it,
+for its page: most of them are free, and so are in no ledger.
 """
 
 from __future__ import annotations
@@ -38,6 +39,15 @@ class Product:
     made: int
 
 
+@dataclass(frozen=True)
+class Answers:
+    """The answers of an oracle: how many, how many of them free, and the newest ones as JSON."""
+
+    count: int
+    free: int
+    newest: list[dict[str, Any]]
+
+
 class Products:
     """The products of a service."""
 
@@ -68,6 +78,19 @@ class Products:
         """Return what an account made from a vault, the newest first."""
         with self._database.read() as run:
             return _read(run, "owner = ? AND vault = ? ORDER BY made DESC, id", owner, vault)
+
+    def note(self, id_: str, body: dict[str, Any], free: bool) -> None:
+        """Keep an answer of an oracle."""
+        with self._database.write() as run:
+            ((last,),) = run("SELECT COALESCE(MAX(number), 0) FROM answers WHERE product = ?", id_)
+            run("INSERT INTO answers VALUES (?, ?, ?, ?)", id_, last + 1, json.dumps(body), int(free))
+
+    def answers(self, id_: str, most: int) -> Answers:
+        """Return how many answers an oracle gave, how many of them were free, and the newest ones."""
+        with self._database.read() as run:
+            ((count, free),) = run("SELECT COUNT(*), COALESCE(SUM(free), 0) FROM answers WHERE product = ?", id_)
+            rows = run("SELECT body FROM answers WHERE product = ? ORDER BY number DESC LIMIT ?", id_, most)
+        return Answers(int(count), int(free), [json.loads(body) for (body,) in rows])
 
 
 def product_id(owner: str, kind: str, vault: str, purpose: str | None, arguments: dict[str, Any]) -> str:

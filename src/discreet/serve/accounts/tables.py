@@ -26,4 +26,6 @@ TABLES = (
     " status BIGINT NOT NULL, body TEXT NOT NULL, begun BIGINT NOT NULL, UNIQUE (owner, idempotency))",
     "CREATE TABLE IF NOT EXISTS products (id TEXT PRIMARY KEY, owner TEXT NOT NULL, kind TEXT NOT NULL,"
     " vault TEXT NOT NULL, purpose TEXT NOT NULL, arguments TEXT NOT NULL, made BIGINT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS answers (product TEXT NOT NULL, number BIGINT NOT NULL, body TEXT NOT NULL,"
+    " free BIGINT NOT NULL, PRIMARY KEY (product, number))",
 )

@@ -6,6 +6,7 @@
     questions    POST /api/v1/vaults/{name}/preview, /ask; GET, DELETE /api/v1/questions/{id}, /events
     ledger       balances, entries, verification, budgets, releases
     products     oracles, synthetic tables, models, holdouts, streams, audits
+    collections  local collections: descriptors, batches of reports, estimates
     people       accounts, tokens, invitations, grants
     replies      a reply of `Questions` as an HTTP response; products by id
 
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 from litestar import Router
 
-from discreet.serve.api import ledger, me, people, products, questions, vaults
+from discreet.serve.api import collections, ledger, me, people, products, questions, vaults
 from discreet.serve.guards import by_token
 
 ROUTES = [
@@ -25,6 +26,7 @@ ROUTES = [
     *(questions.preview, questions.ask, questions.poll, questions.cancel, questions.events),
     *(ledger.ledger, ledger.entries, ledger.verification, ledger.budget, ledger.releases, ledger.release),
     *products.ROUTES,
+    *collections.ROUTES,
     *people.ROUTES,
 ]
 

@@ -27,6 +27,12 @@ Whole = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
 Sql = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000, examples=["select count(*) from trips"])]
 
 
+def _arguments(body: msgspec.Struct) -> dict[str, Any]:
+    """Return what was given, without the purpose: that is an account, and no argument."""
+    given = {name: getattr(body, name) for name in body.__struct_fields__ if name != "purpose"}
+    return {name: value for name, value in given.items() if value is not None}
+
+
 class Priced(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """What every charged request may say: one of `epsilon` and `spend`, and a purpose."""
 
@@ -35,9 +41,8 @@ class Priced(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     purpose: Name | None = None
 
     def arguments(self) -> dict[str, Any]:
-        """Return the arguments of the worker's verb: what was given, without the purpose."""
-        given: dict[str, Any] = {name: getattr(self, name) for name in self.__struct_fields__ if name != "purpose"}
-        return {name: value for name, value in given.items() if value is not None}
+        """Return the arguments of the worker's verb."""
+        return _arguments(self)
 
 
 class OracleTerms(Priced, forbid_unknown_fields=True, kw_only=True):
@@ -149,6 +154,20 @@ class AuditTerms(msgspec.Struct, forbid_unknown_fields=True):
     samples: Annotated[int, msgspec.Meta(ge=1000, le=10**7)] | None = None
 
 
+class NewCollection(msgspec.Struct, forbid_unknown_fields=True):
+    """A local collection: designed and signed by the service, or signed elsewhere (`signed` and `key`)."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] | None = None
+    domain: Annotated[list[Name], msgspec.Meta(min_length=2, max_length=10_000)] | None = None
+    epsilon: Amount | None = None
+    protocol: Name | None = None
+    days: Annotated[int, msgspec.Meta(ge=1, le=366)] = 30
+    cohort: Whole = 100
+    codes: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = 0
+    signed: Annotated[str, msgspec.Meta(max_length=500_000)] | None = None
+    key: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")] | None = None
+
+
 class NewBudget(msgspec.Struct, forbid_unknown_fields=True):
     """A budget of an analyst, of a purpose, or of the whole vault."""
 
@@ -209,8 +228,7 @@ class Question(msgspec.Struct, forbid_unknown_fields=True):
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of the worker's verb."""
-        given: dict[str, Any] = {name: getattr(self, name) for name in self.__struct_fields__ if name != "purpose"}
-        return {name: value for name, value in given.items() if value is not None}
+        return _arguments(self)
 
 
 class Who(msgspec.Struct):
@@ -277,6 +295,34 @@ class Granted(msgspec.Struct):
     since: int
 
 
+class Collecting(msgspec.Struct, omit_defaults=True):
+    """A local collection: its signed descriptor, the key that verifies it, and what was counted so far.
+
+    `codes` are its invitation codes, shown once. `labels` are its values where the descriptor has their hash only.
+    """
+
+    id: str
+    name: str
+    key: str
+    signed: str
+    reports: int
+    rejected: dict[str, int]
+    minimum_cohort: int
+    first_day: str
+    last_day: str
+    epsilon: str
+    invited: bool
+    labels: list[str] | None = None
+    codes: list[str] = []
+
+
+class Counted(msgspec.Struct):
+    """What became of a batch: how many of its reports were new and valid, and how many there are in all."""
+
+    counted: int
+    reports: int
+
+
 class Accepted(msgspec.Struct):
     """A question that goes on by itself: poll the address."""
 
@@ -289,7 +335,8 @@ class Accepted(msgspec.Struct):
 
 REQUESTS: tuple[type[msgspec.Struct], ...] = (
     *(Question, OracleTerms, OraclePlanTerms, OracleQuestion, SyntheticTerms, ModelTerms, Rows, HoldoutTerms),
-    *(Scored, StreamTerms, Ticks, AuditTerms, NewBudget, NewPerson, NewToken, NewGrant, NewInvitation, Opened),
+    *(Scored, StreamTerms, Ticks, AuditTerms, NewCollection, NewBudget, NewPerson, NewToken, NewGrant),
+    *(NewInvitation, Opened),
 )
 """The bodies of requests: their description says that unknown fields are refused. Add new ones here."""
 

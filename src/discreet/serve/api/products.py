@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeAlias
 
 from litestar import Response, get, post
@@ -56,8 +57,12 @@ async def open_oracle(
 
 @get("/oracles/{product:str}", **_FREE)
 async def oracle(product: Id, actor: WhoAsks, service: Parts) -> Answer:
-    """Describe an oracle of the account: what it spent, and what it is about."""
-    return replied(await used(service, actor, "oracle", product, "describe_oracle"))
+    """Describe an oracle of the account: what it spent, what it is about, and how many answers were free."""
+    reply = await used(service, actor, "oracle", product, "describe_oracle")
+    if reply.status == 200:
+        told = await asyncio.to_thread(service.products.answers, product, 0)
+        reply = replace(reply, body={**reply.body, "answered": told.count, "free": told.free})
+    return replied(reply)
 
 
 @post("/oracles/{product:str}/ask", **CHARGED)

@@ -19,6 +19,8 @@ QUESTION = "discreet-question"
 """The header that names the question of a reply, so that it can be found again."""
 PRODUCT = "discreet-product"
 """The header that names what a request made: an oracle, a table, a model, a holdout, a stream."""
+ASK_ORACLE = "ask_oracle"
+_NOTED = ("question", "estimate", "how", "checked", "free", "cost", "total")  # of an answer, without its label
 
 
 def replied(reply: Reply, *, product: str = "", progress: Progress | None = None) -> Response[Any]:
@@ -36,10 +38,10 @@ def replied(reply: Reply, *, product: str = "", progress: Progress | None = None
     return Response(reply.body, status_code=reply.status, media_type=media, headers=headers)
 
 
-async def made(
+async def make(
     service: Service, actor: Actor, vault: str, kind: str, verb: str, data: Priced, key: str | None
-) -> Response[Any]:
-    """Make a product and charge it. Its id is in the header `discreet-product`.
+) -> tuple[Reply, str]:
+    """Make a product and charge it, for every door. Return the reply, and the id with which it is used.
 
     Args:
         service: The parts.
@@ -53,11 +55,19 @@ async def made(
     actor.expect("job", purpose=data.purpose, vault=vault)
     arguments, purpose = data.arguments(), data.purpose
 
-    def keep() -> object:
+    def keep(_: Any) -> object:
         return service.products.keep(actor.name, kind, vault, purpose, arguments, service.accounts.now())
 
     reply = await service.questions.run(actor, vault, verb, arguments, purpose=purpose, key=key or "", done=keep)
-    return replied(reply, product=product_id(actor.name, kind, vault, purpose, arguments))
+    return reply, product_id(actor.name, kind, vault, purpose, arguments)
+
+
+async def made(
+    service: Service, actor: Actor, vault: str, kind: str, verb: str, data: Priced, key: str | None
+) -> Response[Any]:
+    """Make a product, and reply with its id in the header `discreet-product`. See `make` for the parameters."""
+    reply, id_ = await make(service, actor, vault, kind, verb, data, key)
+    return replied(reply, product=id_)
 
 
 async def used(
@@ -83,4 +93,11 @@ async def used(
     found = await asyncio.to_thread(service.products.find, actor.name, kind, id_)
     actor.expect("job", purpose=found.purpose, vault=found.vault)
     whole = {**(arguments or {}), "opening": found.arguments}
-    return await service.questions.run(actor, found.vault, verb, whole, purpose=found.purpose, key=key or "")
+
+    def note(body: dict[str, Any]) -> None:
+        service.products.note(id_, {name: body[name] for name in _NOTED}, body["free"])
+
+    done = note if verb == ASK_ORACLE else None
+    return await service.questions.run(
+        actor, found.vault, verb, whole, purpose=found.purpose, key=key or "", done=done
+    )

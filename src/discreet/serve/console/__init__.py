@@ -11,6 +11,7 @@
     access       /vaults/NAME/access, /spending: grants, budgets, who spent what, the line that verifies the ledger
     sealing      /new: upload, declare columns, report, budget, seal; uploads: the private folder
     consequence  a budget as "40 counts at ± 200"
+    products/    /vaults/NAME/products/KIND: make and use oracles, synthetic tables and models
     audit        /audit, /vaults/NAME/releases: ledgers, labels, the auditor's power
     templates/   the pages, in Jinja2
     static/      the files
@@ -26,6 +27,7 @@ from litestar import Router
 
 from discreet.serve.console import access, answers, ask, audit, home, people, sealing, session, static, vault
 from discreet.serve.console.pages import HANDLERS
+from discreet.serve.console.products import PAGES as PRODUCTS
 from discreet.serve.guards import from_own_page
 from discreet.serve.survey import manage, respondent
 
@@ -62,6 +64,7 @@ PAGES = [
     audit.audit_page,
     audit.releases_page,
     audit.label_page,
+    *PRODUCTS,
     *manage.PAGES,
 ]
 OPEN = [session.form, session.sign_in, people.join_page, people.join, static.file, static.icon]

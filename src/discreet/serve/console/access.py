@@ -16,6 +16,8 @@ from litestar import Response, get, post
 from litestar.params import URLEncodedBody
 
 from discreet.errors import ParameterError
+from discreet.ledger import Budget
+from discreet.privacy.theorems.conversions import zcdp_to_approximate
 from discreet.rational import positive
 from discreet.render import numbers, svg
 from discreet.serve.accounts import Actor, Role
@@ -68,7 +70,7 @@ async def grant(name: VaultName, data: URLEncodedBody[Grant], actor: WhoAsks, se
         part = positive(data.share.strip().removesuffix("%").strip(), "share") / 100
         if part > 1:
             raise ParameterError("A share is at most 100 %.", found=data.share)
-        arguments = await _budget(service, actor, name, data.user, Fraction(whole["promise"]["epsilon"]) * part)
+        arguments = await _budget(service, actor, name, data.user, share_of(whole["promise"], part))
         arguments["reason"] = f"a share of {data.share.strip().removesuffix('%')} % (by {actor.name})"
         body_of(await service.questions.run(actor, name, "budget", arguments))
     await asyncio.to_thread(service.accounts.grant, data.user, name, by=actor.name, purposes=purposes)
@@ -132,6 +134,24 @@ async def line(name: VaultName, actor: WhoAsks, service: Parts) -> Response[str]
     headers = {"content-disposition": f'attachment; filename="{name}-ledger.txt"'}
     text = f"discreet ledger {name}.vault verify --since {checked['line']}\n"
     return Response(text, media_type="text/plain; charset=utf-8", headers=headers)
+
+
+def share_of(promise: dict[str, str], part: Fraction) -> Fraction:
+    """Return the ε of an account that may spend a share of the whole budget, as questions spend shares of it.
+
+    A ledger with δ adds up ρ, of which ε is no fixed multiple: half of ρ is more than half of ε. It is rounded up,
+    so that the whole share can be spent; the account of the whole vault still limits all.
+
+    >>> share_of({"epsilon": "4", "delta": "0"}, Fraction(1, 2))
+    Fraction(2, 1)
+    >>> float(share_of({"epsilon": "4", "delta": "1e-9"}, Fraction(1, 2)))
+    2.76296
+    """
+    whole = Budget(promise["epsilon"], promise["delta"])
+    if whole.rho is None:
+        return whole.epsilon * part
+    converted = Fraction(zcdp_to_approximate(whole.rho * part, whole.key_delta))
+    return min(whole.epsilon, Fraction(numbers.decimal(converted, "ROUND_CEILING", 6)))
 
 
 def charges(entries: list[dict[str, Any]], whole: dict[str, Any]) -> list[dict[str, Any]]:

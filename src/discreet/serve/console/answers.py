@@ -6,11 +6,14 @@ and its price. It shows the recorded answer to everyone who may use the vault, a
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
 import json
 from dataclasses import replace
 from datetime import date, datetime
+from functools import cache
+from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlencode
 
@@ -36,6 +39,12 @@ _FILES = {
     "yaml": "application/yaml; charset=utf-8",
 }
 """The kinds of files, by their ending. YAML is the label alone."""
+_DRAWN = {"vl.json": "application/vnd.vegalite.v6+json", "svg": "image/svg+xml", "png": "image/png"}
+"""The pictures by altair, by their ending: a specification for Vega-Lite, and two that vl-convert draws."""
+
+
+_WORDS = {"csv": "CSV", "arrow": "Arrow", "parquet": "Parquet", "json": "JSON", "yaml": "Label (YAML)"}
+_WORDS |= {"png": "Chart (PNG)", "svg": "Chart (SVG)", "vl.json": "Chart (Vega-Lite)"}
 
 
 @get("/answers/{question:str}", opt={BESIDE: True})
@@ -45,7 +54,7 @@ async def waiting(question: FromPath[str], actor: WhoAsks, service: Parts, to: F
     if reply.status == RUNNING:
         return page("waiting", actor, headers={"refresh": "1"})
     body_of(reply)
-    return elsewhere(to if to.startswith(f"/vaults/{reply.vault}/answer?") else f"/vaults/{reply.vault}")
+    return elsewhere(to if to.startswith(f"/vaults/{reply.vault}/") else f"/vaults/{reply.vault}")
 
 
 @get("/vaults/{name:str}/answer")
@@ -71,10 +80,14 @@ async def answer(
     if reply.status == 404 and "preview" in actor.verbs:
         return elsewhere(f"/vaults/{name}/ask?{urlencode({'sql': sql, 'by': by, 'value': asked.price})}")
     release = Release.from_json(body_of(reply))
+    headers = {"content-disposition": f'attachment; filename="{name}.{file}"'}
     if file in _FILES:
-        headers = {"content-disposition": f'attachment; filename="{name}.{file}"'}
         return Response(written(release, file), media_type=_FILES[file], headers=headers)
-    link = asked.link(name)
+    if file in pictures():
+        drawn = {**question.arguments(), "form": file}
+        body = body_of(await service.questions.run(actor, name, "chart", drawn, purpose=question.purpose))
+        return Response(base64.b64decode(body["data"]), media_type=_DRAWN[file], headers=headers)
+    link, offered = asked.link(name), {*_FILES, *(pictures() if charts(release) else ())}
     return page(
         "answer",
         actor,
@@ -88,9 +101,17 @@ async def answer(
         facts=release.label.facts,
         link=f"{request.base_url.scheme}://{request.headers.get('host', '')}{link}",
         python=python(str(request.base_url).rstrip("/"), name, asked),
-        files=[(ending, f"{link}&file={ending}") for ending in _FILES],
+        files=[(words, f"{link}&file={ending}") for ending, words in _WORDS.items() if ending in offered],
         again=f"/vaults/{name}/ask?{urlencode({'sql': sql, 'by': by, 'value': asked.price})}",
     )
+
+
+@cache
+def pictures() -> tuple[str, ...]:
+    """Return the endings of pictures that can be drawn here: the extra `plots` has the packages."""
+    if find_spec("altair") is None:
+        return ()
+    return tuple(_DRAWN) if find_spec("vl_convert") is not None else ("vl.json",)
 
 
 _HINTS = render.Hints(table="download the file.", label="the label below")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from functools import cache
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,6 +19,7 @@ from litestar.exceptions import HTTPException
 from discreet.errors import DiscreetError
 from discreet.render import numbers
 from discreet.render.terminal import plain
+from discreet.serve import problems
 from discreet.serve.accounts import Actor, Reply
 from discreet.serve.accounts.replies import RUNNING
 from discreet.serve.console import static
@@ -95,16 +95,7 @@ def own_error(request: Request[Any, Any, Any], error: DiscreetError) -> Page:
 
 def http_error(request: Request[Any, Any, Any], error: HTTPException) -> Page:
     """Show what the framework refused: a field that is missing, a body that is too long."""
-    extra: Any = error.extra or []
-    wrong = [
-        f"{one.get('key', 'form')}: {one['message']}"
-        for one in extra
-        if isinstance(one, dict) and "message" in one
-    ]
-    phrase = HTTPStatus(error.status_code).phrase
-    detail = "; ".join(wrong)[:500] or f"{phrase}."
-    problem = Problem(phrase, error.status_code, detail, "ServiceRefused")
-    return _shown(request, problem if error.status_code < 500 else failure())
+    return _shown(request, problems.refused_by_framework(error.status_code, error.extra))
 
 
 def failed(request: Request[Any, Any, Any], error: Exception) -> Page:

@@ -7,6 +7,8 @@ log keeps it. The budget is chosen by what it buys, from public formulas: moving
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -19,7 +21,7 @@ from litestar.datastructures import UploadFile
 from litestar.handlers import BaseRouteHandler
 from litestar.params import FromPath, URLEncodedBody
 
-from discreet.errors import DiscreetError, ParameterError
+from discreet.errors import DiscreetError, ParameterError, SealingFailed
 from discreet.rational import rational
 from discreet.schema import from_json
 from discreet.serve.accounts import Actor
@@ -30,6 +32,7 @@ from discreet.serve.console.uploads import Upload, Uploads
 from discreet.serve.guards import BESIDE, Parts, WhoAsks, service_of
 from discreet.serve.problems import Problem, problem_of
 from discreet.serve.service import Service
+from discreet.serve.verbs.curating import UNREADABLE
 
 Form = URLEncodedBody[dict[str, str]]
 KINDS = {
@@ -124,22 +127,34 @@ async def budget(upload_id: FromPath[str], data: Form, actor: WhoAsks, service: 
 
 @post("/new/{upload_id:str}/seal", status_code=303)
 async def seal(upload_id: FromPath[str], data: Form, actor: WhoAsks, service: Parts) -> Page:
-    """Seal the table as a job."""
+    """Seal the table as a job. If more than half of a column is unreadable, the curator confirms it first.
+
+    The confirmation is for the columns as they were declared when the report was shown: after a change the report
+    is shown again.
+    """
     found, columns = await _proposed(upload_id, actor, service)
     try:
         name = data.get("name", "").strip()
         place = service.vaults.new_place(name)
-        bought = _consequence(data)
+        bought, wanted = _consequence(data), declared(columns, data)
         arguments = {
             "source": found.source,
             "to": str(place),
             "name": name,
             "epsilon": str(bought.epsilon),
             "delta": str(bought.delta),
-            **declared(columns, data),
+            **wanted,
         }
     except DiscreetError as error:
         return _columns(actor, found, columns, data, problem=problem_of(error))
+    arguments["anyway"] = data.get("anyway") == _fingerprint(wanted)
+    if not arguments["anyway"]:
+        reply = await service.questions.run(actor, "", "check", {"source": found.source, **wanted})
+        if reply.status != 200:
+            return _columns(actor, found, columns, data, problem=msgspec.convert(reply.body, Problem))
+        if any(column["doubtful"] for column in reply.body["columns"].values()):
+            problem = problem_of(SealingFailed(UNREADABLE, fix="Mend the columns, or confirm below the report."))
+            return _columns(actor, found, columns, data, report=reply.body, problem=problem)
     reply = await service.questions.run(actor, "", "seal", arguments)
     if reply.status not in (200, RUNNING):
         return _columns(actor, found, columns, data, problem=msgspec.convert(reply.body, Problem))
@@ -186,6 +201,17 @@ def declared(columns: list[dict[str, Any]], form: Mapping[str, str]) -> dict[str
     if not rows.isdigit() or not 1 <= int(rows) <= 10**6:
         raise ParameterError("The rows of one person that count are a whole number from 1.", found=rows)
     return {"columns": found, "person": person, "rows_per_person": int(rows) if person else 1}
+
+
+def _fingerprint(wanted: Mapping[str, Any]) -> str:
+    """Return a name of what was declared, by which a confirmation is known to be about it."""
+    return hashlib.sha256(json.dumps(wanted, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def _confirms(columns: list[dict[str, Any]], form: Mapping[str, str], report: dict[str, Any] | None) -> str:
+    """Return what the tick of a confirmation says; nothing if the report needs none."""
+    doubtful = report is not None and any(column["doubtful"] for column in report["columns"].values())
+    return _fingerprint(declared(columns, form)) if doubtful else ""
 
 
 def _field(kind: str, field: str, text: str) -> Any:
@@ -247,6 +273,7 @@ def _columns(
         form=form,
         kinds=KINDS,
         report=report,
+        confirms=_confirms(columns, form, report),
         problem=problem,
         chosen=chosen,
         wrong=wrong,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,9 @@ from discreet.serve.api.vaults import VaultName
 from discreet.serve.console.pages import Page, body_of, page
 from discreet.serve.guards import Parts, WhoAsks
 
+_MADE = {"oracle": "Oracle", "synthetic": "Synthetic table", "model": "Model"}
+"""What people call a product that has a page."""
+
 
 @get("/vaults/{name:str}")
 async def vault_page(name: VaultName, actor: WhoAsks, service: Parts) -> Page:
@@ -21,7 +25,9 @@ async def vault_page(name: VaultName, actor: WhoAsks, service: Parts) -> Page:
     described = body_of(await service.questions.run(actor, name, "describe", {}))
     described["columns"] = in_words(described["columns"])
     accounts = [left_of(account) for account in described["accounts"]]
-    return page("vault", actor, vault=name, described=described, accounts=accounts)
+    mine = await asyncio.to_thread(service.products.of, actor.name, name) if "job" in actor.verbs else []
+    made = [{"product": one, "words": _MADE[one.kind]} for one in mine if one.kind in _MADE]
+    return page("vault", actor, vault=name, described=described, accounts=accounts, made=made)
 
 
 def in_words(columns: list[dict[str, Any]]) -> list[dict[str, Any]]:

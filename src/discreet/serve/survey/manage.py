@@ -12,15 +12,15 @@ from litestar.params import FromPath, URLEncodedBody
 from discreet.errors import DiscreetError, ParameterError
 from discreet.rational import positive
 from discreet.render import svg
-from discreet.serve.accounts import Actor, Role
+from discreet.serve.accounts import Actor
 from discreet.serve.console.pages import Page, page
 from discreet.serve.guards import Parts, WhoAsks
 from discreet.serve.problems import Problem, problem_of
 from discreet.serve.service import Service
-from discreet.serve.survey.respondent import surveys_of
-from discreet.serve.survey.surveys import Survey
+from discreet.serve.survey.surveys import Survey, surveys_of
 
 _Text = Annotated[str, msgspec.Meta(max_length=4000)]
+_MOST_BARS = 60
 STRENGTHS = {"0.5": "strong", "1": "usual", "2": "weaker"}
 
 
@@ -73,19 +73,13 @@ async def survey_page(
 ) -> Page:
     """Show the link of a survey, and the estimates so far."""
     actor.expect("collect")
-    found = surveys_of(service).find(survey_id)
-    _expect_own(actor, found)
+    found = surveys_of(service).find_for(actor, survey_id)
     return await _one(actor, service, found, request, [])
-
-
-def _expect_own(actor: Actor, survey: Survey) -> None:
-    if actor.role is not Role.CURATOR and survey.owner != actor.name:
-        raise ParameterError("This survey belongs to another account.")
 
 
 async def _all(actor: Actor, service: Service, problem: Problem | None = None, form: New | None = None) -> Page:
     actor.expect("collect")
-    found = [one for one in surveys_of(service).all() if actor.role is Role.CURATOR or one.owner == actor.name]
+    found = surveys_of(service).of(actor)
     return page(
         "surveys",
         actor,
@@ -103,14 +97,18 @@ async def _one(
     counter = await asyncio.to_thread(surveys_of(service).counter, survey)
     scheme = "https" if service.settings.secure else request.base_url.scheme
     place = f"{scheme}://{request.headers.get('host', '')}/s/{survey.id}"
-    server, waiting, chart = counter.server, "", ""
+    server, waiting, chart, told = counter.server, "", "", ""
     try:
-        answer = await asyncio.to_thread(server.estimate)
+        answer = await asyncio.to_thread(counter.estimate)
     except DiscreetError as error:
         waiting = error.problem
     else:
-        bars = [svg.Bar(label, 100 * value, 100 * low, 100 * high) for label, value, low, high in answer.rows()]
-        chart = svg.bars(bars, "Estimated shares in percent, with 95 % intervals")
+        rows = answer.rows()
+        if counter.collection.labels is None or len(rows) > _MOST_BARS:  # words, a mean, or a long list
+            told = str(answer)
+        else:
+            bars = [svg.Bar(label, 100 * value, 100 * low, 100 * high) for label, value, low, high in rows]
+            chart = svg.bars(bars, "Estimated shares in percent, with 95 % intervals")
     return page(
         "survey_watch",
         actor,
@@ -124,6 +122,8 @@ async def _one(
         window=counter.collection.window,
         waiting=waiting,
         chart=chart,
+        told=told,
+        has_form=counter.has_form,
         codes=codes,
         unused=len(counter.unused),
     )

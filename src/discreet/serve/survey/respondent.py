@@ -20,16 +20,14 @@ from discreet.errors import NotFound
 from discreet.serve.console import static
 from discreet.serve.console.pages import Page, page
 from discreet.serve.guards import Parts, service_of
-from discreet.serve.service import Service
 from discreet.serve.survey.client import files
-from discreet.serve.survey.surveys import Surveys
+from discreet.serve.survey.surveys import LARGEST, surveys_of
 
 _OPEN = {
     "access-control-allow-origin": "*",
     "access-control-allow-headers": "content-type, discreet-code",
     "cross-origin-resource-policy": "cross-origin",
 }
-_LARGEST = 1 << 20
 
 
 def gently(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
@@ -37,18 +35,13 @@ def gently(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) 
     service_of(connection).requests.take(f"survey {connection.client.host if connection.client else ''}")
 
 
-def surveys_of(service: Service) -> Surveys:
-    """Return the surveys of a service: one object for each folder, because it counts."""
-    return _SURVEYS.setdefault(str(service.settings.folder.resolve()), Surveys(service.settings.folder))
-
-
-_SURVEYS: dict[str, Surveys] = {}
-
-
 @get("/s/{survey_id:str}", guards=[gently])
 async def respond(survey_id: FromPath[str], service: Parts) -> Page:
     """Show the page. It is the same for everyone, and it verifies the collection before it shows a form."""
-    found = surveys_of(service).find(survey_id)
+    surveys = surveys_of(service)
+    found = surveys.find(survey_id)
+    if not (await asyncio.to_thread(surveys.counter, found)).has_form:
+        raise NotFound("This collection has no page: devices report to it.", found=found.id)
     where = f"/s/{found.id}"
     return page(
         "survey",
@@ -68,7 +61,7 @@ async def collection(survey_id: FromPath[str], service: Parts) -> Response[bytes
     return Response(counter.envelope, media_type="application/json", headers=_OPEN)
 
 
-@post("/s/{survey_id:str}/reports", status_code=204, request_max_body_size=_LARGEST, guards=[gently])
+@post("/s/{survey_id:str}/reports", status_code=204, request_max_body_size=LARGEST, guards=[gently])
 async def reports(survey_id: FromPath[str], request: Request[Any, Any, Any], service: Parts) -> Response[None]:
     """Count randomised reports."""
     surveys = surveys_of(service)
@@ -90,7 +83,7 @@ async def estimates(survey_id: FromPath[str], service: Parts) -> Response[Any]:
     """Return the estimates: a release of local privacy, for everyone."""
     surveys = surveys_of(service)
     counter = await asyncio.to_thread(surveys.counter, surveys.find(survey_id))
-    return Response((await asyncio.to_thread(counter.server.estimate)).to_json(), headers=_OPEN)
+    return Response((await asyncio.to_thread(counter.estimate)).to_json(), headers=_OPEN)
 
 
 @get("/s/{survey_id:str}/page.zip", guards=[gently])

@@ -6,10 +6,13 @@ quotes some. It goes to the screen of the curator who uploaded the table, and th
 
 from __future__ import annotations
 
+import base64
+import io
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import NotFound
+from discreet.errors import NotFound, SealingFailed
 from discreet.serve.verbs.ledger import account
 from discreet.serve.verbs.verb import Result, Tell, Verb, given
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.sealing.report import SealingReport
     from discreet.vault.vault import Vault
 
+UNREADABLE = "More than half of a column cannot be read, and would be missing. Nothing was sealed."
 _PRICE = ("epsilon", "spend", "within", "confidence", "keys_delta")
 _QUICK = ("Laplace", "Gaussian", "Exponential", "PermuteAndFlip", "GRR")  # under a second in all
 
@@ -42,19 +46,24 @@ def check(_: Any, arguments: Mapping[str, Any], tell: Tell) -> Result:
 
 
 def seal(_: Any, arguments: Mapping[str, Any], tell: Tell) -> Result:
-    """Seal the table into a new vault."""
+    """Seal the table into a new vault. One that is mostly unreadable needs `anyway`, as everywhere."""
     from discreet.ledger import Budget
+    from discreet.sealing.report import Unreadable
     from discreet.vault.vault import Vault
 
-    with Vault.seal(
-        arguments["source"],
-        to=arguments["to"],
-        name=arguments["name"],
-        budget=Budget(arguments["epsilon"], arguments["delta"]),
-        anyway=True,  # the curator has seen the report
-        progress=tell,
-        **_declared(arguments),
-    ) as vault:
+    try:
+        vault = Vault.seal(
+            arguments["source"],
+            to=arguments["to"],
+            name=arguments["name"],
+            budget=Budget(arguments["epsilon"], arguments["delta"]),
+            anyway=bool(arguments.get("anyway")),
+            progress=tell,
+            **_declared(arguments),
+        )
+    except Unreadable:  # its words come from cells, and the reply of a job is stored
+        raise SealingFailed(UNREADABLE, fix="Look at the report, then confirm it.") from None
+    with vault:
         head = vault.ledger.head()
         return Result({"table": vault.metadata.name, "number": head.number, "hash": head.hash})
 
@@ -73,6 +82,25 @@ def recorded(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
         raise NotFound("This question has no recorded answer at this price.", fix="Preview it, then ask it.")
     found.expect_release("the service")
     return Result(found.to_json(), public=True)
+
+
+def chart(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
+    """Return the picture of a recorded answer as a file, drawn by altair: Vega-Lite, SVG or PNG."""
+    from discreet.release.release import Release
+
+    picture = Release.from_json(recorded(vault, arguments, tell).body).plot()
+    form = arguments["form"]
+    if form == "vl.json":
+        written = json.dumps(picture.to_dict(), ensure_ascii=False, indent=1).encode()
+    elif form == "svg":
+        text = io.StringIO()
+        picture.save(text, format="svg")
+        written = text.getvalue().encode()
+    else:
+        out = io.BytesIO()
+        picture.save(out, format="png", scale_factor=2)
+        written = out.getvalue()
+    return Result({"data": base64.b64encode(written).decode()}, public=True)
 
 
 def accounts(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
@@ -136,6 +164,7 @@ VERBS = {
     "check": Verb(check, public=True),
     "seal": Verb(seal, job=True),
     "recorded": Verb(recorded, public=True),
+    "chart": Verb(chart, public=True),
     "power": Verb(power, public=True),
     "accounts": Verb(accounts, public=True),
 }

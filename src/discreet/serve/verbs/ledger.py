@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import NotFound
+from discreet.errors import LedgerTampered, NotFound, ParameterError
 from discreet.serve.verbs.verb import Result, Tell, Verb
 
 if TYPE_CHECKING:
@@ -75,7 +75,15 @@ def entries(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
 def verify(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     """Walk the whole ledger, and return the line to keep elsewhere."""
     since = arguments.get("since")
-    head = vault.ledger.verify(since=None if since is None else (since["number"], since["hash"]))
+    try:
+        head = vault.ledger.verify(since=None if since is None else (since["number"], since["hash"]))
+    except LedgerTampered:
+        vault.ledger.verify()  # raises if it is the ledger, and not the line
+        raise ParameterError(
+            "All entries verify, but the line that was kept is not one of them.",
+            found=f"{since['number']}:{since['hash'][:8]}…" if since else None,
+            fix="If the line is of this vault, entries were replaced or removed since: tell the curator.",
+        ) from None
     line = f"{head.number}:{head.hash}"
     return Result({"number": head.number, "hash": head.hash, "line": line}, public=True)
 
@@ -92,6 +100,29 @@ def budget(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     else:
         book.amend(agreed, reason=reason, confirmed=arguments.get("confirmed") or "", **who)
     return Result({"account": account(book.balance(**who))}, public=True)
+
+
+def quote(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
+    """Return what an oracle, a table or a model would use of the budget at most. Nothing is charged."""
+    from discreet.kernel import amount_of, strictest_budget
+    from discreet.kernel.gaussian_budget import release_rho
+    from discreet.kernel.refusal import affordable_share
+    from discreet.ledger.costs import cost
+    from discreet.privacy.losses import Pure, ZeroConcentrated
+    from discreet.release.receipt import Receipt
+
+    payer = vault.table().payer
+    balances, terms = payer.balances(), {name: arguments.get(name) for name in ("epsilon", "spend")}
+    loss: Pure | ZeroConcentrated
+    if strictest_budget(balances).pure:
+        loss = Pure(amount_of(balances, **terms, pure=True))
+    elif arguments["kind"] == "oracle":
+        loss = ZeroConcentrated(amount_of(balances, **terms, pure=False))
+    else:
+        loss = ZeroConcentrated(release_rho(balances, **terms))
+    receipt, enough = Receipt(cost(loss), (), balances), payer.can_afford([loss])
+    words = f"This would use {receipt.used}; {receipt.remaining}{'' if enough else ': not enough'}."
+    return Result({"words": words, "affordable": enough, "share": affordable_share(balances)}, public=True)
 
 
 def releases(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
@@ -113,10 +144,11 @@ def releases(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
 
 def release(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     """Return one release by its number."""
-    for entry, record in _released(vault, arguments["number"] - 1):
-        if entry.number == arguments["number"]:
-            return Result(record, public=True)
-        break
+    if 0 < arguments["number"] < 2**63:  # a ledger has no larger numbers, and its database reads none
+        for entry, record in _released(vault, arguments["number"] - 1):
+            if entry.number == arguments["number"]:
+                return Result(record, public=True)
+            break
     raise NotFound("There is no such release.", found=arguments["number"], fix="List the releases.")
 
 
@@ -134,6 +166,7 @@ VERBS = {
     "entries": Verb(entries, public=True),
     "verify": Verb(verify, public=True),
     "budget": Verb(budget, public=True),
+    "quote": Verb(quote, public=True),
     "releases": Verb(releases, public=True),
     "release": Verb(release, public=True),
 }

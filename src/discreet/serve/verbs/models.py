@@ -28,7 +28,52 @@ def fit(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
 
 def card(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     """Return the card of a model that was fitted before."""
-    return Result({"card": _fitted(vault, arguments["opening"]).card()}, public=True)
+    from discreet.learn.card import LIMITS, facts, title
+    from discreet.release.serialize import written_label
+
+    model = _fitted(vault, arguments["opening"])
+    return Result(
+        {
+            "card": model.card(),
+            "title": title(model),
+            "facts": facts(model),
+            "limits": [*LIMITS, *model.label.notes[1:]],
+            "features": {name: column.as_json() for name, column in model.task_.features.items()},
+            "shapes": _shapes(model),
+            "label": written_label(model.label),
+        },
+        public=True,
+    )
+
+
+def _shapes(model: Any) -> dict[str, Any] | None:
+    """Return the shape functions as JSON; None if the model has none."""
+    if not hasattr(model, "shapes"):
+        return None
+    found = model.shapes()
+    columns = [
+        {
+            "name": shape.name,
+            "categorical": shape.categorical,
+            "steps": shape.steps,
+            "places": [_place(value) for value in shape.values],
+            "effects": [shape.told(i) for i in range(len(found.scores))],
+        }
+        for shape in found
+    ]
+    return {"unit": found.unit, "scores": list(found.scores), "columns": columns}
+
+
+def _place(value: Any) -> float | None:
+    """Return the place of a value on the axis of a picture: a number, or the number of a day; None for a name."""
+    if hasattr(value, "toordinal"):
+        return float(value.toordinal())
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def file(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
+    """Return a model that was fitted before, as the JSON that `discreet.learn.from_json` reads."""
+    return Result({"model": _fitted(vault, arguments["opening"]).to_json()}, public=True)
 
 
 def predict(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
@@ -41,7 +86,14 @@ def predict(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
         raise ParameterError("The rows lack a column that the model predicts from.", found=missing[0])
     if len({len(values) for values in columns.values()}) != 1:
         raise ParameterError("All columns of the rows must have the same length.")
-    predicted = model.predict(pyarrow.table(columns))
+    try:
+        rows = pyarrow.table(columns)
+    except (OverflowError, pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
+        raise ParameterError(
+            "A column of the rows has values of several kinds, or a number that is too large.",
+            fix="Send numbers as numbers below 2^63, and texts as texts.",
+        ) from None
+    predicted = model.predict(rows)
     return Result({"target": model.task_.target, "predictions": predicted.tolist()}, public=True)
 
 
@@ -72,5 +124,6 @@ def _fitted(vault: Vault, opening: Mapping[str, Any]) -> Any:
 VERBS = {
     "fit": Verb(fit, job=True),
     "model_card": Verb(card, public=True),
+    "model_file": Verb(file, public=True),
     "predict": Verb(predict, public=True),
 }
