@@ -145,6 +145,21 @@ def test_totals_depend_on_no_batch_and_no_order(count: int, size: int, chance: A
     assert np.array_equal(first.sampled(1).gradient(theta), second.sampled(1).gradient(theta))
 
 
+@pytest.mark.parametrize("largest", [2**30, 2**66])
+def test_totals_of_places_become_features_exactly_however_large_they_are(largest: int) -> None:
+    tables = Tables(MAP)
+    left, first, second = (one.tolist() for one in tables.hats)
+    rng = np.random.default_rng(3)
+    totals = np.array([largest - int(one) for one in rng.integers(0, 2**31, len(left) + 1)], object)
+    totals[::2] *= -1
+    exact = [0] * MAP.size
+    for place, total in enumerate(totals[:-1].tolist()):
+        exact[left[place]] += total * first[place]
+        exact[left[place] + 1] += total * second[place]
+    exact[-1] += totals[-1] * tables.constant
+    assert tables.added_up(totals if largest > 2**62 else totals.astype(np.int64)).tolist() == exact
+
+
 def test_derivatives_are_about_those_of_the_map_written_out() -> None:
     examples, theta = rows(2000), np.random.default_rng(2).normal(0, 1, MAP.size)
     for loss in LOSSES[:2]:

@@ -44,6 +44,7 @@ _WIDE = 36  # bits of the second part of θ (`split`), over its first
 _FINE = 43  # aᵢ are multiples of 2⁻⁴³ in units of tᵢ, in two parts
 _HALF = 2.0**35
 _BITS = 61  # of a score
+_PART = 2**20
 _ERROR = 2.0**-24  # what rounding of tables may do to a gradient, in all
 
 
@@ -190,6 +191,24 @@ class Tables:
         table = whole[0].astype(np.int64) + whole[1].astype(np.int64)
         return [table], [int(begin[0]) + round(begin[1])], [bits]
 
+    def added_up(self, totals: NDArray[Any]) -> NDArray[Any]:
+        """Return Σ total·hats over all places, exactly, as Python integers: one for each feature.
+
+        In parts of 20 bits and the rest, products with hats, of 12 bits, and their sums fit into 64 bits.
+
+        Args:
+            totals: The exact totals of the places, and at the end that of all rows.
+        """
+        left, first, second = self.hats
+        found = np.zeros(self.feature_map.size, object)
+        for part, unit in ((totals // _PART, _PART), (totals % _PART, 1)):
+            places, sums = part[:-1].astype(np.int64), np.zeros(len(found), np.int64)
+            np.add.at(sums, left, places * first)
+            np.add.at(sums, left + 1, places * second)
+            found += sums.astype(object) * unit
+        found[-1] += int(totals[-1]) * self.constant
+        return found
+
 
 @dataclass(frozen=True, eq=False)
 class HatSums:
@@ -241,14 +260,8 @@ class HatSums:
             both = (leading, found - leading * _HALF)
             return [_by_place(batch.codes, names, counts, one) for one in both]
 
-        leading, rest = self.examples.total(part)
-        exact = leading.astype(object) * int(_HALF) + rest.astype(object)
-        total = np.zeros(self.size, object)
-        left, first, second = tables.hats
-        np.add.at(total, left, exact[:-1] * first)
-        np.add.at(total, left + 1, exact[:-1] * second)
-        total[-1] += int(exact[-1]) * tables.constant
-        return -np.array([int(value) / 2 ** (_FINE + UNIT) for value in total])
+        leading, rest = (tables.added_up(total) for total in self.examples.total(part))
+        return -np.array([int(value) / 2 ** (_FINE + UNIT) for value in leading * int(_HALF) + rest])
 
     def hessian(self, theta: Floats) -> Floats:
         """Return ∇²L at θ, with features and curvatures cut: it steers the solver."""
