@@ -43,7 +43,7 @@ EPSILONS = ("0.1", "0.5", "1", "2")
 SPLITS, QUICK = 10, 3
 SEEDS = 5
 """Splits of the linear regression and of the tables on which nothing was tuned."""
-SMALL, REPEATS = 5000, 8
+SMALL, REPEATS = 5000, 20
 """Tables below so many rows are fitted so often on each split: their noise varies most."""
 CACHE = ROOT / "out" / "learn-peers.json"
 

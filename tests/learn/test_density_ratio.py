@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from discreet.engines.examples import WHOLE, MemoryExamples
 from discreet.learn import methods
 from discreet.learn.feature_map import SCALE, FeatureMap
-from discreet.learn.methods.gradients import Sums, signed
+from discreet.learn.methods.gradients import Sums
+from discreet.learn.methods.hat_sums import HatSums
 from discreet.learn.methods.margin_losses import HuberHinge, Logistic, MarginLoss
+from discreet.learn.methods.objective_perturbation import sums_over
 from discreet.learn.methods.problem import Problem
 from discreet.learn.methods.solver import TOLERANCE, minimise
 from discreet.learn.price import Price
@@ -49,8 +51,8 @@ class Fit:
         epsilon = float(losses[0].epsilon) if isinstance(losses[0], Pure) else 0.0
         return float(state["facts"]["Regularisation"].split()[-1]), training.noise[0].spread or 0.0, epsilon
 
-    def sums(self, rows: MemoryExamples) -> Sums:
-        return Sums(signed(rows, self.features, "ill"), self.loss, self.features.size)
+    def sums(self, rows: MemoryExamples) -> Sums | HatSums:
+        return sums_over(rows, self.loss, self.features, "ill")
 
 
 def people(rng: np.random.Generator, count: int, weights: list[int] | None = None) -> MemoryExamples:
@@ -68,7 +70,7 @@ def together(one: MemoryExamples, two: MemoryExamples) -> MemoryExamples:
     return MemoryExamples(codes, np.concatenate([one.weights, two.weights]))
 
 
-def solved(sums: Sums, lam: float, b: Floats) -> Floats:
+def solved(sums: Sums | HatSums, lam: float, b: Floats) -> Floats:
     return minimise(
         lambda at: sums.gradient(at) + lam * at + b,
         lambda at: sums.hessian(at) + lam * np.eye(len(b)),
@@ -76,7 +78,7 @@ def solved(sums: Sums, lam: float, b: Floats) -> Floats:
     )
 
 
-def noise_and_log_determinant(sums: Sums, theta: Floats, ridge: Floats) -> tuple[Floats, float]:
+def noise_and_log_determinant(sums: Sums | HatSums, theta: Floats, ridge: Floats) -> tuple[Floats, float]:
     hessian = sums.hessian(theta) + np.diag(ridge)
     return -sums.gradient(theta) - ridge * theta, float(np.linalg.slogdet(hessian)[1])
 

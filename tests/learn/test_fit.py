@@ -20,8 +20,9 @@ from discreet import noise
 from discreet.engines.examples import WHOLE
 from discreet.errors import BudgetExceeded, DiscreetError, Fix, NotForRelease, ParameterError
 from discreet.learn import LinearSVC, LogisticRegression
-from discreet.learn.methods.gradients import Sums, counted, signed
+from discreet.learn.methods.gradients import counted
 from discreet.learn.methods.margin_losses import Logistic
+from discreet.learn.methods.objective_perturbation import sums_over
 from discreet.learn.methods.problem import feature_maps
 from discreet.learn.training import Task
 from discreet.ledger import Budget
@@ -42,7 +43,9 @@ def test_a_model_is_one_charge_and_the_same_call_again_is_free(vault: Vault) -> 
     assert spent.charges == 1
     assert not model.free
     assert list(model.task_.features) == ["age", "town"]  # strings are left out
-    assert model.score(table, table["rich"].to_numpy()) > 0.65  # about 0.85; the larger class alone has 0.54
+    # 0.8866 in the mean of 1,560 fits, with a deviation of 0.0011, and 0.882 at least: 0.85 is 33 deviations away.
+    # The larger class alone has 0.54.
+    assert model.score(table, table["rich"].to_numpy()) > 0.85
     again = vault.fit(LogisticRegression(), target="RICH", features=["Age", "town"], epsilon="1.0")
     assert again.free
     assert vault.ledger.balance() == spent
@@ -113,7 +116,7 @@ def test_an_epsilon_above_the_budget_is_refused_with_what_fits(tmp_path: Path, b
         ({"features": []}, "at least one feature"),
         ({"features": ["age", "rich"]}, r"not one of its own features.*features=\['age'\]"),
         ({"features": ["word"]}, "strings that the schema does not list"),
-        ({"target": "word"}, "strings that the schema does not list"),
+        ({"target": "word"}, "strings that the schema does not list.*Predict another column"),
         ({"target": "town", "estimator": LinearSVC()}, "separates two classes"),
         ({"estimator": Plain()}, "would remember persons"),
         ({"estimator": LogisticRegression(method="magic")}, "no such method"),  # type: ignore[arg-type]
@@ -214,9 +217,7 @@ def sums(vault: Vault) -> tuple[Any, int]:
     rows = engine.examples(engine.rows.selection(named, several=table.metadata.rows_per_person > 1))
     feature_map = feature_maps(task, "hats")[0]
     theta = np.random.default_rng(0).normal(0, 4, feature_map.size)
-    return Sums(signed(rows, feature_map, "rich"), Logistic(), feature_map.size).gradient(theta), int(
-        counted(rows)[0]
-    )
+    return sums_over(rows, Logistic(), feature_map, "rich").gradient(theta), int(counted(rows)[0])
 
 
 @pytest.mark.parametrize("rows_per_person", [1, 8])

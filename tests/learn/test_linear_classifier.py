@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.learn import FeatureMap, LinearSVC, LogisticRegression
+from discreet.learn import (
+    BoostedHistograms,
+    BoostedStumps,
+    CategoricalNB,
+    FeatureMap,
+    LinearSVC,
+    LogisticRegression,
+)
+from discreet.learn.methods import GradientDescent
+from discreet.learn.price import Price
+from discreet.learn.training import Task
+from discreet.schema import Boolean
 from tests.learn.people import FEATURES, people
 
 TABLE = people(4000)
@@ -72,3 +83,29 @@ def test_a_support_vector_machine_has_two_classes_and_a_smooth_loss() -> None:
     with pytest.raises(ParameterError, match="plain hinge"):
         LinearSVC(epsilon=1, loss="hinge", **GIVEN).fit(TABLE, RICH)
     assert not hasattr(LinearSVC(), "predict_proba")
+
+
+@pytest.mark.parametrize("given", ["lots", float("nan"), [2], True])
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda value: LogisticRegression(regularisation=value),
+        lambda value: LinearSVC(width=value),
+        lambda value: LogisticRegression(method=GradientDescent(rate=value)),
+        lambda value: LogisticRegression(feature_map=FeatureMap(FEATURES, intercept=value)),
+        lambda value: CategoricalNB(alpha=value),
+        lambda value: BoostedHistograms(rate=value),
+        lambda value: BoostedStumps(step=value),
+    ],
+)
+def test_what_is_no_number_is_refused_by_name_before_a_row_is_read(made: Any, given: Any) -> None:
+    task = Task(FEATURES, "rich", Boolean())
+    with pytest.raises(ParameterError, match=r"^(regularisation|width|rate|intercept|alpha|step) (must|is not)"):
+        made(given).plan(task, Price.alone(1, "1e-6"))
+
+
+def test_numbers_may_be_text() -> None:
+    task = Task(FEATURES, "rich", Boolean())
+    given: list[Any] = [3, "3"]
+    told = [LogisticRegression(regularisation=one).plan(task, Price.alone(1, "1e-6")).losses for one in given]
+    assert told[0] == told[1]

@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 FEATURES = "tests/learn/test_feature_map.py"
 ENGINES = "tests/learn/test_examples_on_engines.py"
 GRADIENTS = "tests/learn/methods/test_gradients.py"
+HATS = "tests/learn/methods/test_hat_sums.py"
 PROBLEM = "tests/learn/methods/test_problem.py"
 OBJECTIVE = "tests/learn/methods/test_objective_perturbation.py"
 OUTPUT = "tests/learn/methods/test_output_perturbation.py"
@@ -67,6 +68,41 @@ LEARN = [
         "weights = np.where(codes < 0, 0, batch.weights).astype(np.int16)",
         "weights = np.asarray(batch.weights, np.int16)",
         GRADIENTS,
+    ),
+    Mutant(
+        "hats: rows rounded up are longer than 1",
+        "learn/methods/hat_sums.py",
+        "np.floor(2.0**UNIT * (1 - 2.0**-40) / np.sqrt(square))",
+        "np.ceil(2.0**UNIT * (1 - 2.0**-40) / np.sqrt(square))",
+        HATS,
+    ),
+    Mutant(
+        "hats: the intercept is not in the norm of a row",
+        "learn/methods/hat_sums.py",
+        "square = np.full(batch.size, self.constant**2)",
+        "square = np.full(batch.size, 1)",
+        HATS,
+    ),
+    Mutant(
+        "hats: the second hat is not in the norm of a row",
+        "learn/methods/hat_sums.py",
+        "square += (one.first**2 + one.second**2)[found[name]]",
+        "square += (one.first**2)[found[name]]",
+        HATS,
+    ),
+    Mutant(
+        "hats: a row without a class counts in gradients",
+        "learn/methods/hat_sums.py",
+        "return Batch(found, np.where(codes < 0, 0, batch.weights).astype(np.int16))",
+        "return Batch(found, np.asarray(batch.weights, np.int16))",
+        HATS,
+    ),
+    Mutant(
+        "hats: tables are rounded whatever all rows feel of it",
+        "learn/methods/hat_sums.py",
+        "(len(self.columns) + 1) * 2.0 ** (-bits - 1) > _ERROR:",
+        "(len(self.columns) + 1) * 2.0 ** (-bits - 1) > 1e9:",
+        HATS,
     ),
     # -- objective perturbation -------------------------------------------------------------------------------
     Mutant(
@@ -156,8 +192,8 @@ LEARN = [
     Mutant(
         "intervals: sums of curvatures that floats do not hold",
         "learn/methods/gradients.py",
-        "while largest * found > _LARGEST:",
-        "while largest * found > _LARGEST * 2**40:",
+        "while largest_curvature(law) * found > _LARGEST:",
+        "while largest_curvature(law) * found > _LARGEST * 2**40:",
         GRADIENTS,
     ),
     Mutant(
@@ -267,6 +303,20 @@ LEARN = [
         "learn/methods/posterior_sampling.py",
         "return [np.stack([leading.sum(axis=0), np.rint((worth - leading) * _LOW).sum(axis=0)])]",
         "return [np.stack([np.floor(worth.sum(axis=0)), np.rint(worth.sum(axis=0) % 1 * _LOW)])]",
+        POSTERIOR,
+    ),
+    Mutant(
+        "posterior: rows of a person are rounded as if there was one",
+        "learn/methods/posterior_sampling.py",
+        "_LOW = 2.0**39",
+        "_LOW = 2.0**30",
+        POSTERIOR,
+    ),
+    Mutant(
+        "posterior: slopes are not those that the gradient adds up",
+        "learn/methods/posterior_sampling.py",
+        "slopes = rounded_slopes(self.loss, margins, batch.weights) * SLOPE",
+        "slopes = self.loss.slope(margins) * weights",
         POSTERIOR,
     ),
     Mutant(

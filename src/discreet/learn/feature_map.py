@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import Code, Fix, ParameterError
-from discreet.rational import shown, whole
+from discreet.rational import rational, shown, whole
 from discreet.schema import Boolean, Category, Column, from_json
 
 SCALE = 4096
@@ -121,12 +121,13 @@ class FeatureMap:
         if self.kind not in ("hats", "linear"):
             raise ParameterError("There is no such feature map.", found=repr(self.kind), fix=Fix("kind", "hats"))
         object.__setattr__(self, "knots", whole(self.knots, "knots", least=2))
-        wanted = INTERCEPTS[self.kind] if self.intercept is None else self.intercept
+        given = INTERCEPTS[self.kind] if self.intercept is None else self.intercept
+        wanted = float(rational(given, "intercept", floats="exact"))
         if not 2**-10 <= wanted <= 2**10:
             raise ParameterError(
                 "intercept must lie between 1/1024 and 1024.", found=shown(wanted), fix=Fix("intercept", 1)
             )
-        object.__setattr__(self, "intercept", float(wanted))
+        object.__setattr__(self, "intercept", wanted)
         for name, column in self.columns.items():
             if column.levels is None:
                 raise ParameterError(

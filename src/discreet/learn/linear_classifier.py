@@ -25,7 +25,7 @@ from discreet.learn.price import Price
 from discreet.learn.shape_charts import named
 from discreet.learn.shapes import Shapes, shapes_of
 from discreet.learn.training import State, Task, Training
-from discreet.rational import Rational, shown
+from discreet.rational import Rational, rational, shown
 from discreet.release.estimate import Estimate
 from discreet.schema import Column
 
@@ -58,7 +58,8 @@ class _LinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
 
     def plan(self, task: Task, price: Price) -> Training:
         """Return what would be done for a price. It reads no row, and may refuse."""
-        factor = self.regularisation
+        given = self.regularisation
+        factor = None if given is None else float(rational(given, "regularisation", floats="exact"))
         if factor is not None and not 1 <= factor < 1e6:
             raise ParameterError(
                 "regularisation is λ as a multiple of R²/ε, and at least 1: below, the noise would not be enough.",
@@ -250,7 +251,7 @@ class LinearSVC(_LinearClassifier):
                 found=f"{classes} classes",
                 fix="Use LogisticRegression, which fits all classes as one problem.",
             )
-        return hinge(self.loss, float(self.width))
+        return hinge(self.loss, self.width)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

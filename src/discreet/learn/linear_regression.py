@@ -31,7 +31,7 @@ from discreet.learn.statistics.noisy_sums import NoisySums, amounts, divided, lo
 from discreet.learn.statistics.scaled_column import ScaledColumn
 from discreet.learn.training import Progress, State, Task, Training
 from discreet.mechanisms import Sensitivity
-from discreet.rational import Rational, shown
+from discreet.rational import Rational, rational, shown
 from discreet.release.estimate import Estimate
 from discreet.schema import Boolean, Column, Integer, Real
 
@@ -241,7 +241,7 @@ class Ridge(_LinearModel):
     @property
     def strength(self) -> float | None:
         """The factor that was asked for."""
-        return float(self.regularisation)
+        return float(rational(self.regularisation, "regularisation", floats="exact"))
 
 
 class _Regression:

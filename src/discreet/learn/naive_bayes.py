@@ -29,7 +29,7 @@ from discreet.learn.statistics.noisy_sums import NoisySums, amounts, loss_of
 from discreet.learn.statistics.scaled_column import ScaledColumn
 from discreet.learn.training import Progress, State, Task, Training
 from discreet.mechanisms import Sensitivity
-from discreet.rational import Rational, shown, whole
+from discreet.rational import Rational, rational, shown, whole
 from discreet.schema import Category, Column
 
 Floats = NDArray[np.float64]
@@ -165,7 +165,7 @@ class CategoricalNB(_NaiveBayes):
 
     def layout(self, task: Task) -> Counts:
         """Return the cells of every column."""
-        if not 0 < self.alpha < 1e9:
+        if not 0 < rational(self.alpha, "alpha", floats="exact") < 10**9:
             raise ParameterError("alpha must be above 0.", found=shown(self.alpha), fix=Fix("alpha", 1))
         bins = whole(self.bins, "bins", least=2)
         return Counts({name: Cells(column, bins) for name, column in task.features.items()})
@@ -179,7 +179,7 @@ class CategoricalNB(_NaiveBayes):
         for name, cells in self._layout.columns.items():
             start = self._layout.starts[name]
             counts = np.maximum(sums[:, start : start + cells.count], 0.0)
-            smooth = counts + self.alpha
+            smooth = counts + float(self.alpha)
             self.category_count_.append(counts)
             self.feature_log_prob_.append(np.log(smooth / smooth.sum(axis=1, keepdims=True)))
 

@@ -49,10 +49,11 @@ class Task:
             raise ParameterError("A model needs at least one feature.", fix=Fix("features", ["age"]))
         for name, column in {**self.features, self.target: self.outcome}.items():
             if column.levels is None:
+                other = "Predict another column." if name == self.target else "Leave it out of the features."
                 raise ParameterError(
                     f"The values of {name!r} are strings that the schema does not list.",
                     found="Text",
-                    fix=["Leave it out of the features.", "Or seal it as a Category with the values that matter."],
+                    fix=[other, "Or seal it as a Category with the values that matter."],
                 )
 
     @property

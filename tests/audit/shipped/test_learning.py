@@ -22,6 +22,7 @@ CERTAIN = {name: subject for name, subject in fits().items() if set(subject.atta
 POWER = {
     "objective perturbation, Gaussian": 0.97,
     "objective perturbation, Laplace": 0.97,
+    "objective perturbation, hats": 0.97,
     "output perturbation, Gaussian": 0.999,
     "output perturbation, Laplace": 0.999,
     "noisy gradient descent, hinge, 2 steps": 0.999,

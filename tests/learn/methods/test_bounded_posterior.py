@@ -17,6 +17,7 @@ from discreet.learn import LinearSVC, LogisticRegression
 from discreet.learn.feature_map import SCALE
 from discreet.learn.methods import plan
 from discreet.learn.methods.bounded_posterior import RADIUS, UNIT, BoundedPosterior, losses_at, precision, table
+from discreet.learn.methods.envelope import Shells
 from discreet.learn.methods.gradients import FEATURES, SIGNS
 from discreet.learn.methods.grid_envelope import ERROR, GRID, GridEnvelope
 from discreet.learn.methods.margin_losses import Logistic
@@ -208,3 +209,11 @@ def test_the_prior_is_narrower_for_many_features_and_too_many_are_refused() -> N
     with pytest.raises(ParameterError, match="or more"):
         plan("posterior_sampling", Problem(task, Logistic(), feature_maps(task, "auto")), Price.alone("0.0001"))
     assert LinearSVC(method="posterior_sampling").plan(task, Price.alone(1)).method.endswith("smooth hinge.")
+
+
+def test_a_direction_that_many_rows_speak_for_makes_no_other_one_wider() -> None:
+    """Precisions above 2¹⁶ are lowered to it, one by one: all lowered at once, 10⁷ rows were never accepted."""
+    shells = Shells(np.array([0.0, np.inf]), np.array([[2.0**20, 4.0]]), np.zeros(1), np.zeros(1))
+    made = GridEnvelope.of(np.zeros(2, np.int64), RADIUS << GRID, shells, np.eye(2), 1.0, 0.0)
+    [gaussian] = made.gaussians
+    assert gaussian.widths == [math.ceil(math.sqrt(1.001) * 2.0**16 / one * (1 + 5e-10)) for one in (2.0**8, 2.0)]

@@ -18,7 +18,7 @@ from discreet.learn import LinearSVC, LogisticRegression
 from discreet.learn.feature_map import SCALE, FeatureMap
 from discreet.learn.methods import plan
 from discreet.learn.methods.envelope import Envelope, flatness
-from discreet.learn.methods.gradients import FEATURES, SIGNS
+from discreet.learn.methods.gradients import FEATURES, SIGNS, Sums
 from discreet.learn.methods.margin_losses import HuberHinge, Logistic
 from discreet.learn.methods.posterior_sampling import Posterior, _mu, blurred, regularisation
 from discreet.learn.methods.problem import Problem, feature_maps
@@ -289,3 +289,36 @@ def _divergence(row: NDArray[np.int16], theta: Floats, step: Floats, loss: Logis
         return mpmath.log1p(mpmath.exp(x))
 
     return width * (softplus(base - moved) - softplus(base) + moved / (1 + mpmath.exp(-base)))
+
+
+@pytest.mark.parametrize("length", [1.0, 30.0])
+def test_persons_with_thousands_of_rows_have_exponents_as_exact_as_one_row(length: float) -> None:
+    """Rounding each row to 2⁻⁵⁰, and its slope to 2⁻⁵², was off by 44 times what the price of a draw covers."""
+    with mpmath.workdps(50):
+        generator = np.random.default_rng(int(length))
+        row = np.trunc(SCALE * np.array([0.6, -0.48, 0.64])).astype(np.int16)
+        across = np.cross(row / SCALE, generator.normal(size=3))
+        persons = 2
+        count = persons * WHOLE
+        rows = np.repeat(row[None, :], count, axis=0) / SCALE
+        made = signed_rows(rows, np.full(count, -1.0), np.full(count, 1 / WHOLE))
+        for theta in (row / SCALE * length, -row / SCALE, across / np.linalg.norm(across)):
+            steps = generator.normal(size=(4, 3))
+            steps *= 6.0 / np.linalg.norm(steps, axis=1)[:, None]
+            found = Posterior(made, Logistic(), 3, 1.0, 8.0)._divergence(theta, steps)
+            slope = Sums(made, Logistic(), 3).gradient(theta)
+            for step, value in zip(steps, found, strict=True):
+                along = mpmath.fsum(
+                    mpmath.mpf(float(g)) * mpmath.mpf(float(v)) for g, v in zip(slope, step, strict=True)
+                )
+                exact = persons * (_divergence(row, theta, step, Logistic()) + _along(row, theta, step))
+                assert abs(mpmath.mpf(float(value)) + along - exact) < persons * 2.0**-46
+
+
+def _along(row: NDArray[np.int16], theta: Floats, step: Floats) -> mpmath.mpf:
+    """Return ℓ′(m)·a of one row of sign −1 and the logistic loss, with fifty digits."""
+    at, along = (
+        mpmath.fsum(int(x) * mpmath.mpf(float(v)) for x, v in zip(row, vector, strict=True)) / SCALE
+        for vector in (theta, step)
+    )
+    return along / (1 + mpmath.exp(-at))

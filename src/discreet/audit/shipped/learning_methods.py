@@ -64,6 +64,9 @@ PAIRS: list[tuple[Rows, Rows]] = [
 MINIMISERS: list[tuple[Rows, Rows]] = [([], [ONE])]
 """One pair where samples are few: confidence is shared by all pairs."""
 
+SAME: dict[str, Column] = {"x": Integer(1, 1, missing=1)}
+"""A column with one value: its hat is 1 in every row, as long as the intercept."""
+
 PROVEN, PURE = Price.alone(4, "0.01"), Price.alone(3)
 FITS, DRAWS = 400, 250  # for each table of a black box: a fit takes about 1 ms, and a draw 5 ms
 
@@ -91,12 +94,13 @@ def fits() -> dict[str, Subject]:
     """Return the subjects by name.
 
     >>> len(fits()), "noisy gradient descent, hinge, 2 steps" in fits()
-    (21, True)
+    (22, True)
     """
     task, regression = Task(COLUMNS, "y", Boolean()), Task(COLUMNS, "y", Integer(0, 1))
     found = [
         _minimiser("objective perturbation, Gaussian", task, PROVEN, FITS),
         _minimiser("objective perturbation, Laplace", task, PURE, FITS),
+        _minimiser("objective perturbation, hats", Task(SAME, "y", Boolean()), PROVEN, FITS, FeatureMap(SAME)),
         _additive("output perturbation, Gaussian", _output(task, PROVEN)),
         _additive("output perturbation, Laplace", _output(task, PURE)),
         _additive("noisy gradient descent, hinge, 2 steps", _descent(task, HuberHinge())),
@@ -167,10 +171,10 @@ def _additive(name: str, training: Callable[[], Training]) -> Subject:
     return Subject(name=name, release=release, loss=training().losses, pairs=PAIRS, attacks=_TRANSCRIPT)
 
 
-def _minimiser(name: str, task: Task, price: Price, samples: int) -> Subject:
+def _minimiser(name: str, task: Task, price: Price, samples: int, features: FeatureMap | None = None) -> Subject:
     @cache
     def training() -> Training:
-        return methods.plan("objective_perturbation", Problem(task, _STEEP, (_map(),), 10.0), price)
+        return methods.plan("objective_perturbation", Problem(task, _STEEP, (features or _map(),), 10.0), price)
 
     return Subject(
         name=name,

@@ -89,7 +89,7 @@ class BoostedHistograms(_Boosted):
             raise ParameterError(
                 "count_share must lie between 0 and 1.", found=found, fix=Fix("count_share", "0.05")
             )
-        if not 0 < self.rate <= 2:
+        if not 0 < rational(self.rate, "rate", floats="exact") <= 2:
             raise ParameterError(
                 "rate must be above 0 and at most 2.", found=shown(self.rate), fix=Fix("rate", 0.7)
             )

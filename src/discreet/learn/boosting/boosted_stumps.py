@@ -30,7 +30,7 @@ from discreet.learn.training import Progress, State, Task, Training
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.privacy.losses import Loss, describe
 from discreet.privacy.theorems.calibration import rho_for
-from discreet.rational import Rational, shown, whole
+from discreet.rational import Rational, rational, shown, whole
 from discreet.release.label import Noise
 
 Floats = NDArray[np.float64]
@@ -82,7 +82,7 @@ class BoostedStumps(_Boosted):
     def plan(self, task: Task, price: Price) -> Training:
         """Return what would be done for a price. It reads no row, and may refuse."""
         cells, rounds, share = self._cells(task), whole(self.rounds, "rounds"), self._share()
-        if not 0 < self.step <= 1:
+        if not 0 < rational(self.step, "step", floats="exact") <= 1:
             raise ParameterError(
                 "step must be above 0 and at most 1.", found=shown(self.step), fix=Fix("step", 0.15)
             )

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from discreet import noise
 from discreet.learn.feature_map import SCALE
 from discreet.learn.methods.gradients import Sums, curve_of
+from discreet.learn.methods.hat_sums import HatSums
 from discreet.mechanisms import Exact, Gaussian, Sensitivity
 from discreet.privacy.theorems.learning.margin_loss import MarginLoss
 from discreet.privacy.theorems.learning.tolerance import SMOOTHING
@@ -79,7 +80,7 @@ class Curvature:
         """The deviation of the noise on an entry of the Hessian."""
         return math.sqrt(self.mechanism.variance) / self._unit
 
-    def released(self, sums: Sums, theta: Floats) -> tuple[Floats, bool]:
+    def released(self, sums: Sums | HatSums, theta: Floats) -> tuple[Floats, bool]:
         """Return the noisy Hessian of the loss at public coefficients, and whether its noise was predictable."""
         upper = np.triu_indices(self.size)
         exact = [int(value) // _COARSE for value in sums.exact_hessian(theta)[upper]]

@@ -124,6 +124,8 @@ class GradientDescent:
             object.__setattr__(self, "steps", whole(self.steps, "steps"))
         if (self.steps or 0) > 10_000:
             raise ParameterError("steps must be at most 10,000.", found=shown(self.steps), fix=Fix("steps", _MORE))
+        if self.rate is not None:
+            object.__setattr__(self, "rate", float(rational(self.rate, "rate", floats="exact")))
         if self.rate is not None and not 0 < self.rate < 1e6:
             raise ParameterError("rate must be above 0.", found=shown(self.rate), fix=Fix("rate", 2))
         if self.batch is not None:

@@ -30,6 +30,9 @@ FEATURES, SIGNS = "features", "signs"
 
 _COARSE, _FINE = 2.0**16, 2.0**52  # θ is a multiple of 2⁻⁵²; its leading part one of 2⁻¹⁶
 _HALF = 2.0**26  # slopes are multiples of 2⁻⁵², in two halves of 26 bits
+SLOPE = 1 / _FINE
+"""The unit of slopes."""
+
 CURVE = 2**16
 """Curvatures are multiples of 1/CURVE, or of a power of two more for losses that bend more (`curve_of`)."""
 
@@ -42,10 +45,19 @@ def curve_of(law: theorem.MarginLoss) -> Fraction:
     >>> curve_of(theorem.LOGISTIC), curve_of(theorem.huberised_hinge("0.05"))
     (Fraction(65536, 1), Fraction(2048, 1))
     """
-    found, largest = Fraction(CURVE), law.curvature / (4 if law.saturates else 1)
-    while largest * found > _LARGEST:
+    found = Fraction(CURVE)
+    while largest_curvature(law) * found > _LARGEST:
         found /= 2
     return found
+
+
+def largest_curvature(law: theorem.MarginLoss) -> Fraction:
+    """Return the largest ℓ″ of a loss.
+
+    >>> largest_curvature(theorem.LOGISTIC)
+    Fraction(1, 4)
+    """
+    return Fraction(law.curvature) / (4 if law.saturates else 1)
 
 
 def signed(examples: Examples, feature_map: FeatureMap, target: str) -> Examples:
@@ -59,22 +71,6 @@ def signed(examples: Examples, feature_map: FeatureMap, target: str) -> Examples
         return Batch({FEATURES: features.astype(np.int16), SIGNS: signs}, weights)
 
     return examples.derived(made, 2 * feature_map.size + 3)
-
-
-def sampled(examples: Examples, size: int, halvings: int) -> Examples:
-    """Return about one of 2^halvings signed rows, chosen by what they hold: on every machine the same ones.
-
-    It is for the way to a minimum, and not for the minimum.
-    """
-    multipliers = (np.arange(1, size + 1) * 40_503 % 65_521).astype(np.float64)
-
-    def chosen(batch: Batch) -> Batch:
-        mixed = (batch.codes[FEATURES].astype(np.float64) @ multipliers).astype(np.int64) * 2_654_435_761
-        mixed += batch.codes[SIGNS]
-        keep = (mixed >> 20) & (2**halvings - 1) == 0
-        return Batch({name: column[keep] for name, column in batch.codes.items()}, batch.weights[keep])
-
-    return examples.derived(chosen, 2 * size + 3, 2.0 ** (2 - halvings))  # with room for an uneven choice
 
 
 @dataclass(frozen=True)
@@ -97,7 +93,7 @@ class Sums:
 
         def part(batch: Batch) -> list[Floats]:
             features, margins = _margins(batch, parts)
-            slopes = np.rint(self.loss.slope(margins) * (batch.weights / WHOLE) * _FINE)
+            slopes = rounded_slopes(self.loss, margins, batch.weights)
             leading = np.trunc(slopes / _HALF)
             both = np.stack([leading, slopes - leading * _HALF]) * batch.codes[SIGNS]
             return [both @ features]
@@ -122,6 +118,32 @@ class Sums:
 
         [total] = self.examples.total(part)
         return total
+
+    def sampled(self, halvings: int) -> Sums:
+        """Return the sums over about one of 2^halvings rows, chosen by what they hold: on every machine the same.
+
+        It is for the way to a minimum, and not for the minimum.
+        """
+        multipliers = (np.arange(1, self.size + 1) * 40_503 % 65_521).astype(np.float64)
+
+        def chosen(batch: Batch) -> Batch:
+            mixed = (batch.codes[FEATURES].astype(np.float64) @ multipliers).astype(np.int64) * 2_654_435_761
+            mixed += batch.codes[SIGNS]
+            keep = (mixed >> 20) & (2**halvings - 1) == 0
+            return Batch({name: column[keep] for name, column in batch.codes.items()}, batch.weights[keep])
+
+        width, share = 2 * self.size + 3, 2.0 ** (2 - halvings)  # with room for an uneven choice
+        return Sums(self.examples.derived(chosen, width, share), self.loss, self.size)
+
+
+def rounded_slopes(loss: MarginLoss, margins: Floats, weights: NDArray[np.integer]) -> Floats:
+    """Return w·s(m) of every row as the gradient adds it up: integers, in units of `SLOPE`.
+
+    >>> from discreet.learn.methods.margin_losses import Logistic
+    >>> rounded_slopes(Logistic(), np.array([0.0]), np.array([WHOLE // 2])) * SLOPE
+    array([0.25])
+    """
+    return np.rint(loss.slope(margins) * (weights / WHOLE) * _FINE)
 
 
 def split(theta: Floats) -> Floats:

@@ -131,8 +131,7 @@ class GridEnvelope:
         ):
             if inner > reach * (1 + 1e-9):
                 break  # no point of the ball is there
-            steep = scale * precision * (1 - 1e-9)
-            steep = steep * min(1.0, STEEPEST / float(steep.max()))
+            steep = np.minimum(scale * precision * (1 - 1e-9), STEEPEST)
             made = _Gaussian.of((basis * steep) @ basis.T)
             gaussians.append(made)
             heights.append(made.norm + made.slack - float(shift))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import Fix, ParameterError
 from discreet.privacy.theorems.learning import margin_loss as theorem
-from discreet.rational import shown
+from discreet.rational import rational, shown
 
 Floats = NDArray[np.float64]
 
@@ -106,7 +106,8 @@ def hinge(loss: str, width: float) -> MarginLoss:
     discreet.errors.ParameterError: The plain hinge has a corner, where its minimiser jumps: noise in the objective
     does not hide a row. Try: loss="smooth_hinge".
     """
-    if not 0 < width < float("inf"):
+    width = float(rational(width, "width", floats="exact"))
+    if width <= 0:
         raise ParameterError("The width of a loss must be above 0.", found=shown(width), fix=Fix("width", 1))
     if loss == "smooth_hinge":
         return Logistic(width, shift=1.0)

@@ -2,9 +2,10 @@
 
     F(θ) = L(θ) + λ/2·‖θ‖² + b·θ
 
-With many rows, a sample of them is enough to come near the minimum and to know the curvature there. A few
-gradients over all rows do the rest. What is returned is a point whose gradient over all rows has a norm of at most
-the solver's tolerance, however the way there was chosen: the sample decides no privacy.
+With many rows, a sample of them is enough to come near the minimum and to know the curvature there, and a smaller
+one to come near that. A few gradients over all rows do the rest. What is returned is a point whose gradient over
+all rows has a norm of at most the solver's tolerance, however the way there was chosen: the sample decides no
+privacy.
 """
 
 from __future__ import annotations
@@ -15,18 +16,24 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.learn.methods.gradients import Sums, sampled
+from discreet.learn.methods.gradients import Sums
+from discreet.learn.methods.hat_sums import HatSums
 from discreet.learn.methods.solver import minimise
 
 Floats = NDArray[np.float64]
 
 _ENOUGH = 200  # rows for each feature that a sample holds at least
 _MOST_HALVINGS = 6
+_FEWER = 3  # halvings more for a first sample, in which the way is long and steps are cheap
 _PATIENCE = 8  # times that the curvature is taken from the sample, before it is taken from all rows
 
 
 def minimum(
-    sums: Sums, lam: float, tilt: Floats, persons: float | None, progress: Callable[[float], None] | None = None
+    sums: Sums | HatSums,
+    lam: float,
+    tilt: Floats,
+    persons: float | None,
+    progress: Callable[[float], None] | None = None,
 ) -> Floats:
     """Return the minimum of L(θ) + λ/2·‖θ‖² + b·θ, up to the tolerance of the solver.
 
@@ -48,13 +55,9 @@ def minimum(
     halvings = _halvings(persons, sums.size)
     if not halvings:
         return minimise(gradient, hessian, np.zeros(sums.size), progress=progress)
-    few, share = Sums(sampled(sums.examples, sums.size, halvings), sums.loss, sums.size), float(2**halvings)
-    start = minimise(
-        lambda at: share * few.gradient(at) + lam * at + tilt,
-        lambda at: share * few.hessian(at) + ridge,
-        np.zeros(sums.size),
-        tolerance=share,
-    )
+    few = sums.sampled(halvings)
+    start = _near(few.sampled(halvings + _FEWER), halvings + _FEWER, lam, tilt, np.zeros(sums.size))
+    start, share = _near(few, halvings, lam, tilt, start), float(2**halvings)
     asked = 0
 
     def curvature(at: Floats) -> Floats:
@@ -63,6 +66,17 @@ def minimum(
         return share * few.hessian(at) + ridge if asked <= _PATIENCE else hessian(at)
 
     return minimise(gradient, curvature, start, progress=progress)
+
+
+def _near(few: Sums | HatSums, halvings: int, lam: float, tilt: Floats, start: Floats) -> Floats:
+    """Return about the minimum, from a sample in which each row stands for 2^halvings."""
+    share, ridge = float(2**halvings), lam * np.eye(few.size)
+    return minimise(
+        lambda at: share * few.gradient(at) + lam * at + tilt,
+        lambda at: share * few.hessian(at) + ridge,
+        start,
+        tolerance=share,
+    )
 
 
 def _halvings(persons: float | None, size: int) -> int:

@@ -29,6 +29,7 @@ from discreet.errors import Fix, ParameterError
 from discreet.learn.feature_map import FeatureMap
 from discreet.learn.methods.curvature import Curvature
 from discreet.learn.methods.gradients import Sums, signed
+from discreet.learn.methods.hat_sums import HatSums
 from discreet.learn.methods.margin_losses import MarginLoss
 from discreet.learn.methods.minimum import minimum
 from discreet.learn.methods.problem import Count, Problem
@@ -195,7 +196,7 @@ def _run(plan: _Plan, examples: Examples, progress: Progress) -> State:
     factor = problem.factor(feature_map, persons, price.strength)
     lam = float(_lam(factor, loss, price.epsilon))
     progress("features", 0.05)
-    sums = Sums(signed(examples, feature_map, problem.task.target), loss, feature_map.size)
+    sums = sums_over(examples, loss, feature_map, problem.task.target)
     perturbation = plan.drawn(feature_map)
     tested = tested or noise.is_test_noise(perturbation)
     tilt = np.asarray(perturbation, float) * 2.0**-STEP
@@ -221,6 +222,13 @@ def _run(plan: _Plan, examples: Examples, progress: Progress) -> State:
         },
         "test_bits": bool(tested or noise.is_test_noise(noisy)),
     }
+
+
+def sums_over(examples: Examples, loss: MarginLoss, feature_map: FeatureMap, target: str) -> Sums | HatSums:
+    """Return the sums over all rows: hats by their places, as most of them are 0."""
+    if feature_map.kind == "hats":
+        return HatSums.of(examples, loss, feature_map, target)
+    return Sums(signed(examples, feature_map, target), loss, feature_map.size)
 
 
 def _lam(factor: float, loss: MarginLoss, epsilon: Fraction) -> Fraction:

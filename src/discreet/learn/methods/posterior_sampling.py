@@ -30,7 +30,7 @@ from discreet.errors import Fix, ParameterError
 from discreet.learn.feature_map import SCALE
 from discreet.learn.methods import bounded_posterior
 from discreet.learn.methods.envelope import Envelope, chance
-from discreet.learn.methods.gradients import FEATURES, SIGNS, Sums, products, signed, split
+from discreet.learn.methods.gradients import FEATURES, SIGNS, SLOPE, Sums, products, rounded_slopes, signed, split
 from discreet.learn.methods.margin_losses import Logistic
 from discreet.learn.methods.problem import Count, Problem
 from discreet.learn.methods.solver import TOLERANCE, minimise
@@ -64,8 +64,8 @@ _CHANCE = math.log(1e-6)  # of acceptance, for the worst rows
 _UNBOUNDED = 1e15  # persons
 _FAR = 40.0  # deviations of the count, which it leaves with a chance of e⁻⁸⁰⁰
 _SLACK = 1 - 1e-9  # of δ, for the tails of the grid and for rounding here
-_HALF = 2.0**20  # sums of exponents are multiples of 2⁻⁵⁰, in two parts
-_LOW = 2.0**30
+_HALF = 2.0**20  # sums of exponents are multiples of 2⁻⁵⁹, in two parts: rows of one person may be thousands
+_LOW = 2.0**39
 _CURVE = 2.0**16
 
 ARITHMETIC = (
@@ -202,23 +202,28 @@ class Posterior:
         return found
 
     def _divergence(self, theta: Floats, steps: Floats) -> Floats:
-        """Return L(θ + v) − L(θ) − ∇L(θ)·v for each step v: a sum of terms that are not below 0.
+        """Return L(θ + v) − L(θ) − g·v for each step v, g being ∇L(θ) as `Sums.gradient` adds it up.
 
-        With softplus(x) = x + softplus(−x) the term of (base, moved) is that of (−base, −moved), so base is made
-        negative: nothing large is subtracted from something large. Terms become integers before they are added.
+        A row's slope is the rounded one that is a part of g, so that rounding cancels in the sum with g·v, however
+        many rows a person has. With softplus(x) = x + softplus(−x) the term of (base, moved) is that of (−base,
+        −moved), so base is made negative: nothing large is subtracted from something large. Terms become
+        integers before they are added.
         """
         width, middle, moves = self.loss.width, split(theta), split(steps)
 
         def part(batch: Batch) -> list[Floats]:
             features = batch.codes[FEATURES].astype(np.float64)
             signs = batch.codes[SIGNS].astype(np.float64)
-            base = (self.loss.shift - products(features, middle) * signs) / width
+            weights, margins = batch.weights / WHOLE, products(features, middle) * signs
+            slopes = rounded_slopes(self.loss, margins, batch.weights) * SLOPE
+            base = (self.loss.shift - margins) / width
             turned = np.where(base > 0.0, -1.0, 1.0)
+            slopes = np.where(base > 0.0, weights - slopes, slopes)
             base = -np.abs(base)[:, None]
             moved = products(features, moves) * (turned * signs / width)[:, None]
             small = np.exp(np.maximum(base, -700.0))
-            terms = np.logaddexp(0.0, base - moved) - np.log1p(small) + small / (1.0 + small) * moved
-            worth = np.maximum(terms, 0.0) * (batch.weights / WHOLE * width)[:, None] * _HALF
+            bent = (np.logaddexp(0.0, base - moved) - np.log1p(small)) * weights[:, None]
+            worth = (bent + slopes[:, None] * moved) * (width * _HALF)
             leading = np.floor(worth)
             return [np.stack([leading.sum(axis=0), np.rint((worth - leading) * _LOW).sum(axis=0)])]
 

@@ -1,7 +1,8 @@
 """Minimise a strongly convex function until its gradient is small enough, by Newton's method.
 
-The direction is that of Newton with the last Hessian; the step is halved until the norm of the gradient falls. The
-Hessian is computed again when a step gains little. If a few halvings do not help, the norm is a bad guide: the
+The direction is that of Newton with the last Hessian, corrected by what gradients have shown since (the formula of
+Broyden, Fletcher, Goldfarb and Shanno); the step is halved until the norm of the gradient falls. The Hessian is
+computed again when a step gains little. If a few halvings do not help, the norm is a bad guide: the
 huberised hinge has corners in its slope, across which a step that lowers the function may raise the gradient. Then
 the search is careful from there on: a step is halved until the function still falls at its end (∇F·d ≤ 0), or the
 gradient is far below all before. The result is a deterministic function of the sums.
@@ -80,8 +81,8 @@ def minimise(
                 break
             careful, factor = careful or fresh, None
             continue
-        if careful or found > _GAIN * size:
-            factor = None
+        poor = careful or found > _GAIN * size
+        factor = None if poor else _corrected(factor, reached - theta, tried - slope)
         theta, slope, size, best = reached, tried, found, min(best, found)
     if size <= tolerance:
         return theta
@@ -89,3 +90,19 @@ def minimise(
         "The solver did not reach its tolerance. Nothing was released, and what was charged stays charged.",
         fix="Please report this: it is a defect, and not a property of your parameters.",
     )
+
+
+def _corrected(factor: Floats, step: Floats, change: Floats) -> Floats:
+    """Return the inverse of a Hessian, corrected such that it takes a change of the gradient to the step.
+
+    >>> _corrected(np.eye(1), np.array([1.0]), np.array([4.0]))
+    array([[0.25]])
+    """
+    along = float(step @ change)
+    if along <= 0.0:  # rounding at the very end: a convex function has none
+        return factor
+    turned = factor @ change
+    outer = np.outer(turned, step)
+    found: Floats = factor - (outer + outer.T) / along
+    found += np.outer(step, step) * ((1.0 + float(change @ turned) / along) / along)
+    return found
