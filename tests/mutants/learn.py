@@ -265,9 +265,30 @@ LEARN = [
     Mutant(
         "descent: softmax moves by R and not by √2·R",
         "learn/methods/softmax.py",
-        "return 2 * PERSON**2",
+        "return self.longest * PERSON**2",
         "return PERSON**2",
         f"{SOFTMAX} {DESCENT}",
+    ),
+    Mutant(
+        "descent: long residuals are not shortened",
+        "learn/methods/softmax.py",
+        "long = square > weight**2",
+        "long = square > 2 * weight**2",
+        SOFTMAX,
+    ),
+    Mutant(
+        "descent: shortened residuals are rounded up",
+        "learn/methods/softmax.py",
+        "found[long] = np.trunc(found[long] * scale[:, None])",
+        "found[long] = np.sign(found[long]) * np.ceil(np.abs(found[long]) * scale[:, None])",
+        SOFTMAX,
+    ),
+    Mutant(
+        "descent: the noise is for shortened residuals, whatever is added up",
+        "learn/methods/gradient_descent.py",
+        "mechanism = step(sums.l2_squared)",
+        "mechanism = step(PERSON**2)",
+        DESCENT,
     ),
     Mutant(
         "descent: a row without a class counts in softmax",

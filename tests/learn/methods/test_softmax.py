@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -10,10 +12,21 @@ from scipy.special import softmax
 from discreet.engines.examples import WHOLE, MemoryExamples
 from discreet.learn.feature_map import SCALE, FeatureMap
 from discreet.learn.methods.gradients import FEATURES
-from discreet.learn.methods.softmax import CODES, GRID, LARGEST, PERSON, STEPS, SoftmaxSums, labelled, residuals
+from discreet.learn.methods.softmax import (
+    CODES,
+    GRID,
+    LARGEST,
+    PERSON,
+    STEPS,
+    SoftmaxSums,
+    labelled,
+    residuals,
+    shortened,
+)
 from discreet.schema import Category, Integer
 
 CLASSES, SIZE = 5, 7
+Longest = Literal[1, 2]
 
 
 def rows(random: np.random.Generator, count: int) -> NDArray[np.int64]:
@@ -22,29 +35,36 @@ def rows(random: np.random.Generator, count: int) -> NDArray[np.int64]:
 
 
 def sums(
-    features: NDArray[np.int64], codes: NDArray[np.int64], weights: NDArray[np.int64], size: int = 8192
+    features: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    size: int = 8192,
+    longest: Longest = 2,
 ) -> SoftmaxSums:
-    return SoftmaxSums(MemoryExamples({FEATURES: features, CODES: codes}, weights, size), CLASSES, SIZE)
+    return SoftmaxSums(MemoryExamples({FEATURES: features, CODES: codes}, weights, size), CLASSES, SIZE, longest)
 
 
+@pytest.mark.parametrize("longest", [1, 2])
 @pytest.mark.parametrize("seed", range(20))
-def test_all_rows_of_a_person_together_stay_within_the_sensitivity(seed: int) -> None:
+def test_all_rows_of_a_person_together_stay_within_the_sensitivity(seed: int, longest: Longest) -> None:
     random = np.random.default_rng(seed)
     count = int(random.integers(1, 9))
     features, codes = rows(random, count), random.integers(0, CLASSES, count)
     weights = np.full(count, WHOLE // count)
     theta = np.rint(random.normal(size=(CLASSES, SIZE)) * 2.0**GRID * random.choice([0.0, 1.0, 1000.0]))
-    moved = sums(features, codes, weights).gradient(np.clip(theta, -LARGEST * 2.0**GRID, LARGEST * 2.0**GRID))
+    taken = sums(features, codes, weights, longest=longest)
+    moved = taken.gradient(np.clip(theta, -LARGEST * 2.0**GRID, LARGEST * 2.0**GRID))
     square = sum(int(value) ** 2 for value in moved.ravel())
-    assert square <= sums(features, codes, weights).l2_squared
+    assert square <= taken.l2_squared == longest * PERSON**2
 
 
-def test_the_sensitivity_is_reached_so_a_smaller_one_would_be_wrong() -> None:
+@pytest.mark.parametrize("longest", [1, 2])
+def test_the_sensitivity_is_reached_so_a_smaller_one_would_be_wrong(longest: Longest) -> None:
     features = np.zeros((1, SIZE), np.int64)
     features[0, 0] = SCALE
     theta = np.zeros((CLASSES, SIZE))
     theta[3, 0] = 40 * 2.0**GRID
-    one = sums(features, np.array([1]), np.array([WHOLE]))
+    one = sums(features, np.array([1]), np.array([WHOLE]), longest=longest)
     square = sum(int(value) ** 2 for value in one.gradient(theta).ravel())
     assert 0.9999 * one.l2_squared < square <= one.l2_squared
 
@@ -57,6 +77,23 @@ def test_a_residual_adds_up_to_at_most_the_weight_whatever_the_scores() -> None:
     assert (found == np.rint(found)).all()
     assert (found.sum(axis=1) == 0).all()
     assert ((found**2).sum(axis=1) <= 2.0 * (STEPS * weights) ** 2).all()
+
+
+def test_shortened_residuals_have_at_most_the_norm_of_their_weight_and_others_stay_as_they_are() -> None:
+    random = np.random.default_rng(6)
+    scores = random.normal(size=(4000, 12)) * random.choice([0.0, 1.0, 3.0, 700.0, 1e6], size=(4000, 1))
+    codes, weights = random.integers(0, 12, 4000), random.integers(0, WHOLE + 1, 4000)
+    full = residuals(scores, codes, weights)
+    found = full.copy()
+    shortened(found, weights)
+    norms, most = (found**2).sum(axis=1), (STEPS * weights.astype(float)) ** 2
+    assert (found == np.rint(found)).all()
+    assert (norms <= most).all()
+    long = (full**2).sum(axis=1) > most
+    assert 500 < long.sum() < 3500
+    assert (found[~long] == full[~long]).all()
+    ratio = np.sqrt(most[long] / (full[long] ** 2).sum(axis=1))[:, None]
+    assert (np.abs(found[long] - full[long] * ratio) <= 1 + 1e-6).all(), "the direction is kept"
 
 
 def test_the_gradient_is_that_of_the_softmax_loss() -> None:

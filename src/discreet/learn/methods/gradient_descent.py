@@ -5,7 +5,8 @@
 All rows are used in every step, n is a noisy count, and the number of steps is fixed in advance.
 
 Claim. Neighbours differ by one person, all of their rows. Gradients are vectors of integers; one person moves
-each by at most Δ in l2, exactly: Δ = R for two classes, √2·R for more (`softmax` has the units).
+each by at most Δ in l2, exactly: Δ = R for two classes. For more it is R, with residuals shortened to norm 1, or
+√2·R without, where the noisy count says that persons are many (`softmax` has the units); the noise follows Δ.
 With discrete Gaussian noise of variance v on the count and on each of T gradients, the run is Σ Δ²/2v-zCDP,
 which the ledger is charged, and but for a factor within 1 ± 10⁻⁵⁸ it is μ-Gaussian DP with μ² = Σ Δ²/(v − 9),
 which proves (ε, δ). Both hold though each gradient depends on the ones before. Everything else is
@@ -19,6 +20,7 @@ vault refuses it. Theory: docs/theory/gradient-descent.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -54,7 +56,11 @@ COUNTED = Fraction(1, 100)
 MOMENTUM = 0.9
 
 _TWO, _MORE = 60, 35  # steps by default, for two classes and for more
-_CLEAR = 10.0  # persons · μ / features from which steps have their full length
+_CLEAR = 10.0  # persons · μ / features from which steps have their full length, for two classes
+_CLEAR_CLASSES = 80.0  # the same times the number of classes, for more
+_PLENTY = (
+    50.0  # persons · μ / features from which residuals have their full length: noise is small, and bias is not
+)
 _SLACK = 1 - Fraction(1, 10**9)  # of δ, for the factor 1 ± 10⁻⁵⁸ and for rounding here
 
 
@@ -106,9 +112,9 @@ class GradientDescent:
 
     Args:
         steps: The number of steps; by default 60 for two classes, and 35 for more.
-        rate: The length of a step. By default 2 for more than two classes, and 2 over the largest curvature of the
-            loss for two, which is 8 for the logistic loss; down to half of it where a noisy count says that
-            persons are few for the noise.
+        rate: The length of a step. By default 2 over the largest curvature of the loss: 8 for the logistic loss,
+            and 4 for the softmax loss. Where a noisy count says that persons are few for the noise it is less:
+            down to a half of that for two classes, and to an eighth for more.
         batch: The chance of each person to be in the sample of a step; None, the default, takes all persons.
 
     >>> GradientDescent(steps=50)
@@ -155,10 +161,12 @@ class GradientDescent:
 
     def _whole(self, problem: Problem, price: Price, steps: int) -> Training:
         rho = price.rho or Fraction(0)
-        square = PERSON**2 * (1 if problem.loss is not None else 2)
         counted, each = short(COUNTED * rho), short((1 - COUNTED) * rho / steps)
         counting = Count(Gaussian(_variance(WHOLE**2, counted), WHOLE))
-        step = Gaussian(_variance(square, each), Sensitivity(l2_squared=square))
+
+        def step(square: int) -> Gaussian:
+            return Gaussian(_variance(square, each), Sensitivity(l2_squared=square))
+
         losses: Losses = [ZeroConcentrated(counted), ZeroConcentrated(each) * steps]
         return self._training(problem, price, steps, counting, step, losses)
 
@@ -172,32 +180,47 @@ class GradientDescent:
                 "Sampled batches have no amount that adds up in a ledger: sampling lowers no ρ of Gaussian noise.",
                 fix=[Fix("batch", None), "Or fit arrays, with epsilon and delta of their own."],
             )
-        square = PERSON**2 * (1 if problem.loss is not None else 2)
         counting = Count(Gaussian(_variance(WHOLE**2, COUNTED * price.rho), WHOLE))
         sigma = _sampled_sigma(steps, _exact(self.batch), counting, price)
-        step = Gaussian(math.ceil(sigma**2 * square) + SMOOTHING, Sensitivity(l2_squared=square))
-        sampled = PoissonSubsampled(step.loss, _exact(self.batch)) * steps
+
+        def step(square: int) -> Gaussian:
+            return Gaussian(math.ceil(sigma**2 * square) + SMOOTHING, Sensitivity(l2_squared=square))
+
+        # Of both noises, that for the longer residuals is less over its sensitivity: 5 units of rounding, not 9.
+        sampled = PoissonSubsampled(step(2 * PERSON**2).loss, _exact(self.batch)) * steps
         return self._training(problem, price, steps, counting, step, [counting.mechanism.loss, sampled])
 
     def _training(
-        self, problem: Problem, price: Price, steps: int, counting: Count, step: Gaussian, losses: Losses
+        self,
+        problem: Problem,
+        price: Price,
+        steps: int,
+        counting: Count,
+        step: Callable[[int], Gaussian],
+        losses: Losses,
     ) -> Training:
-        spread = math.sqrt(step.variance) / PERSON
-        sensitivity = 1.0 if problem.loss is not None else math.sqrt(2)
+        spread = math.sqrt(step(PERSON**2).variance) / PERSON
         described = (
             f"Noisy gradient descent: {steps} steps over "
             + ("all rows" if self.batch is None else f"Poisson samples of rate {float(_exact(self.batch)):g}")
             + f", Gaussian noise on every gradient, momentum {MOMENTUM:g}, and the mean of the second half."
         )
 
+        notes = ["The momentum and the number of steps are public; a noisy count decided how long steps are."]
+        if problem.loss is None:
+            notes.append(
+                "Where that count says that persons are many, residuals may be longer by √2, and noise is as well."
+            )
+
         def run(examples: Examples, progress: Progress) -> State:
             progress("counting", 0.0)
             count, test = counting.released(examples)
             # Each class has coefficients of its own, and so many features must be worth their noise.
             chosen = problem.chosen(count, price.strength / (problem.classes - 1))
-            sums = _sums(examples, problem, chosen)
             persons = max(count, counting.deviation)
-            theta, predictable = self._descend(sums, problem, price, persons, steps, step, progress)
+            sums = _sums(examples, problem, chosen, persons * price.strength / chosen.size)
+            mechanism = step(sums.l2_squared)
+            theta, predictable = self._descend(sums, problem, price, persons, steps, mechanism, progress)
             return {
                 "theta": theta.tolist() if problem.loss is None else theta[0].tolist(),
                 "grid": GRID,
@@ -212,10 +235,10 @@ class GradientDescent:
             run,
             [
                 Noise("persons", "discrete Gaussian noise", counting.deviation, 1.0),
-                Noise(f"each of {steps} gradients", "discrete Gaussian noise", spread, sensitivity),
+                Noise(f"each of {steps} gradients", "discrete Gaussian noise", spread, 1.0),
             ],
             described,
-            ["The step length, the momentum and the number of steps are public constants."],
+            notes,
         )
 
     def _descend(
@@ -232,7 +255,7 @@ class GradientDescent:
         rows = problem.classes if problem.loss is None else 1
         theta, speed, mean = (np.zeros((rows, sums.size)) for _ in range(3))
         ridge = 0.0 if problem.regularisation is None else problem.regularisation / float(price.epsilon)
-        rate = self.rate or _rate(problem.loss, count * price.strength / sums.size)
+        rate = self.rate or _rate(problem, count * price.strength / sums.size)
         share = 1.0 if self.batch is None else float(_exact(self.batch))
         test = False
         for done in range(steps):
@@ -255,18 +278,23 @@ def plan(problem: Problem, price: Price) -> Training:
     return GradientDescent().plan(problem, price)
 
 
-def _sums(examples: Examples, problem: Problem, chosen: FeatureMap) -> MarginSums | SoftmaxSums:
+def _sums(examples: Examples, problem: Problem, chosen: FeatureMap, signal: float) -> MarginSums | SoftmaxSums:
+    """Return the sums over rows, with residuals that are shortened unless persons are many for the noise."""
     if problem.loss is not None:
         return MarginSums(signed(examples, chosen, problem.task.target), problem.loss, chosen.size)
-    return SoftmaxSums(labelled(examples, chosen, problem.task.target), problem.classes, chosen.size)
+    rows = labelled(examples, chosen, problem.task.target)
+    return SoftmaxSums(rows, problem.classes, chosen.size, 2 if signal >= _PLENTY else 1)
 
 
-def _rate(loss: MarginLoss | None, signal: float) -> float:
+def _rate(problem: Problem, signal: float) -> float:
     """Return the length of a step, by the number of persons over that at which noise drowns a feature.
 
-    It is 2 over the largest curvature of a row of norm 1, and 2 for the softmax loss; half of it for few persons.
+    It is at most 2 over the largest curvature of a row of norm 1, which is ½ for the softmax loss. Where a model
+    knows nothing yet, that loss bends by 1/k only, so that more classes need longer steps.
     """
-    longest = 2.0 if loss is None else float((8 if loss.law.saturates else 2) / loss.law.curvature)
+    if problem.loss is None:
+        return 4.0 * min(max(problem.classes * signal / _CLEAR_CLASSES, 1 / 8), 1.0)
+    longest = float((8 if problem.loss.law.saturates else 2) / problem.loss.law.curvature)
     return longest * min(max(signal / _CLEAR, 0.5), 1.0)
 
 
@@ -285,7 +313,7 @@ def _sample(sums: MarginSums | SoftmaxSums, rate: Fraction) -> MarginSums | Soft
     taken = _Sampled(sums.examples, drawn)
     if isinstance(sums, MarginSums):
         return MarginSums(taken, sums.loss, sums.size)
-    return SoftmaxSums(taken, sums.classes, sums.size)
+    return SoftmaxSums(taken, sums.classes, sums.size, sums.longest)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -8,12 +8,16 @@ the class of the row. Numbers that are rounded down add up to at most Wᵢ = STE
 them more counts as 0, so ‖aᵢ‖² ≤ 2Wᵢ² is a fact about integers. The rows of one person have Σ wᵢ ≤ WHOLE, so by
 the triangle inequality one person moves the sum Σ aᵢ ⊗ xᵢ by at most √2·STEPS·WHOLE·SCALE in l2 (`l2_squared`),
 whatever Θ is and whatever the other rows are. Sums of a batch stay below 2⁵³ and are exact, in any order.
+
+Only a row about which the model is sure, and wrong, has a residual longer than W. `shortened` scales such
+residuals to at most W, so that one person moves the sum by at most STEPS·WHOLE·SCALE: less by √2, as is the noise.
 Theory: docs/theory/gradient-descent.md.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +65,8 @@ class SoftmaxSums:
         examples: The rows, made by `labelled`.
         classes: The number of classes.
         size: The number of features.
+        longest: The square of the norm of the residual of a row of weight 1, at most: 2, which holds for all, by
+            default, or 1, for which residuals are shortened.
 
     >>> from discreet.engines.examples import MemoryExamples
     >>> codes = {FEATURES: np.array([[0, SCALE]]), CODES: np.array([2])}
@@ -74,11 +80,12 @@ class SoftmaxSums:
     examples: Examples
     classes: int
     size: int
+    longest: Literal[1, 2] = 2
 
     @property
     def l2_squared(self) -> int:
         """The square of the l2 norm of what one person adds, at most."""
-        return 2 * PERSON**2
+        return self.longest * PERSON**2
 
     def gradient(self, theta: Floats) -> Integers:
         """Return the gradient at coefficients in units of 2^-GRID, in units of 1/`PERSON`."""
@@ -86,7 +93,10 @@ class SoftmaxSums:
         def part(batch: Batch) -> list[Floats]:
             features = batch.codes[FEATURES].astype(np.float64)
             scores = (features @ theta.T) / float(SCALE << GRID)
-            return [residuals(scores, batch.codes[CODES], batch.weights).T @ features]
+            found = residuals(scores, batch.codes[CODES], batch.weights)
+            if self.longest == 1:
+                shortened(found, batch.weights)
+            return [found.T @ features]
 
         [total] = self.examples.total(part)
         return total
@@ -108,3 +118,19 @@ def residuals(scores: Floats, codes: NDArray[np.integer], weights: NDArray[np.in
     found[others > weight] = 0.0  # floats do not add up to so much; if they did, the row would not count
     found[row, codes] = -np.where(others > weight, 0.0, others)
     return found
+
+
+def shortened(found: Floats, weights: NDArray[np.integer]) -> None:
+    """Scale residuals that are longer than the weight of their row to at most that, in place, towards zero.
+
+    >>> wrong = residuals(np.array([[40.0, 0.0, 0.0]]), np.array([1]), np.array([WHOLE]))
+    >>> shortened(wrong, np.array([WHOLE]))
+    >>> (wrong[0] / (STEPS * WHOLE)).round(3).tolist()
+    [0.707, -0.707, 0.0]
+    """
+    weight = STEPS * np.asarray(weights, np.float64)
+    square = np.einsum("ij,ij->i", found, found)  # a sum of integers below 2⁴², and exact
+    long = square > weight**2
+    # A little less than W over the norm, by more than floats are off: so no norm is above W.
+    scale = weight[long] * (1 - 2.0**-40) / np.sqrt(square[long])
+    found[long] = np.trunc(found[long] * scale[:, None])
