@@ -192,7 +192,7 @@ AUDIT = [
         "query/plan/prefix_tree.py",
         "l1=levels * leaves, l2_squared=levels * leaves**2",
         "l1=leaves, l2_squared=leaves**2",
-        "tests/audit/test_power.py",
+        "tests/audit/shipped/test_oracles.py",
     ),
     Mutant(
         "audit: keys whose δ counts one partition of two are caught",

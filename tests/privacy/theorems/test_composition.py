@@ -189,6 +189,6 @@ def test_a_delta_above_1_is_refused(theorem: Callable[..., float]) -> None:
 def test_one_release_at_its_own_epsilon_needs_no_delta(epsilon: str) -> None:
     assert optimal_delta(epsilon, 0, 1, epsilon) == 0
     assert optimal_delta(epsilon, 0, 7, 7 * Fraction(epsilon)) == 0
-    assert optimal_delta(epsilon, "1e-6", 1, epsilon) == pytest.approx(1e-6)
+    assert optimal_delta(epsilon, "1e-6", 1, epsilon) == pytest.approx(1e-6, rel=1e-9, abs=0)
     below = Fraction(epsilon) * Fraction(99, 100)
     assert optimal_delta(epsilon, 0, 1, below) > 0

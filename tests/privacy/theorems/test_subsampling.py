@@ -151,7 +151,7 @@ def test_gaussian_noise_on_a_poisson_sample_has_the_integral_as_delta(
 def test_epsilon_and_delta_of_a_sampled_gaussian_are_inverse() -> None:
     loss = Gaussian(sigma=1)
     epsilon = gaussian_epsilon(loss, rate="0.01", delta="1e-8")
-    assert gaussian_delta(loss, rate="0.01", epsilon=epsilon) == pytest.approx(1e-8, rel=1e-9)
+    assert gaussian_delta(loss, rate="0.01", epsilon=epsilon) == pytest.approx(1e-8, rel=1e-9, abs=0)
     assert gaussian_delta(loss, rate="0.01", epsilon=epsilon) <= 1e-8 * (1 + 1e-12)
 
 

@@ -11,8 +11,8 @@ from discreet.errors import QuestionRefused
 from discreet.query.parse.statement import statement
 from discreet.query.parse.tool_statements import statements
 
-MOST_CPU = 0.05
-"""Seconds of CPU that the door may spend on one text, on one core. The worst one took half of it."""
+MOST_CPU = 0.25
+"""Seconds of CPU for one text. The worst takes 0.025 s on a quiet core, and without bounds some take hours."""
 
 MESSAGE = 64 * 1024  # what one message of a client may hold
 NESTED = {

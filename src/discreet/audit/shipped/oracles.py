@@ -184,8 +184,11 @@ def _quantiles() -> Subject:
 
 
 def _intervals(*, pure: bool) -> Subject:
-    """Return running totals around a median that is given: all rows of a person are in one leaf of the tree."""
-    ranking = _median(7, pure=pure, rows_per_person=2)
+    """Return running totals around a median that is given: all rows of a person are in one leaf of the tree.
+
+    With Gaussian noise there are so many leaves that several levels are released, each of which a person moves.
+    """
+    ranking = _median(7 if pure else 31, pure=pure, rows_per_person=2)
 
     def release(rows: list[dict[str, int]]) -> list[float]:
         leaves = np.zeros((1, ranking.tree.leaves), np.int64)

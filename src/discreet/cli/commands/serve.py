@@ -41,11 +41,15 @@ def serve(
     first = service.accounts.first_run()
 
     def listening(address: str) -> None:
-        output.say(f"Discreet serves {folder} at {address}")
+        output.say(f"Discreet serves {folder} at")
+        output.command(address)
         if server.door_address is not None:
             output.say("Clients of PostgreSQL connect to {}, port {}, with TLS".format(*server.door_address))
         if first is not None:
-            output.say(f"The curator's token, shown this once: {first}")
+            output.say(
+                "The curator's token, shown this once. To sign in, leave the name empty, and give it as password:"
+            )
+            output.command(first)  # on a line of its own, which is not wrapped
 
     server = Server(settings, service, listening)
     server.run()

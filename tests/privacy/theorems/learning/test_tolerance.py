@@ -32,7 +32,7 @@ def test_a_discrete_gaussian_is_a_rounded_real_one() -> None:
     kernel = np.exp(-((k[:, None] - x) ** 2) / 18)
     rounded = (kernel / kernel.sum(0)) @ density
     discrete = np.exp(-k * k / (2 * v)) / np.exp(-k * k / (2 * v)).sum()
-    assert rounded[40:81] == pytest.approx(discrete[40:81], rel=1e-9)
+    assert rounded[40:81] == pytest.approx(discrete[40:81], rel=1e-9, abs=0)
 
 
 def test_a_solution_within_its_tolerance_is_near_the_minimiser() -> None:
