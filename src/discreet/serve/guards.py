@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from litestar.connection import ASGIConnection
+from litestar.datastructures import Cookie
 from litestar.di import NamedDependency
 from litestar.handlers import BaseRouteHandler
 
@@ -85,6 +86,26 @@ async def _remember(connection: Request, handler: BaseRouteHandler, actor: Actor
     connection.scope["state"]["actor"] = actor
     if not handler.opt.get(BESIDE):
         await service.questions.expect_alone(actor.name)
+
+
+def own_cookie(service: Service, name: str, value: str, lasts: int) -> Cookie:
+    """Return a cookie for this host only, unseen by scripts, not sent by other sites' forms.
+
+    Args:
+        service: The parts of the service.
+        name: Its name.
+        value: Its value.
+        lasts: After so many seconds the browser forgets it; 0 removes it.
+    """
+    return Cookie(
+        name,
+        value=value,
+        path="/",
+        httponly=True,
+        samesite="lax",
+        secure=service.settings.secure,
+        max_age=lasts,
+    )
 
 
 def _host(connection: Request) -> str:

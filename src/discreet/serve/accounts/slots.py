@@ -39,7 +39,10 @@ class Slots(Protocol):
 
     def free(self, name: str) -> bool:
         """Return whether no other server holds the slot alone. This server must not hold it."""
-        ...
+        if not self.take(name, shared=True):
+            return False
+        self.give_back(name)
+        return True
 
     def close(self) -> None:
         """Give everything back."""
@@ -51,7 +54,7 @@ def slots_at(place: str) -> Slots:
     return _Sessions(place) if is_address(place) else _Files(Path(f"{place}-slots"))
 
 
-class _Files:
+class _Files(Slots):
     """Locks on files: one file for each account, which stays. The lock belongs to the open file."""
 
     def __init__(self, folder: Path):
@@ -76,18 +79,12 @@ class _Files:
         if file is not None:
             os.close(file)
 
-    def free(self, name: str) -> bool:
-        if not self.take(name, shared=True):
-            return False
-        self.give_back(name)
-        return True
-
     def close(self) -> None:
         for name in list(self._held):
             self.give_back(name)
 
 
-class _Sessions:
+class _Sessions(Slots):
     """Advisory locks of one session of PostgreSQL, which this server keeps."""
 
     def __init__(self, address: str):
@@ -109,12 +106,6 @@ class _Sessions:
             if shared is not None:
                 with suppress(DatabaseUnavailable):  # a session that ended holds nothing
                     self._asked(f"pg_advisory_unlock{'_shared' * shared}", name)
-
-    def free(self, name: str) -> bool:
-        if not self.take(name, shared=True):
-            return False
-        self.give_back(name)
-        return True
 
     def close(self) -> None:
         with self._lock:

@@ -16,7 +16,7 @@ from litestar.params import URLEncodedBody
 
 from discreet.errors import AlreadyRunning, NotSignedIn
 from discreet.serve.console.pages import Page, page, provider_of
-from discreet.serve.guards import Parts, by_session, cookie_name, service_of
+from discreet.serve.guards import Parts, by_session, cookie_name, own_cookie, service_of
 from discreet.serve.service import Service
 
 
@@ -74,26 +74,10 @@ async def sign_in(
 async def sign_out(request: Request[Any, Any, Any], service: Parts) -> Response[None]:
     """End the session, and remove the cookie."""
     await asyncio.to_thread(service.accounts.end_session, request.cookies.get(cookie_name(service), ""))
-    gone = Cookie(
-        cookie_name(service),
-        value="",
-        path="/",
-        httponly=True,
-        samesite="lax",
-        secure=service.settings.secure,
-        max_age=0,
-    )
+    gone = own_cookie(service, cookie_name(service), "", 0)
     return Response(None, status_code=303, headers={"location": "/login"}, cookies=[gone])
 
 
 def cookie(service: Service, key: str) -> Cookie:
-    """Return the cookie of a session: for this host only, unseen by scripts, not sent by other sites' forms."""
-    return Cookie(
-        cookie_name(service),
-        value=key,
-        path="/",
-        httponly=True,
-        samesite="lax",
-        secure=service.settings.secure,
-        max_age=service.settings.session_longest,
-    )
+    """Return the cookie of a session."""
+    return own_cookie(service, cookie_name(service), key, service.settings.session_longest)

@@ -23,7 +23,7 @@ from discreet.serve.accounts.identities import LASTS
 from discreet.serve.accounts.records import expect_name
 from discreet.serve.accounts.secrets import new_key
 from discreet.serve.console.pages import Page, page
-from discreet.serve.guards import Parts, cookie_name
+from discreet.serve.guards import Parts, cookie_name, own_cookie
 from discreet.serve.oidc.records import Identity, ProviderFailed, SignInFailed, SignsIn
 from discreet.serve.problems import Problem, problem_of, unreachable
 from discreet.serve.service import Service
@@ -184,12 +184,4 @@ def _name(service: Service) -> str:
 
 def _cookie(service: Service, key: str) -> Cookie:
     """Return the cookie that binds a sign-in to its browser; an empty key removes it."""
-    return Cookie(
-        _name(service),
-        value=key,
-        path="/",
-        httponly=True,
-        samesite="lax",
-        secure=service.settings.secure,
-        max_age=LASTS if key else 0,
-    )
+    return own_cookie(service, _name(service), key, LASTS if key else 0)
