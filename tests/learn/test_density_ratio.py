@@ -107,7 +107,11 @@ def largest_ratio(fit: Fit, lam: float, scale: float, *, intercept: float = 1.0,
 
 
 @pytest.mark.parametrize("kind", ["hats", "linear"])
-@pytest.mark.parametrize("loss", [Logistic(), Logistic(0.5, shift=1.0), HuberHinge()], ids=lambda loss: loss.name)
+@pytest.mark.parametrize(
+    "loss",
+    [Logistic(), Logistic(shift=2.0), Logistic(0.5, shift=1.0, hinge=True), HuberHinge()],
+    ids=lambda loss: loss.name,
+)
 def test_pure_minimisers_of_neighbours_are_as_close_as_promised(kind: str, loss: MarginLoss) -> None:
     fit = Fit(FeatureMap(COLUMNS, kind), loss, Price.alone(1))  # type: ignore[arg-type]
     lam, scale, epsilon = fit.told()
@@ -122,7 +126,7 @@ def test_the_attack_sees_less_noise_and_an_intercept_without_a_regulariser() -> 
     assert largest_ratio(fit, lam, scale, intercept=0.0) > 2 * epsilon
 
 
-@pytest.mark.parametrize("loss", [Logistic(), HuberHinge()], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("loss", [Logistic(), Logistic(shift=2.0), HuberHinge()], ids=lambda loss: loss.name)
 def test_gaussian_minimisers_lose_no_more_than_the_joint_bound_at_any_point(loss: MarginLoss) -> None:
     """One row: the loss at θ is at most g(u), u the noise in the direction of the row. Both directions."""
     fit = Fit(FeatureMap(COLUMNS, "linear"), loss, Price.alone(1, "1e-5"))

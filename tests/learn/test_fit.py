@@ -19,6 +19,7 @@ from sklearn.linear_model import LogisticRegression as Plain
 from discreet import noise
 from discreet.engines.examples import WHOLE
 from discreet.errors import BudgetExceeded, DiscreetError, Fix, NotForRelease, ParameterError
+from discreet.kernel.spend import STAYS
 from discreet.learn import LinearSVC, LogisticRegression
 from discreet.learn.methods.gradients import counted
 from discreet.learn.methods.margin_losses import Logistic
@@ -61,6 +62,32 @@ def test_a_model_is_one_charge_and_the_same_call_again_is_free(vault: Vault) -> 
         call: dict[str, Any] = {"estimator": LogisticRegression(), "epsilon": 1, **other}
         vault.fit(target="rich", **{**call, "epsilon": call["epsilon"] if "epsilon" in other else "0.2"})
     assert vault.ledger.balance().charges == 5
+
+
+def test_an_interrupted_fit_says_that_its_charge_stays_and_where_to_see_it(vault: Vault) -> None:
+    def stop_at_the_noise(what: str, _done: float) -> None:
+        if what == "features":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        vault.fit(LogisticRegression(), target="rich", epsilon="0.5", progress=stop_at_the_noise)
+    assert stopped.value.__notes__ == [STAYS]
+    assert all(word in STAYS for word in ("The charge stays", "charged again", "vault.ledger", "discreet ledger"))
+    spent = vault.ledger.balance()
+    assert spent.charges == 1
+    assert not vault.fit(LogisticRegression(), target="rich", epsilon="0.5").free
+    assert vault.ledger.balance().charges == 2
+
+
+def test_an_interrupt_before_the_charge_speaks_of_none(vault: Vault) -> None:
+    class Stops(LogisticRegression):
+        def plan(self, *_: Any) -> Any:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        vault.fit(Stops(), target="rich", epsilon="0.5")
+    assert not hasattr(stopped.value, "__notes__")
+    assert vault.ledger.balance().charges == 0
 
 
 def test_parameters_of_fits_without_a_vault_do_not_count(vault: Vault) -> None:

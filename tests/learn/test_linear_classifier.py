@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet import noise
 from discreet.errors import ParameterError
 from discreet.learn import (
     BoostedHistograms,
@@ -19,7 +20,7 @@ from discreet.learn import (
 from discreet.learn.methods import GradientDescent
 from discreet.learn.price import Price
 from discreet.learn.training import Task
-from discreet.schema import Boolean
+from discreet.schema import Boolean, Real
 from tests.learn.people import FEATURES, people
 
 TABLE = people(4000)
@@ -75,6 +76,54 @@ def test_few_rows_have_linear_features() -> None:
     few = LogisticRegression(epsilon="0.1", delta="1e-6", **GIVEN).fit(TABLE.slice(0, 20), RICH[:20])
     many = LogisticRegression(epsilon=4, delta="1e-6", **GIVEN).fit(TABLE, RICH)
     assert (few.feature_map_.kind, many.feature_map_.kind) == ("linear", "hats")
+
+
+def test_a_margin_finds_more_where_rows_are_few_for_the_noise() -> None:
+    """400 rows of ten numbers.
+
+    The noise is the same in every run. In the long run a margin has .889, and none has .836.
+    """
+    rng = np.random.default_rng(1)
+    values = rng.normal(0, 1, (900, 10))
+    ill = values @ rng.normal(0, 1, 10) > 0
+    columns, found = Real(-4, 4, step="0.01"), {}
+    for margin in (0, None):
+        model = LogisticRegression(
+            epsilon="0.5", delta="1e-5", columns=columns, classes=[False, True], margin=margin
+        )
+        with noise.deterministic(1):
+            scores = [model.fit(values[:400], ill[:400]).score(values[400:], ill[400:]) for _ in range(12)]
+        found[margin] = float(np.mean(scores))
+    assert found[None] > found[0] + 0.03
+
+
+def test_a_margin_is_given_or_follows_from_a_noisy_count() -> None:
+    given = {"epsilon": "0.1", "delta": "1e-6", **GIVEN}
+    few, rich = TABLE[:50], RICH[:50]
+    with noise.deterministic(1):
+        facts = LogisticRegression(**given).fit(few, rich).state_["facts"]
+    assert facts["Margin"].startswith("2, by a noisy number")
+    for kept in ({"margin": 0}, {"margin": 3}, {"regularisation": 4}, {"intervals": True}):
+        model = LogisticRegression(**given, **kept).fit(few, rich)
+        assert "Margin" not in model.state_["facts"]
+    assert "margin 3" in str(LogisticRegression(**given, margin=3).fit(few, rich).label)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "classes", "words"),
+    [
+        ({"margin": -1}, [False, True], "between 0 and 10"),
+        ({"margin": 11}, [False, True], "between 0 and 10"),
+        ({"margin": float("nan")}, [False, True], "margin"),
+        ({"margin": 1, "intervals": True}, [False, True], "Intervals are for a loss without a margin"),
+        ({"margin": 1}, [0, 1, 2], "separates two classes"),
+    ],
+    ids=str,
+)
+def test_a_margin_that_means_nothing_is_refused(wrong: Any, classes: Any, words: str) -> None:
+    model = LogisticRegression(epsilon=1, delta="1e-6", columns=FEATURES, classes=classes, **wrong)
+    with pytest.raises(ParameterError, match=words):
+        model.fit(TABLE, np.resize(classes, len(RICH)))
 
 
 def test_a_support_vector_machine_has_two_classes_and_a_smooth_loss() -> None:

@@ -95,6 +95,7 @@ def test_parameters_are_read_set_and_cloned() -> None:
         **GIVEN,
         "feature_map": made.feature_map,
         "intervals": False,
+        "margin": None,
         "method": "auto",
         "regularisation": None,
     }

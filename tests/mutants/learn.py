@@ -218,6 +218,28 @@ LEARN = [
         "found = counted(examples)",
         f"{PROBLEM} {OBJECTIVE}",
     ),
+    # -- the margin -------------------------------------------------------------------------------------------
+    Mutant(
+        "margin: it narrows the loss, which then bends by more than the noise is calibrated for",
+        "learn/methods/problem.py",
+        "return replace(self.loss, shift=margin * self.loss.width)",
+        "return replace(self.loss, shift=margin, width=self.loss.width / 8)",
+        f"{PROBLEM} {ENTRIES}",
+    ),
+    Mutant(
+        "margin: λ falls below what the noise is calibrated for",
+        "learn/methods/problem.py",
+        "return max(LEAST, wanted / (1.0 + margin))",
+        "return max(LEAST, wanted) / (1.0 + margin)",
+        PROBLEM,
+    ),
+    Mutant(
+        "margin: it follows from the rows, and not from the noisy count",
+        "learn/methods/objective_perturbation.py",
+        "loss = problem.wide_loss(feature_map, persons, price.strength) or plan.loss",
+        "loss = problem.wide_loss(feature_map, float(len(examples.weights)), price.strength) or plan.loss",
+        OBJECTIVE,
+    ),
     # -- output perturbation ----------------------------------------------------------------------------------
     Mutant(
         "output: the solver's tolerance is not paid",

@@ -46,7 +46,8 @@ class _LinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     method: Method
     feature_map: MapChoice
     regularisation: float | None
-    intervals: bool
+    margin: float | None = 0.0
+    intervals: bool = False
 
     def outcome(self) -> Column:
         """Return the declaration of the classes."""
@@ -66,8 +67,15 @@ class _LinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
                 found=shown(factor),
                 fix=Fix("regularisation", 2),
             )
-        loss = self.loss_of(len(task.classes))
-        problem = Problem(task, loss, feature_maps(task, self.feature_map), factor, bool(self.intervals))
+        intervals = bool(self.intervals)
+        problem = Problem(
+            task,
+            self.loss_of(len(task.classes)),
+            feature_maps(task, self.feature_map),
+            factor,
+            intervals,
+            widens=self.margin is None and factor is None and not intervals,
+        )
         return methods.plan(self.method, problem, price)
 
     def restore(self, state: State) -> None:
@@ -103,7 +111,10 @@ class _LinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         deviations = self.state_.get("deviations")
         if deviations is None:
             # As for every fitted attribute that is not there: scikit-learn looks for them with hasattr.
-            raise AttributeError("This model was fitted without intervals. Try: intervals=True.")
+            offered = (
+                "intervals=True" if "intervals" in self.get_params() else "LogisticRegression(intervals=True)"
+            )
+            raise AttributeError(f"This model was fitted without intervals. Try: {offered}.")
         values = [*self.coef_[0], self.intercept_[0]]
         return {
             name: Estimate(
@@ -143,6 +154,9 @@ class LogisticRegression(_LinearClassifier):
         feature_map: "auto" by default: hats, or linear features where a noisy count says that rows are few.
         regularisation: λ as a multiple of R²/ε; by default between 2 and 10, by a noisy number of persons, for two
             classes. A draw from a bounded posterior has a prior instead, and does not use it.
+        margin: The margin c of the loss log(1 + exp(c − m)) of two classes, between 0 and 10. By default objective
+            perturbation takes up to 2 where a noisy number of persons says that they are few for the noise; all
+            else takes 0, and so does a fit with a regularisation that is given, or with intervals.
         intervals: Whether a tenth of the budget buys intervals for `coefficients_`; False by default.
 
     >>> import numpy as np, discreet as dp
@@ -162,6 +176,7 @@ class LogisticRegression(_LinearClassifier):
         method: Method = "auto",
         feature_map: MapChoice = "auto",
         regularisation: float | None = None,
+        margin: float | None = None,
         intervals: bool = False,
     ):
         self.epsilon = epsilon
@@ -171,11 +186,23 @@ class LogisticRegression(_LinearClassifier):
         self.method = method
         self.feature_map = feature_map
         self.regularisation = regularisation
+        self.margin = margin
         self.intervals = intervals
 
     def loss_of(self, classes: int) -> MarginLoss | None:
-        """Return the logistic loss for two classes, and the softmax loss for more."""
-        return Logistic() if classes == 2 else None
+        """Return the logistic loss for two classes, and the softmax loss for more, which has no margin."""
+        margin = 0.0 if self.margin is None else float(rational(self.margin, "margin", floats="exact"))
+        if not 0 <= margin <= 10:
+            raise ParameterError("margin must lie between 0 and 10.", found=shown(margin), fix=Fix("margin", 2))
+        if margin and (self.intervals or classes > 2):
+            raise ParameterError(
+                "Intervals are for a loss without a margin: with one, a sample varies by more than its Hessian."
+                if self.intervals
+                else "A loss with a margin separates two classes.",
+                found=f"margin {margin:g}, {classes} classes",
+                fix=Fix("margin", 0),
+            )
+        return Logistic(shift=margin) if classes == 2 else None
 
     @property
     def unit(self) -> str:
@@ -209,7 +236,8 @@ class LinearSVC(_LinearClassifier):
         method: "auto" by default: objective perturbation.
         feature_map: "auto" by default: hats, or linear features where a noisy count says that rows are few.
         regularisation: λ as a multiple of R²/ε, over the width; by default between 2 and 10, by a noisy count.
-        intervals: Whether a tenth of the budget buys intervals for `coefficients_`; False by default.
+
+    It offers no intervals: the gradient of a hinge varies by more than its Hessian, from which they would follow.
 
     >>> import numpy as np, discreet as dp
     >>> age = np.arange(2000) % 100
@@ -230,7 +258,6 @@ class LinearSVC(_LinearClassifier):
         method: Method = "auto",
         feature_map: MapChoice = "auto",
         regularisation: float | None = None,
-        intervals: bool = False,
     ):
         self.epsilon = epsilon
         self.delta = delta
@@ -241,7 +268,6 @@ class LinearSVC(_LinearClassifier):
         self.method = method
         self.feature_map = feature_map
         self.regularisation = regularisation
-        self.intervals = intervals
 
     def loss_of(self, classes: int) -> MarginLoss | None:
         """Return the hinge of this estimator, and refuse more than two classes."""

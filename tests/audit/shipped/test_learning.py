@@ -23,6 +23,7 @@ POWER = {
     "objective perturbation, Gaussian": 0.97,
     "objective perturbation, Laplace": 0.97,
     "objective perturbation, hats": 0.97,
+    "objective perturbation, margin": 0.95,
     "output perturbation, Gaussian": 0.999,
     "output perturbation, Laplace": 0.999,
     "noisy gradient descent, hinge, 2 steps": 0.999,

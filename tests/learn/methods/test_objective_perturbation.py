@@ -26,13 +26,15 @@ from discreet.privacy.theorems.learning import pure_noise
 from discreet.schema import Boolean, Category, Column, Integer
 
 COLUMNS: dict[str, Column] = {"age": Integer(0, 110), "city": Category(["Bergen", "Oslo"])}
-LOSSES = [Logistic(), Logistic(0.5, shift=1.0), HuberHinge()]
+LOSSES = [Logistic(), Logistic(shift=2.0), Logistic(0.5, shift=1.0), HuberHinge()]
 STEP, GRID = Fraction(1, 2**method.STEP), Fraction(1, 2**method.GRID)
 
 
-def problem(loss: MarginLoss, *, several: bool = False, regularisation: float | None = None) -> Problem:
+def problem(
+    loss: MarginLoss, *, several: bool = False, regularisation: float | None = None, widens: bool = False
+) -> Problem:
     task = Task(COLUMNS, "ill", Boolean(), several=several)
-    return Problem(task, loss, feature_maps(task, "auto"), regularisation)
+    return Problem(task, loss, feature_maps(task, "auto"), regularisation, widens=widens)
 
 
 def examples(count: int, size: int = 8192) -> MemoryExamples:
@@ -102,6 +104,29 @@ def test_the_gaussian_noise_that_is_drawn_proves_what_was_asked(
         epsilon, sigma=sigma * Fraction(97, 100), lam=lam, loss=loss.law, rows="one", gaussian_mu=0
     )
     assert weaker > float(Fraction(delta)), "hardly any noise is wasted"
+
+
+@pytest.mark.parametrize("price", [Price.alone(1, "1e-5"), Price.alone(1)], ids=["gaussian", "pure"])
+def test_a_margin_by_a_noisy_count_changes_no_noise_and_no_charge(price: Price) -> None:
+    plain, wide = problem(Logistic()), problem(Logistic(), widens=True)
+    assert drawn(plain, price) == drawn(wide, price)
+    assert list(method.plan(plain, price).losses) == list(method.plan(wide, price).losses)  # type: ignore[arg-type]
+
+
+def test_the_margin_follows_from_the_noisy_count_alone() -> None:
+    """One table, two counts, and two tables with one noisy count: a margin by the rows themselves would leak."""
+    training = method.plan(problem(Logistic(), widens=True), Price.alone(1, "1e-5"))
+
+    def margin(rows: int, persons: int) -> str:
+        script = iter([(persons - rows) * WHOLE])
+        with scripted(lambda _: next(script, 0)):
+            state = training.run(examples(rows), silent)
+        assert state["count"] == persons
+        return f"{state['facts']['Margin']}, {state['facts']['Regularisation']}"
+
+    assert margin(30, 100_000) == margin(5, 100_000) != margin(30, 30)
+    assert margin(30, 30) == margin(40, 30)
+    assert margin(30, 30).startswith("2, by a noisy number of persons")
 
 
 def test_the_ledger_is_charged_what_the_noise_is_worth_as_gaussian_dp() -> None:

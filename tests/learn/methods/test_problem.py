@@ -12,8 +12,8 @@ from discreet import noise
 from discreet.engines.examples import WHOLE, MemoryExamples
 from discreet.errors import ParameterError
 from discreet.learn import FeatureMap
-from discreet.learn.methods.margin_losses import Logistic
-from discreet.learn.methods.problem import LEAST, MOST, Count, Problem, feature_maps
+from discreet.learn.methods.margin_losses import HuberHinge, Logistic
+from discreet.learn.methods.problem import LEAST, MOST, WIDEST, Count, Problem, feature_maps
 from discreet.learn.training import Task
 from discreet.schema import Boolean, Category, Integer, Real, Text
 
@@ -52,6 +52,42 @@ def test_a_noisy_count_decides_how_much_to_regularise_within_public_bounds() -> 
     assert [given.factor(given.maps[0], count, 0.1) for count in counts] == [3.0] * len(counts)
     assert given.least_factor == 3.0
     assert not given.counts
+
+
+def test_a_noisy_count_decides_about_the_margin_within_public_bounds() -> None:
+    problem = Problem(TASK, Logistic(), feature_maps(TASK, "auto"), widens=True)
+    size, counts = problem.maps[0].size, (-1e9, -1.0, 0.0, 10.0, 1e3, 1e5, 1e12, None)
+    losses = [problem.wide_loss(problem.maps[0], count, 0.1) for count in counts]
+    margins = [loss.margin for loss in losses if isinstance(loss, Logistic)]
+    assert margins[:-1] == sorted(margins[:-1], reverse=True)
+    assert margins[0] == margins[-1] == WIDEST
+    assert 0 < margins[-2] < 1e-6
+    assert isinstance(one := problem.wide_loss(problem.maps[0], 8 * size / 0.1, 0.1), Logistic)
+    assert one.margin == 1.0
+    for fixed in (Problem(TASK, Logistic(shift=3.0), problem.maps), Problem(TASK, HuberHinge(), problem.maps)):
+        assert fixed.wide_loss(problem.maps[0], 1.0, 0.1) is fixed.loss
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.5, 2.0, 10.0])
+def test_no_margin_leads_to_less_regularisation_than_the_noise_is_calibrated_for(margin: float) -> None:
+    problem = Problem(TASK, Logistic(), feature_maps(TASK, "auto"), widens=True)
+    factors = [problem.factor(problem.maps[0], count, 0.1, margin) for count in (-1e9, 0.0, 1e2, 1e3, 1e9)]
+    assert min(factors) == problem.least_factor == LEAST
+    assert max(factors) == max(LEAST, MOST / (1 + margin))
+
+
+@pytest.mark.parametrize("loss", [Logistic(shift=margin) for margin in (0.0, 0.3, 2.0, 10.0)], ids=str)
+def test_the_curvature_of_a_loss_with_a_margin_follows_from_its_slope_as_without_one(loss: Logistic) -> None:
+    """All that the privacy theorem knows of a loss: 0 ≤ s ≤ 1 and ℓ″ = s(1 − s), and s is the slope."""
+    score = np.linspace(-30, 30, 601)
+    slope = loss.slope(score)
+    assert ((slope >= 0) & (slope <= 1)).all()
+    assert np.abs(loss.curvature(score) - slope * (1 - slope)).max() < 1e-15
+    step = 1e-5
+    falls = (loss.slope(score - step) - loss.slope(score + step)) / (2 * step)
+    assert np.abs(falls - loss.curvature(score)).max() < 1e-9
+    assert loss.law == Logistic().law
+    assert loss.slope(np.zeros(1))[0] == pytest.approx(1 / (1 + np.exp(-loss.margin)), rel=1e-12)
 
 
 @pytest.mark.parametrize("count", [Count.gaussian(Fraction(2)), Count.pure(Fraction(2))], ids=["gaussian", "pure"])

@@ -59,6 +59,7 @@ class _Map:
     release: Callable[[Any], Any]
     data: Any
     size: int
+    before: int = 0
     asked: Asked = field(default=Asked("", Fraction(1)))
 
     @property
@@ -72,11 +73,12 @@ class _Map:
         self.at(np.zeros(self.size), first=True)
 
     def at(self, b: Floats, *, first: bool = False) -> Floats:
-        """Return θ(b). The first draws are b, and all others are 0."""
-        left = [] if first else [round(float(value) * self.spread) for value in b]
+        """Return θ(b). The first draws after those before b are b, and all others are 0."""
+        left = [] if first else [0] * self.before + [round(float(value) * self.spread) for value in b]
+        drawn = itertools.count()
 
         def choose(asked: Asked) -> int:
-            if first and not self.asked.law:
+            if next(drawn) == self.before and first:
                 self.asked = asked
             return left.pop(0) if left else 0
 
@@ -107,18 +109,20 @@ class _Map:
         raise DiscreetError("No noise leads to this minimiser: it is not a smooth function of its noise.")
 
 
-def attack(subject: Subject, *, size: int) -> Verdict:
+def attack(subject: Subject, *, size: int, before: int = 0) -> Verdict:
     """Return whether densities refute the subject's claim. Its release returns `size` coefficients first.
 
     Args:
-        subject: What is attacked: its first `size` draws are the noise b.
+        subject: What is attacked: its first `size` draws, after those before them, are the noise b.
         size: The number of coefficients.
+        before: The number of draws before b, such as that of a noisy count; 0 by default. They are 0, so that
+            what follows from them must be the same for both tables of a pair.
     """
     start, worst = time.perf_counter(), (-math.inf, "", "")
     gaussian = False
     for D, D2 in subject.pairs:
         for one, other in ((D, D2), (D2, D)):
-            maps = _Map(subject.release, one, size), _Map(subject.release, other, size)
+            maps = _Map(subject.release, one, size, before), _Map(subject.release, other, size, before)
             for table in maps:
                 table.probe()
             if maps[0].asked != maps[1].asked:

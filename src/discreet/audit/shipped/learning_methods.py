@@ -76,7 +76,7 @@ _STEEP = Logistic(0.25, shift=1.0)  # slope 0.98 where coefficients are 0
 
 
 ESTIMATORS = {
-    "LogisticRegression": "objective perturbation, Gaussian",
+    "LogisticRegression": "objective perturbation, margin",
     "LinearSVC": "noisy gradient descent, hinge, 2 steps",
     "LinearRegression": "least squares, Gaussian",
     "Ridge": "least squares, Gaussian",
@@ -94,13 +94,14 @@ def fits() -> dict[str, Subject]:
     """Return the subjects by name.
 
     >>> len(fits()), "noisy gradient descent, hinge, 2 steps" in fits()
-    (22, True)
+    (23, True)
     """
     task, regression = Task(COLUMNS, "y", Boolean()), Task(COLUMNS, "y", Integer(0, 1))
     found = [
         _minimiser("objective perturbation, Gaussian", task, PROVEN, FITS),
         _minimiser("objective perturbation, Laplace", task, PURE, FITS),
         _minimiser("objective perturbation, hats", Task(SAME, "y", Boolean()), PROVEN, FITS, FeatureMap(SAME)),
+        _wide(task),
         _additive("output perturbation, Gaussian", _output(task, PROVEN)),
         _additive("output perturbation, Laplace", _output(task, PURE)),
         _additive("noisy gradient descent, hinge, 2 steps", _descent(task, HuberHinge())),
@@ -183,6 +184,18 @@ def _minimiser(name: str, task: Task, price: Price, samples: int, features: Feat
         pairs=MINIMISERS,
         attacks={"density": partial(densities.attack, size=2), **_SAMPLED},
         samples=samples,
+    )
+
+
+def _wide(task: Task) -> Subject:
+    """Return logistic regression as it is by default: a noisy count of few persons gives the loss its margin."""
+    training = _planned(learn.LogisticRegression(feature_map=_map()), task, PROVEN)
+    return Subject(
+        name="objective perturbation, margin",
+        release=_released(training, seen),
+        loss=_gaussian(training().losses),
+        pairs=MINIMISERS,
+        attacks={"density": partial(densities.attack, size=2, before=1)},
     )
 
 

@@ -43,21 +43,34 @@ class MarginLoss(Protocol):
 class Logistic:
     """log(1 + exp((shift − m)/T))·T: the logistic loss at T = 1, shift 0; the smooth hinge at shift 1.
 
+    Args:
+        width: T, above 0; 1 by default.
+        shift: The score at which the slope is ½; 0 by default.
+        hinge: Whether it is called a smooth hinge; False by default.
+
     >>> Logistic().slope(np.array([0.0])), Logistic().curvature(np.array([0.0]))
     (array([0.5]), array([0.25]))
     """
 
     width: float = 1.0
     shift: float = 0.0
+    hinge: bool = False
 
     @property
     def name(self) -> str:
         """The name of the loss in a label."""
-        return "smooth hinge" if self.shift else "logistic loss"
+        if self.hinge:
+            return "smooth hinge"
+        return f"logistic loss with margin {self.shift:.6g}" if self.shift else "logistic loss"
+
+    @property
+    def margin(self) -> float:
+        """The margin of the loss, in units of its width."""
+        return self.shift / self.width
 
     @property
     def law(self) -> theorem.MarginLoss:
-        """ℓ″ = s(1 − s)/T."""
+        """ℓ″ = s(1 − s)/T, whatever the shift is."""
         return theorem.smooth_hinge(self.width)
 
     def slope(self, margin: Floats) -> Floats:
@@ -110,7 +123,7 @@ def hinge(loss: str, width: float) -> MarginLoss:
     if width <= 0:
         raise ParameterError("The width of a loss must be above 0.", found=shown(width), fix=Fix("width", 1))
     if loss == "smooth_hinge":
-        return Logistic(width, shift=1.0)
+        return Logistic(width, shift=1.0, hinge=True)
     if loss == "huber_hinge":
         return HuberHinge(width)
     if loss == "hinge":

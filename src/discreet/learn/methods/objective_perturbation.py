@@ -5,8 +5,9 @@
 Claim. With δ, b is Gaussian, and the release is (ε, δ)-DP for adding or removing one person with all of their
 rows, by the free determinant (λ ≥ R²/ε), convolved with the Gaussian noise of the count and of the output. A
 ledger is charged its Gaussian DP parameter, which adds up under adaptivity. Without δ, b has independent Laplace
-coordinates, and the release is ε-DP. λ, the noise, the features and the tolerance are fixed before any row is
-read, apart from the choice between two feature maps, which follows from a noisy count that is paid for.
+coordinates, and the release is ε-DP. The noise and the tolerance are fixed before any row is read. The feature
+map, λ and the margin of the loss follow from a noisy count that is paid for; the noise is calibrated for the least
+λ, and the bound is the same for every margin.
 
 b is drawn on a grid. It is within a few grid steps of a continuous b with the law of the theorem, and the solver
 stops within its tolerance of the minimiser: together they move θ̂ by at most a public distance, and the noise on
@@ -30,7 +31,7 @@ from discreet.learn.feature_map import FeatureMap
 from discreet.learn.methods.curvature import Curvature
 from discreet.learn.methods.gradients import Sums, signed
 from discreet.learn.methods.hat_sums import HatSums
-from discreet.learn.methods.margin_losses import MarginLoss
+from discreet.learn.methods.margin_losses import Logistic, MarginLoss
 from discreet.learn.methods.minimum import minimum
 from discreet.learn.methods.problem import Count, Problem
 from discreet.learn.methods.solver import TOLERANCE
@@ -190,10 +191,12 @@ class _Plan:
 
 def _run(plan: _Plan, examples: Examples, progress: Progress) -> State:
     """Count, choose the feature map, draw the noise, minimise, and release."""
-    problem, loss, price, count = plan.problem, plan.loss, plan.price, plan.count
+    problem, price, count = plan.problem, plan.price, plan.count
     persons, tested = (None, False) if count is None else count.released(examples)
     feature_map = problem.chosen(persons, price.strength)
-    factor = problem.factor(feature_map, persons, price.strength)
+    loss = problem.wide_loss(feature_map, persons, price.strength) or plan.loss
+    margin = loss.margin if isinstance(loss, Logistic) else 0.0
+    factor = problem.factor(feature_map, persons, price.strength, margin)
     lam = float(_lam(factor, loss, price.epsilon))
     progress("features", 0.05)
     sums = sums_over(examples, loss, feature_map, problem.task.target)
@@ -219,6 +222,7 @@ def _run(plan: _Plan, examples: Examples, progress: Progress) -> State:
         "facts": {
             "Features": f"{feature_map.size:,} {feature_map.kind}, every row of norm 1, with an intercept",
             "Regularisation": f"λ = {lam:.6g}",
+            **({"Margin": f"{margin:.6g}, by a noisy number of persons"} if problem.widens else {}),
         },
         "test_bits": bool(tested or noise.is_test_noise(noisy)),
     }
@@ -252,5 +256,6 @@ def _told(on: str, law: str, spread: float, sensitivity: float | None = None) ->
 def _notes(problem: Problem) -> list[str]:
     listed = ["Coefficients are those of a regularised fit: they are smaller than those of a fit without noise."]
     if problem.counts:
-        listed.append("A noisy number of persons decided about the features and about regularisation.")
+        margin = ", about the margin of the loss" if problem.widens else ""
+        listed.append(f"A noisy number of persons decided about the features{margin} and about regularisation.")
     return [*listed, SOLVED]

@@ -9,12 +9,17 @@ is a state with these keys, whatever the method:
     count       the noisy number of persons, or None if it was not needed
     facts       what a model card says about the fit, by name
     test_bits   whether the noise was predictable
+
+Margin. A person moves a gradient by at most 1, but the logistic loss has slope ½ where nothing is learnt yet: half
+of what the noise pays for is lost. The loss log(1 + exp(c − m)) has slope 1/(1 + e⁻ᶜ) there, and the same privacy,
+because ℓ″ = s(1 − s) for every c. Its bias is no use where persons are many, so c falls with a noisy count. A
+margin makes scores larger, as λ makes them smaller; λ is divided by 1 + c, within its public bounds.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -25,7 +30,7 @@ from discreet.engines.examples import WHOLE, Examples
 from discreet.errors import Fix, ParameterError
 from discreet.learn.feature_map import FeatureMap
 from discreet.learn.methods.gradients import counted
-from discreet.learn.methods.margin_losses import MarginLoss
+from discreet.learn.methods.margin_losses import Logistic, MarginLoss
 from discreet.learn.training import Task
 from discreet.mechanisms import Exact, Gaussian, Laplace, Sensitivity
 from discreet.privacy.theorems.learning.tolerance import SMOOTHING
@@ -35,7 +40,11 @@ MapChoice = FeatureMap | Literal["auto", "hats", "linear"]
 LEAST, MOST = 2.0, 10.0
 """λ is between so many times R²/ε, unless it is given."""
 
+WIDEST = 2.0
+"""The largest margin that is chosen: its slope at 0 is .88, and more biases the intercept of a rare class."""
+
 _RISE = 6.0  # λ over R²/ε where there is one person for each feature and unit of noise
+_CLEAR = 8.0  # persons for each feature and unit of noise at which the margin is 1
 _ROOM = 6.0  # persons for each hat and unit of noise, from which on hats are rarely worse than linear features
 
 
@@ -49,6 +58,8 @@ class Problem:
         maps: The feature maps that may be used: one, or hats and then linear, decided by a noisy count.
         regularisation: λ as a multiple of R²/ε; by default between 2 and 10, by a noisy count.
         intervals: Whether a share of the budget says how far coefficients may be off; False by default.
+        widens: Whether the logistic loss gets a margin where a noisy count says that persons are few for the
+            noise; False by default.
     """
 
     task: Task
@@ -56,6 +67,7 @@ class Problem:
     maps: tuple[FeatureMap, ...]
     regularisation: float | None = None
     intervals: bool = False
+    widens: bool = False
 
     @property
     def classes(self) -> int:
@@ -72,24 +84,43 @@ class Problem:
         """The least λ that may be chosen, as a multiple of R²/ε: the noise is calibrated for it."""
         return LEAST if self.regularisation is None else self.regularisation
 
-    def factor(self, feature_map: FeatureMap, count: float | None, strength: float) -> float:
+    def factor(self, feature_map: FeatureMap, count: float | None, strength: float, margin: float = 0.0) -> float:
         """Return λ as a multiple of R²/ε: more if there are few persons for each feature and unit of noise.
 
         Args:
             feature_map: The features.
             count: The noisy number of persons.
             strength: One over the deviation of noise of sensitivity 1.
+            margin: The margin of the loss, which makes coefficients larger; 0 by default.
         """
         if self.regularisation is not None:
             return self.regularisation
-        crowd = max((count or 0.0) * strength, 1e-9)
-        return min(MOST, max(LEAST, _RISE * math.sqrt(feature_map.size / crowd)))
+        wanted = min(MOST, _RISE / math.sqrt(_crowd(feature_map, count, strength)))
+        return max(LEAST, wanted / (1.0 + margin))
+
+    def wide_loss(self, feature_map: FeatureMap, count: float | None, strength: float) -> MarginLoss | None:
+        """Return the loss with its margin: 8 over the persons for each feature and unit of noise, 2 at most.
+
+        Args:
+            feature_map: The features.
+            count: The noisy number of persons.
+            strength: One over the deviation of noise of sensitivity 1.
+        """
+        if not self.widens or not isinstance(self.loss, Logistic):
+            return self.loss
+        margin = min(WIDEST, _CLEAR / _crowd(feature_map, count, strength))
+        return replace(self.loss, shift=margin * self.loss.width)
 
     def chosen(self, count: float | None, strength: float) -> FeatureMap:
         """Return the map for a noisy count: hats if count·strength is 6 times their number, or more."""
         if count is None or len(self.maps) == 1:
             return self.maps[0]
         return self.maps[0] if count * strength >= _ROOM * self.maps[0].size else self.maps[1]
+
+
+def _crowd(feature_map: FeatureMap, count: float | None, strength: float) -> float:
+    """Return the number of persons for each feature and unit of noise."""
+    return max((count or 0.0) * strength, 1e-9) / feature_map.size
 
 
 def feature_maps(task: Task, choice: MapChoice) -> tuple[FeatureMap, ...]:
