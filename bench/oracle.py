@@ -11,7 +11,7 @@ an answer is good if it is within α of the rows.
   bin of the question was updated often enough, and past it by Laplace noise elsewhere, which also updates it from
   outside; a check that fails costs 3ε to start again. The paper adds up ε; here it has zCDP, and the exact step
   instead of its learning rate, which both help it.
-* This oracle, which measures first and buys a threshold test on credit: the default of `vault.oracle`.
+* This oracle, which measures first and tests predictions of the rest: the default of `vault.oracle`.
 * The offline optimum: all ρ spent at once on all pairs of columns, for someone who knows that only these matter.
 
 Afterwards `bench.oracle_spans` asks boxes of all tables of `bench.tables`.

@@ -66,18 +66,24 @@ def stream(count: int, seed: int = 1) -> Iterator[dict[str, Any]]:
 
 
 def test_a_stream_of_questions_is_mostly_free_and_within_its_intervals(own: Vault) -> None:
-    """At 95 % each, 40 or more misses in 300 intervals have a probability below 1e-7."""
+    """Payments miss with 5 % at most, each for itself: 37 misses among 300 have a probability of 5.1e-7.
+
+    The margin of an answer from the span has 2.81 deviations and more: that one of 300 is off by 2.2 of them, 6.1
+    deviations, has a probability of 3.2e-7.
+    """
     oracle = made(own)
     missed, free = 0, []
     for wanted in stream(300):
         answer = oracle.ask(where(**wanted))
         truth = true_count(TABLE, **wanted)
-        missed += not answer.low <= truth <= answer.high
+        missed += answer.how == ("paid",) and not answer.low <= truth <= answer.high
+        margin = answer.high - answer.value if answer.value else oracle.width  # what is below 0 is moved there
+        assert answer.how == ("paid",) or abs(answer.value - truth) <= 2.2 * margin
         assert answer.error <= oracle.width + 1
         assert answer.checked
         assert answer.spent <= answer.total
         free.append(answer.free)
-    assert missed < 40
+    assert missed < 37
     assert sum(free[-100:]) >= 90
     oracle.close()
     assert own.ledger.balance().charges == 1
@@ -89,8 +95,8 @@ def test_questions_come_as_sql_or_from_the_builder_and_the_same_one_is_free(orac
     again = oracle.ask(where(age=(30, 40), city="Oslo"))
     assert (again.value, again.low, again.high) == (first.value, first.low, first.high)
     assert again.free
-    # A width is at least two standard deviations: three of them are exceeded with a chance below 1e-8.
-    assert abs(first.value - true_count(TABLE, age=(30, 40), city="Oslo")) < 3 * oracle.width
+    # The width of a payment is at least two standard deviations: five of them have a probability of 5.7e-7.
+    assert abs(first.value - true_count(TABLE, age=(30, 40), city="Oslo")) < 2.5 * oracle.width
 
 
 def test_sums_and_averages_have_a_confidence(vault: Vault) -> None:

@@ -39,7 +39,7 @@ MOST_LEVELS = 2**22
 """The most combinations of levels on which one condition is evaluated."""
 
 MOST_CELLS = 2**20
-"""The most combinations of bins that one query may touch."""
+"""The most combinations of bins of a query that a hypothesis predicts: it needs the weight of each of them."""
 
 
 Factor = tuple[list[int], NDArray[np.float64]]
@@ -58,6 +58,7 @@ class Query:
     `conditions` are the factors of the condition: for columns that it compares with each other, or alone, the
     weights of their bins. `values` are the place of the target and the values of its bins, from 0 to 1. `whole`
     says that the query is a linear function of bins: it divides no bin, and the bins of its target are levels.
+    `names` are those of the columns, for messages.
     """
 
     columns: tuple[int, ...]
@@ -70,6 +71,7 @@ class Query:
     conditions: tuple[Factor, ...] = ()
     values: tuple[int, NDArray[np.float64]] | None = None
     whole: bool = False
+    names: tuple[str, ...] = ()
 
     def grain(self, code: int) -> int:
         """Return the weight of a row with this code of the target, from 0 to GRAIN.
@@ -82,12 +84,28 @@ class Query:
     @cached_property
     def weights(self) -> NDArray[np.float64]:
         """The weight of every combination of bins: made where a hypothesis is asked, which a payment does not."""
+        self.expect_table()
         factors = [*self.conditions, *([] if self.values is None else [([self.values[0]], self.values[1])])]
         found = np.ones(self.sizes)
         for touched, factor in factors:
             shape = [size if i in touched else 1 for i, size in zip(self.columns, self.sizes, strict=True)]
             found = found * factor.reshape(shape)  # both have their columns in ascending order
         return found
+
+    @property
+    def tabular(self) -> bool:
+        """Whether its combinations of bins are few enough to be listed."""
+        return prod(self.sizes) <= MOST_CELLS
+
+    def expect_table(self) -> None:
+        """Refuse a query with too many combinations of bins to be listed. Spans and payments do not list them."""
+        if not self.tabular:
+            named = " × ".join(f"{size:,} {name}" for size, name in zip(self.sizes, self.names, strict=True))
+            raise QuestionRefused(
+                f"The question touches too many cells for a prediction; the limit is {MOST_CELLS:,}.",
+                found=f"{prod(self.sizes):,}: {named}",
+                fix="Use fewer columns here, or fewer bins.",
+            )
 
     @property
     def crisp(self) -> bool:
@@ -182,7 +200,8 @@ def _query(where: Expression | None, target: Axis | None, axes: Sequence[Axis], 
     whole = all(bool(np.all((factor == 0) | (factor == 1))) for _, factor in factors)
     if target is None:
         columns, sizes = _touched(factors, axes)
-        return Query(columns, sizes, where, text, conditions=tested, whole=whole)
+        names = tuple(axes[i].name for i in columns)
+        return Query(columns, sizes, where, text, conditions=tested, whole=whole, names=names)
     top = max(1, target.levels - 1)
     starts = np.array([*target.starts, target.levels], np.float64)
     middles = (starts[:-1] + starts[1:] - 1) / (2 * top)
@@ -200,6 +219,7 @@ def _query(where: Expression | None, target: Axis | None, axes: Sequence[Axis], 
         tested,
         (places[target.sealed], values),
         whole and len(target.starts) == target.levels,
+        tuple(axes[i].name for i in columns),
     )
 
 
@@ -246,17 +266,9 @@ def _weights(conditions: Sequence[Expression], columns: list[int], axes: Sequenc
 
 
 def _touched(factors: Sequence[Factor], axes: Sequence[Axis]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the columns of all factors and the numbers of their bins, or refuse too many combinations."""
+    """Return the columns of all factors, and the numbers of their bins."""
     columns = tuple(sorted({i for touched, _ in factors for i in touched}))
-    sizes = tuple(axes[i].size for i in columns)
-    if prod(sizes) > MOST_CELLS:
-        named = " × ".join(f"{axes[i].size:,} {axes[i].name}" for i in columns)
-        raise QuestionRefused(
-            f"The question touches too many cells; the limit is {MOST_CELLS:,}.",
-            found=f"{prod(sizes):,}: {named}",
-            fix="Use fewer columns here, or fewer bins.",
-        )
-    return columns, sizes
+    return columns, tuple(axes[i].size for i in columns)
 
 
 # -- evaluating a tree ------------------------------------------------------------------------------------------

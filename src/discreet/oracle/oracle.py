@@ -33,7 +33,7 @@ from discreet.oracle.exact_sums import Sums
 from discreet.oracle.fit import Measurement, Prior
 from discreet.oracle.hypothesis import Hypothesis, hypothesis
 from discreet.oracle.label import label
-from discreet.oracle.linear_query import Query, decompose
+from discreet.oracle.linear_query import Decomposition, Query, decompose
 from discreet.oracle.marginals import Marginals
 from discreet.oracle.pricing import FINE, Prices, Terms, used_up
 from discreet.query import cache_key
@@ -88,6 +88,7 @@ class Oracle:
         self._refuse_elsewhere()  # before the lock, which a thread may have held when this process was forked
         query = cache_key.parsed(question, self._metadata)
         wanted = decompose(query, self._axes)
+        self._expect_answerable(wanted)
         with self._lock:
             before = self._journal.spent
             size = 1 if wanted.total is None else 2
@@ -201,6 +202,12 @@ class Oracle:
 
     # -- one query --------------------------------------------------------------------------------------------
 
+    def _expect_answerable(self, wanted: Decomposition) -> None:
+        """Refuse a question that a hypothesis cannot predict, before a part of it is charged."""
+        wanted.count.expect_table()
+        if wanted.total is not None:
+            wanted.total.expect_table()
+
     def _part(self, query: Query, unchecked: bool, parts: int) -> Part:
         """Answer one query of a question that is made of so many."""
         if query.text in self._cache:
@@ -232,6 +239,7 @@ class Oracle:
 
     def _predicted(self, query: Query) -> int:
         """Return what the hypothesis gives for a query: a public integer."""
+        query.expect_table()  # before the hypothesis makes one
         mass = float((self._hypothesis.marginal(query.columns) * query.weights).sum())
         return round(min(max(mass, 0.0), 2.0**37) * FINE)
 

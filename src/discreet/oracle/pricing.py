@@ -76,13 +76,6 @@ FREE, PAID, GAP = Fraction(80, 100), Fraction(17, 100), Fraction(3, 100)
 """The parts of alpha for the three ways to be wrong."""
 
 
-CREDIT_RUNS = 3
-"""The most runs of a threshold test that is bought on credit: one for either side, and one after an alarm."""
-
-CREDIT_FREE, CREDIT_GAP = Fraction(35, 100), Fraction(2, 100)
-"""The parts of alpha for such a test: that it lets a wrong answer pass, and that a gap which answers misses."""
-
-
 @dataclass(frozen=True)
 class Terms:
     """The terms of an oracle. `within` below 1 is a share of the rows, else a number of rows.
@@ -246,25 +239,6 @@ def margin_of(agreed: Terms, rows: float) -> int:
     return max(1, math.floor(share * FINE))
 
 
-def credit_test(agreed: Terms, margin: int, left: Fraction) -> tuple[Watch, Fraction, int] | None:
-    """Return the threshold test that an oracle with a span buys on credit, the ρ of a run, and the gap's margin.
-
-    It has the cheapest runs that leave room for the errors of a hypothesis; None if CREDIT_RUNS of them cost more
-    than `left`.
-    """
-    for percent in (5, 10, 15, 20, 25, 30, 40, 50):
-        each = agreed.rho * percent / 100 / CREDIT_RUNS
-        trial = _unset(replace(agreed, rho=each * CREDIT_RUNS / THRESHOLD_TEST), CREDIT_RUNS)
-        if each * CREDIT_RUNS > left or trial is None:
-            continue
-        threshold = margin - slack(trial, CREDIT_FREE * agreed.alpha / CREDIT_RUNS)
-        if threshold - float(trial.query_scale) * (math.log(agreed.queries) + 0.5) >= ROOM * margin:
-            watch = replace(trial, threshold=threshold)
-            gap = gap_margin(watch, CREDIT_GAP * agreed.alpha / CREDIT_RUNS)
-            return watch, cost(watch.loss).rho, gap
-    return None
-
-
 def guard(journal: Journal, agreed: Terms, known: Prices) -> Guard:
     """Return the threshold test of an oracle, before its first run."""
     sensitivity = agreed.sensitivity * GRAIN
@@ -316,7 +290,7 @@ def _room(agreed: Terms, margin: int, runs: int) -> float:
 
     With more runs each has less ε and a smaller part of alpha. It is −∞ where noise would leave int64.
     """
-    trial = _unset(agreed, runs)
+    trial = untuned(agreed, runs)
     if trial is None:
         return -math.inf
     comparisons = float(trial.query_scale) * (math.log(agreed.queries) + 0.5)
@@ -328,8 +302,11 @@ def _epsilon(agreed: Terms, runs: int) -> Fraction:
     return _short(Fraction(math.sqrt(2 * float(agreed.rho * THRESHOLD_TEST) / runs)) * Fraction(9999, 10_000))
 
 
-def _unset(agreed: Terms, runs: int) -> Watch | None:
-    """Return the test of so many runs before its threshold is set; None if its noise would leave int64."""
+def untuned(agreed: Terms, runs: int) -> Watch | None:
+    """Return the test of so many runs before its threshold is set; None if its noise would leave int64.
+
+    Together the runs cost THRESHOLD_TEST of ρ.
+    """
     try:
         return Watch(_epsilon(agreed, runs), threshold=0, sensitivity=agreed.sensitivity * GRAIN, monotonic=True)
     except LawTooWide:
@@ -338,7 +315,7 @@ def _unset(agreed: Terms, runs: int) -> Watch | None:
 
 def _watch(agreed: Terms, margin: int, runs: int) -> Watch | None:
     """Return the test of so many runs; None if its threshold would not be above 0."""
-    trial = _unset(agreed, runs)
+    trial = untuned(agreed, runs)
     if trial is None:
         return None
     threshold = margin - slack(trial, FREE * agreed.alpha / runs)

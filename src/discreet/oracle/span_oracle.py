@@ -30,11 +30,13 @@ from discreet.kernel.threshold_test import Run, Side
 from discreet.mechanisms import Gaussian
 from discreet.oracle.answer import Part
 from discreet.oracle.fit import Measurement
-from discreet.oracle.linear_query import Query
+from discreet.oracle.linear_query import Decomposition, Query
 from discreet.oracle.marginals import FEW_CELLS
-from discreet.oracle.pricing import CREDIT_RUNS, FINE, Prices, credit_test, guard, margin_of, payment_within
-from discreet.oracle.span.certificate import Certifier, estimated
+from discreet.oracle.pricing import FINE, Prices, guard, margin_of, payment_within
+from discreet.oracle.span import credit
+from discreet.oracle.span.certificate import Certifier
 from discreet.oracle.span.confidence import split
+from discreet.oracle.span.estimates import for_hypothesis
 from discreet.oracle.span.measure import measured, planned
 from discreet.oracle.span.plan import OraclePlan
 from discreet.oracle.span.span import Span
@@ -69,15 +71,14 @@ class SpanOracle(ThresholdOracle):
         self._plan = planned(self._journal, self._axes, agreed, margin)
         self._span = measured(self._journal, self._sums, self._axes, agreed, self._plan)
         plan = self._plan
-        _, self._alpha = split(agreed.alpha, bool(plan.share), agreed.promise, plan.test, plan.certificate)
+        _, self._alpha = split(agreed.alpha, bool(plan.share), agreed.promise, bool(plan.test), plan.certificate)
         fresh = payment_within(agreed, margin, self._alpha)
-        left = (1 - self._plan.share) * (agreed.rho - agreed.for_total)
-        test = credit_test(agreed, margin, left) if self._plan.test else None
+        test = credit.credit_test(agreed, margin, plan.test)
         if test is None:
             known = Prices(margin, None, 0, Fraction(0), 0, *fresh)
         else:
             watch, run, gap = test
-            known = Prices(margin, watch, CREDIT_RUNS, run, gap, *fresh)
+            known = Prices(margin, watch, credit.RUNS, run, gap, *fresh)
         self._guard = guard(self._journal, agreed, known)
         if self._plan.certificate and self._span is not None:
             self._certifier = Certifier(
@@ -114,24 +115,19 @@ class SpanOracle(ThresholdOracle):
 
     def _start(self) -> list[Measurement]:
         """Return marginals of one and two columns, and small ones of three, as the span estimates them."""
-        if self._span is None:
-            return []
-        tables = self._span.tables
-        small = [
-            columns
-            for columns in tables
-            if 1 <= len(columns) <= 2
-            or (len(columns) == 3 and math.prod(self._axes[i].size for i in columns) <= FEW_CELLS)
-        ]
-        sizes = [axis.size for axis in self._axes]
-        return [m for columns in small if (m := estimated(tables, self._span, columns, sizes)) is not None]
+        return [] if self._span is None else [*for_hypothesis(self._span, self._axes, FEW_CELLS)]
 
     # -- one query ---------------------------------------------------------------------------------------------
+
+    def _expect_answerable(self, wanted: Decomposition) -> None:
+        """Take questions about any number of cells: neither a span nor a payment lists them."""
 
     def _released(self, query: Query, parts: int) -> Part | None:
         """Return the answer of the span, if its margin is small enough."""
         if self._span is None:
             return None
+        if not self._span.reaches(query):
+            return self._certified(query)
         groups = self._span.groups(query)
         margin = self._span.margin(query, groups, parts)
         if margin * FINE > self._prices.margin:
@@ -159,6 +155,7 @@ class SpanOracle(ThresholdOracle):
         noisy = int(known.payment.release(self._sums.value(query, statement)))
         found = Part.around(noisy, known.payment.error(1 - alpha), "paid", known.single)
         self._journal.end(step, part=found.as_json())
+        self._seen += 1
         return found
 
     @property
@@ -192,7 +189,15 @@ class SpanOracle(ThresholdOracle):
     def _runs_if_trusted(self, query: Query) -> dict[Side, Run] | None:
         """Return a run for either side, if they are there or credit buys them; None if it is better to pay."""
         known = self._prices
-        if known.watch is None or Fraction(self._bad, self._seen + 1) * known.run > known.single:
+        if (
+            known.watch is None
+            or not query.tabular
+            or Fraction(self._bad, self._seen + 1) * known.run > known.single
+        ):
+            return None
+        reserved = self._guard.to_come * known.run
+        risky = self._alarm_foreseen(query) * known.run > known.single
+        if risky and self._journal.left >= reserved + known.single:
             return None
         running = {run.side for run in self._guard.runs if not run.over}
         cost = (2 - len(running)) * known.run
@@ -201,6 +206,20 @@ class SpanOracle(ThresholdOracle):
         if cost:
             self._journal.end(self._journal.begin("credit", Fraction(0), answers=self._given))
         return self._guard.ready()
+
+    def _alarm_foreseen(self, query: Query) -> Fraction:
+        """Return how likely the noise in the prediction of a query raises an alarm, from its closed form."""
+        known, span = self._prices, self._span
+        if known.watch is None or span is None or not span.reaches(query):
+            return Fraction(0)
+        return Fraction(credit.alarm(known.watch, span.predicted_deviation(span.groups(query)) * FINE))
+
+    def _predicted(self, query: Query) -> int:
+        """Return what the hypothesis gives for a query, near to what the span measured: a public integer."""
+        found, span = super()._predicted(query), self._span
+        if span is None or not span.reaches(query):
+            return found
+        return round(min(max(span.nearer(found / FINE, span.groups(query)), 0.0), 2.0**37) * FINE)
 
     @property
     def _given(self) -> int:

@@ -44,6 +44,7 @@ from discreet.oracle.pricing import Terms
 from discreet.oracle.span.box_search import LARGEST, largest_error
 from discreet.oracle.span.certificate_price import certified_sets, certifier
 from discreet.oracle.span.design import Columns, questions
+from discreet.oracle.span.estimates import estimated
 from discreet.oracle.span.measure import packed, scans, unpacked
 from discreet.oracle.span.span import Span
 from discreet.query.bins import Axis
@@ -200,22 +201,6 @@ def fitted(
         model.fit([m for some in parts if (m := estimated(tables, span, some, sizes)) is not None])
         found[columns] = np.rint(np.clip(model.marginal(columns) * UNIT, 0, LARGEST)).astype(np.int64)
     return found
-
-
-def estimated(
-    tables: Mapping[Columns, NDArray[np.float64]], span: Span, columns: Columns, sizes: Sequence[int]
-) -> Measurement | None:
-    """Return the least squares estimate of a marginal from residual tables; None if one of its sets was lost."""
-    shape = [sizes[i] for i in columns]
-    values, variance = np.zeros(shape), 0.0
-    for some in chain.from_iterable(combinations(columns, k) for k in range(len(columns) + 1)):
-        if some not in tables:
-            return None
-        rest = math.prod(size for i, size in zip(columns, shape, strict=True) if i not in some)
-        along = [size if i in some else 1 for i, size in zip(columns, shape, strict=True)]
-        values = values + tables[some].reshape(along) / rest
-        variance += span.cell_variance(some) / rest**2
-    return Measurement(columns, values, variance)
 
 
 def measured_again(tables: Mapping[Columns, Integers], span: Span) -> dict[Columns, NDArray[np.float64]]:

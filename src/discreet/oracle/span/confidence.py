@@ -26,7 +26,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.oracle.pricing import CREDIT_FREE, CREDIT_GAP
+from discreet.oracle.span import credit
 
 COUNTS = 0.8
 """The weight of all counts; the others are sums."""
@@ -113,7 +113,7 @@ def split(
         return alpha * (1 - FOLLOWED), alpha
     taken = certificate_alpha(alpha) if certificate else Fraction(0)  # of the span: payments cost the same
     if test:  # the threshold test has the rest
-        return alpha * SPAN / 2 - taken, alpha * (1 - SPAN / 2 - CREDIT_FREE - CREDIT_GAP)
+        return alpha * SPAN / 2 - taken, alpha * (1 - SPAN / 2 - credit.FREE - credit.GAP)
     return (alpha * SPAN - taken, alpha * (1 - SPAN)) if span else (Fraction(0), alpha)
 
 

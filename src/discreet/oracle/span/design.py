@@ -164,8 +164,8 @@ def law_of_sizes(columns: int, most: int) -> dict[int, float]:
     return {k: share / sum(law.values()) for k, share in law.items()}
 
 
-def variance(parts: Sequence[Factors], variances: Mapping[Columns, float]) -> float:
-    """Return the variance of an answer; ∞ if a set that it needs was not measured.
+def variance(parts: Sequence[Factors], variances: Mapping[Columns, float], missing: float = math.inf) -> float:
+    """Return the variance of an answer; ∞ if a set that it needs was not measured, unless `missing` is said to be.
 
     >>> variance([{(): 0.25, (0,): 2.0}], {(): 4.0, (0,): 1.0})
     3.0
@@ -174,7 +174,7 @@ def variance(parts: Sequence[Factors], variances: Mapping[Columns, float]) -> fl
     for chosen in product(*(part.items() for part in parts)):
         factor = math.prod(value for _, value in chosen)
         if factor:
-            total += factor * variances.get(tuple(sorted(chain(*(some for some, _ in chosen)))), math.inf)
+            total += factor * variances.get(tuple(sorted(chain(*(some for some, _ in chosen)))), missing)
     return total
 
 

@@ -46,12 +46,12 @@ def planned(journal: Journal, axes: Sequence[Axis], agreed: Terms, margin: int) 
     found = plan(axes, agreed, margin)
     facts: dict[str, Any] = {"strategies": {}, "sets": []}
     if found.share and (made := design(columns_of(axes), found.most)) is not None:
-        given = variances(made, found.share * (agreed.rho - agreed.for_total), agreed.sensitivity)
+        given = variances(made, found.span * (agreed.rho - agreed.for_total), agreed.sensitivity)
         used = sorted({i for columns in made.noise for i in columns})
         facts["strategies"] = {str(i): packed(made.columns[i].strategy.matrix) for i in used}
         facts["sets"] = [[list(columns), variance] for columns, variance in given.items()]
         if found.promise == "every":
-            alpha, _ = split(agreed.alpha, True, agreed.promise, found.test, found.certificate)
+            alpha, _ = split(agreed.alpha, True, agreed.promise, bool(found.test), found.certificate)
             overlap = overlaps(made.columns, made.noise, found.most, float(alpha))
             facts["overlap"] = [[list(columns), factor] for columns, factor in overlap.items()]
     journal.end(journal.begin("plan", Fraction(0), plan=found.as_json(), **facts))
@@ -66,7 +66,7 @@ def measured(journal: Journal, sums: Sums, axes: Sequence[Axis], agreed: Terms, 
         return None
     made = Design(_columns(axes, facts["strategies"]), {}, plan.most)
     noises = {columns: noise(made, columns, v, agreed.sensitivity) for columns, v in given.items()}
-    alpha, _ = split(agreed.alpha, True, agreed.promise, plan.test, plan.certificate)
+    alpha, _ = split(agreed.alpha, True, agreed.promise, bool(plan.test), plan.certificate)
     span = Span(
         made.columns,
         {columns: float(drawn.variance) / UNIT**2 for columns, drawn in noises.items()},

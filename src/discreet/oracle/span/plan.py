@@ -7,9 +7,13 @@ paid for. So about (1 − s)·N/(1 − φ) questions are answered before the fir
 
 * **Floor.** Whatever is asked, at least ⌊(1 − s)·N⌋ questions are answered. No oracle that measures first can
   promise N for all streams: it has spent s, and a stream may be about what it did not measure.
-* **Credit.** What the span does not answer may still be predicted well. Where there is room for it, a threshold
-  test on a hypothesis is bought on credit: after k answers no more than s·ρ + k·(price of a payment) is spent, so
-  the floor survives all alarms.
+* **Test.** The law knows ranges and single levels. Analysts also ask for sets of levels, which a span answers
+  less well, and which a table that is fitted to it may still predict well. Where a span and two runs of a
+  threshold test on predictions (`discreet.oracle.span.credit`) promise enough together, the plan takes both: s is
+  then the share of both, and the floor is what is left. The plan counts no answer that such a test would give,
+  for whether predictions are good depends on the rows: if both runs are lost at once, the promise still stands.
+* **Credit.** A further run and a whole marginal after an alarm are bought on credit: after k answers no more than
+  s·ρ + k·(price of a payment) is spent, so the floor survives all alarms.
 * **Certificate.** Where the search for the largest error is quick, one number that bounds all errors of a fitted
   table (`discreet.oracle.span.certificate`) may be bought on the same credit.
 * **Margin.** The law is a guess. A span is taken only where it is expected to answer MARGIN·N questions; otherwise
@@ -33,7 +37,8 @@ from numpy.typing import NDArray
 
 from discreet.ledger.costs import cost
 from discreet.mechanisms import Gaussian, tails
-from discreet.oracle.pricing import FINE, Terms, credit_test, payment_within
+from discreet.oracle.pricing import FINE, Terms, payment_within
+from discreet.oracle.span import credit
 from discreet.oracle.span.certificate_price import certified_sets, certifier
 from discreet.oracle.span.confidence import box_weight, quantile, split
 from discreet.oracle.span.design import Box, Column, Columns, Design, columns_of, design, questions, variance
@@ -76,13 +81,15 @@ class OraclePlan:
     Args:
         promise: "each" or "every": what the intervals promise.
         margin: The largest margin of error of an answer, in rows.
-        share: The share of the budget that a span takes; 0 if every answer is paid for.
+        share: The share of the budget that a span and the first runs of a test take; 0 if every answer is paid
+            for.
         most: The most columns of a question that the span answers.
         free: The expected share of free answers.
         floor: The number of answers that are given whatever is asked.
         plain: The number of answers that could be paid for one by one, without a span.
         expected: The expected number of answers before the first refusal.
-        test: Whether a threshold test is bought on credit, from what free answers saved.
+        test: The share of the budget of a threshold test: of its first runs, which are in `share`, and of one
+            more, which is bought from what free answers saved. It is 0 without a test.
         certificate: Whether a certificate of a fitted table is bought on credit, where it is foreseen to fit.
     """
 
@@ -94,8 +101,13 @@ class OraclePlan:
     floor: int
     plain: int
     expected: float
-    test: bool = False
+    test: Fraction = Fraction(0)
     certificate: bool = False
+
+    @property
+    def span(self) -> Fraction:
+        """The share of the budget that the span takes."""
+        return self.share - credit.at_once(self.test)
 
     def __str__(self) -> str:
         first = f"Within {numbers.number(self.margin)} rows, {self.plain:,} answers can be paid for one by one."
@@ -105,10 +117,15 @@ class OraclePlan:
             more = "more" if self.expected > 10**6 else f"about {self.expected:,.0f}"
             more = "more than 1,000,000" if more == "more" else more
             second = (
-                f"The oracle measures first, with {numbers.percent(float(self.share))} of its budget, and answers "
+                f"The oracle measures first, with {numbers.percent(float(self.span))} of its budget, and answers "
                 f"questions on up to {self.most} columns from that: {100 * self.free:.3g} % of them free, "
                 f"{more} before the first refusal is expected, and at least {self.floor:,} whatever is asked."
             )
+            if self.test:
+                second += (
+                    f" With {100 * float(self.share - self.span):.2g} % of its budget it also tests "
+                    "predictions of what it measured too vaguely, such as sets of many levels."
+                )
             if self.certificate:
                 second += (
                     " From what free answers save it may buy a certificate: one number that bounds all errors of "
@@ -118,12 +135,12 @@ class OraclePlan:
 
     def as_json(self) -> dict[str, Any]:
         """Return what `from_json` reads."""
-        return {**self.__dict__, "share": str(self.share)}
+        return {**self.__dict__, "share": str(self.share), "test": str(self.test)}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> OraclePlan:
         """Return the plan that `as_json` wrote."""
-        return cls(**{**record, "share": Fraction(record["share"])})
+        return cls(**{**record, "share": Fraction(record["share"]), "test": Fraction(record["test"])})
 
 
 def plan(axes: Sequence[Axis], agreed: Terms, margin: int) -> OraclePlan:
@@ -138,54 +155,65 @@ def plan(axes: Sequence[Axis], agreed: Terms, margin: int) -> OraclePlan:
     (1859, Fraction(1, 50), 4, 1.0)
     """
     left = agreed.rho - agreed.for_total
-    plain, expensive = _payments(agreed, margin, left, span=False), _payments(agreed, margin, left, span=True)
+    plain = _payments(agreed, margin, left)
     nothing = OraclePlan(agreed.promise, margin / FINE, Fraction(0), 0, 0.0, int(plain), int(plain), plain)
     columns = columns_of(axes)
     if agreed.span == 0 or not columns or plain < 1:
         return nothing
-    best, limit = nothing, MARGIN * plain
+    found = _planned(nothing, columns, agreed, margin, Fraction(0))
+    return _tested(found, columns, agreed, margin)
+
+
+def _planned(
+    nothing: OraclePlan, columns: tuple[Column, ...], agreed: Terms, margin: int, test: Fraction
+) -> OraclePlan:
+    """Return the plan that promises the most beside a test of this share, or `nothing` if none promises enough."""
+    left, runs = agreed.rho - agreed.for_total, credit.at_once(test)
+    expensive = _payments(agreed, margin, left, span=True, test=bool(test))
+    best, limit = nothing, MARGIN * nothing.plain
     for most in (1, 2, 3, 4):
         made = _design(columns, most)
         if made is None:
             continue
-        certificate = _certifiable(columns, agreed, margin, most, left)
-        width = _widths(made, agreed, left, certificate)
-        for share in _shares(agreed):
-            free = float((width / math.sqrt(share) <= margin / FINE).mean())
+        certificate = not test and _certifiable(columns, agreed, margin, most, left)
+        width = _widths(made, agreed, left, certificate, bool(test))
+        for span in _shares(agreed):
+            share = span + runs
+            if test and span + test > 1 - credit.PAYMENTS:
+                continue
+            free = float((width / math.sqrt(span) <= margin / FINE).mean())
             expected = (1 - float(share)) * expensive / max(1 - free, 1 / SAMPLE)
-            better = expected > max(best.expected, limit) or (agreed.span is not None and free > best.free)
+            better = expected > max(best.expected, limit) or (
+                agreed.span is not None and not test and free > best.free
+            )
             whole = most == 4 and free > 0.99 and expected > max(limit, agreed.queries) and best.most < 4
-            if (whole if most == 4 else better) and _drawable(made, agreed, share * left):
-                floor = int((1 - share) * Fraction(expensive))
+            if (whole if most == 4 else better) and _drawable(made, agreed, span * left):
                 best = replace(
                     nothing,
                     share=share,
                     most=most,
                     free=free,
-                    floor=floor,
+                    floor=int((1 - share) * Fraction(expensive)),
                     expected=expected,
+                    test=test,
                     certificate=certificate and free < COVERED,
                 )
-    return _on_credit(best, agreed, margin, left)
+    return best
 
 
-def _on_credit(found: OraclePlan, agreed: Terms, margin: int, left: Fraction) -> OraclePlan:
-    """Add a threshold test to a plan that leaves questions to pay for, if its runs leave room for a hypothesis.
+def _tested(found: OraclePlan, columns: tuple[Column, ...], agreed: Terms, margin: int) -> OraclePlan:
+    """Return a plan with a threshold test instead of this one, if it leaves questions to pay for, and a test fits.
 
-    Then payments have a smaller part of alpha and cost more: the floor and what is expected are lower. So the plan
-    must still promise MARGIN times what plain payments do.
+    Beside a test payments have a smaller part of alpha and cost more, and the span has less of the budget. The
+    plan must still promise MARGIN times what plain payments do, from the span and payments alone.
     """
     if found.promise != "every" or not found.share or found.free >= COVERED:
         return found
-    if credit_test(agreed, margin, (1 - found.share) * left) is None:
-        return found
-    _, alpha = split(agreed.alpha, True, agreed.promise, test=True)
-    noise, single = payment_within(agreed, margin, alpha)
-    payments = 0.0 if noise is None else float((1 - found.share) * left / single)
-    expected = payments / max(1 - found.free, 1 / SAMPLE)
-    if expected < max(MARGIN * found.plain, agreed.queries):
-        return found
-    return replace(found, floor=int(payments), expected=expected, test=True)
+    nothing = replace(
+        found, share=Fraction(0), most=0, free=0.0, floor=found.plain, expected=found.plain, certificate=False
+    )
+    plans = (_planned(nothing, columns, agreed, margin, share) for share in credit.shares(agreed, margin))
+    return next((plan for plan in plans if plan.share), found)
 
 
 def _certifiable(columns: Sequence[Column], agreed: Terms, margin: int, most: int, left: Fraction) -> bool:
@@ -208,9 +236,9 @@ def noise(made: Design, columns: Columns, variance: int, contribution: int) -> G
     return Gaussian(variance, sensitivity(contribution, [made.columns[i].strategy for i in columns]))
 
 
-def _payments(agreed: Terms, margin: int, left: Fraction, *, span: bool) -> float:
-    """Return how many answers ρ pays for, beside a span or without one."""
-    found, single = payment_within(agreed, margin, split(agreed.alpha, span, agreed.promise)[1])
+def _payments(agreed: Terms, margin: int, left: Fraction, *, span: bool = False, test: bool = False) -> float:
+    """Return how many answers ρ pays for: alone, beside a span, or beside a span and a test."""
+    found, single = payment_within(agreed, margin, split(agreed.alpha, span, agreed.promise, test=test)[1])
     return 0.0 if found is None else float(left / single)
 
 
@@ -228,11 +256,11 @@ def _design(columns: tuple[Column, ...], most: int) -> Design | None:
     return _designs(columns, most) if most <= len(columns) else None
 
 
-def _widths(made: Design, agreed: Terms, rho: Fraction, certificate: bool) -> NDArray[np.float64]:
+def _widths(made: Design, agreed: Terms, rho: Fraction, certificate: bool, test: bool) -> NDArray[np.float64]:
     """Return the margins of the questions of the law, in rows, if the span had all of ρ."""
     variances = made.variances(float(rho), agreed.rows_per_person)
     shapes = [(column.size, column.ordered) for column in made.columns]
-    alpha = float(split(agreed.alpha, True, agreed.promise, certificate=certificate)[0])
+    alpha = float(split(agreed.alpha, True, agreed.promise, test, certificate)[0])
     found = []
     for box in questions(made.columns, SAMPLE, max(made.most, 3)):
         deviation = math.sqrt(variance(_factors(made, box), variances))

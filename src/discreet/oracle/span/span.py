@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+TRUSTED = 2.0
+"""How many deviations a prediction may be away from what was measured."""
+
 _FLOATS = 1e-12  # what sums of floats lose, in units of all that is added up: far above their rounding
 
 
@@ -118,6 +121,14 @@ class Span:
         """Drop a set that was not measured: queries that need it have no answer."""
         self._variances.pop(columns, None)
 
+    def reaches(self, query: Query) -> bool:
+        """Return whether a query weighs as few columns as the sets that were measured.
+
+        The parts of a query are as many as the subsets of its columns, so one on many columns is not taken apart.
+        """
+        used = {i for columns, _ in _joined(query) for i in columns}
+        return len(used) <= self._most
+
     def groups(self, query: Query) -> list[Group]:
         """Return the columns of a query that are weighed together, each with its parts."""
         return [self._group(columns, weights) for columns, weights in _joined(query)]
@@ -134,6 +145,24 @@ class Span:
             return 0.0  # the query selects nothing, whatever the rows are
         weight = 1 / parts if self._promise == "each" else self.weight(query)
         return (quantile(min(self._alpha * weight, 1.0)) + ROUNDING / self._least) * deviation
+
+    def predicted_deviation(self, groups: Sequence[Group]) -> float:
+        """Return the deviation of the noise in what a fitted table predicts: of parts on up to two columns."""
+        low = {columns: found for columns, found in self._variances.items() if len(columns) <= 2}
+        return math.sqrt(variance([group.factors for group in groups], low, missing=0.0))
+
+    def nearer(self, predicted: float, groups: Sequence[Group]) -> float:
+        """Return a prediction moved to within TRUSTED deviations of what was measured, both in rows.
+
+        A fitted table and the span share the noise of parts on up to two columns. What they differ by is noise of
+        the other parts, whose deviation is known, and what the table does not know about three columns.
+        """
+        whole = variance([group.factors for group in groups], self._variances)
+        deviation = math.sqrt(max(whole - self.predicted_deviation(groups) ** 2, 0.0))
+        if not 0 < deviation < math.inf:
+            return predicted
+        value, _ = self.value(groups)
+        return min(max(predicted, value - TRUSTED * deviation), value + TRUSTED * deviation)
 
     def box_margin(self, box: Box) -> float:
         """Return the margin of a count over a box, in rows; ∞ if it has no answer."""
@@ -215,8 +244,8 @@ class Span:
 
 
 def _joined(query: Query) -> list[tuple[Columns, Floats]]:
-    """Return the factors of a query, those that share a column multiplied with each other."""
-    parts = [(tuple(columns), weights) for columns, weights in query.conditions]
+    """Return the factors of a query but for those that select all, multiplied where they share a column."""
+    parts = [(tuple(columns), weights) for columns, weights in query.conditions if not (weights == 1).all()]
     if query.values is None:
         return parts
     target, values = query.values
