@@ -23,7 +23,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb import DuckDB, memory_limit
 from discreet.engines.engine import Groups
 from discreet.engines.nodes import Column
 from discreet.engines.statement import Statement
@@ -181,7 +181,7 @@ def test_a_forked_process_asks_too_and_ends_in_peace(tmp_path: Path) -> None:
 INTERRUPTED = """
 import dataclasses, os, sys, threading, time
 from discreet.engines.nodes import Column
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb import DuckDB, memory_limit
 engine = DuckDB(sys.argv[1])
 def total(table):
     rows = dataclasses.replace(engine.rows, name="sealed." + table)
@@ -322,6 +322,24 @@ def test_rows_that_cannot_be_opened_are_told_in_words(tmp_path: Path) -> None:
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
 
 
+@pytest.mark.parametrize(
+    ("size", "threads", "available", "limit"),
+    [(0, 2, 2**36, 2**30), (0, 64, 2**36, 2**34), (2**32, 2, 2**36, 2**33), (2**32, 2, 2**31, None)],
+)
+def test_memory_has_a_limit_by_default_unless_the_machine_has_less(
+    size: int, threads: int, available: int, limit: int | None
+) -> None:
+    assert memory_limit(size, threads, available) == limit
+
+
+def test_an_engine_has_the_default_limit(tmp_path: Path) -> None:
+    asked = Statement("(SELECT current_setting('memory_limit') AS m) AS s", ("m",), ())
+    for memory, shown in ((None, "1.0 GiB"), ("300MB", "286.1 MiB")):
+        opened = DuckDB(stored(tmp_path / f"{memory}.duckdb", ROWS), memory=memory, threads=2)
+        with contextlib.closing(opened) as engine:
+            assert engine.run(asked).keys == [(shown,)]
+
+
 CODES = st.none() | st.sampled_from([0, 1, 126, 127])
 WIDE = st.none() | st.sampled_from([0, 1, 2**53 + 1, 2**62 - 1])
 ROW = st.tuples(
@@ -375,12 +393,81 @@ def test_codes_within_their_limit_are_added_up_without_clamping_and_others_are_c
     with contextlib.closing(DuckDB(path, limits={"w": 4096, "c0": 100})) as engine:
         statement = engine.rows.sums(where=None, keys=[], sums=[tree(f"w * ({CLAMPED})")])
         assert "CASE" in statement.select()
-        assert "CASE" not in statement.select(lean=True)
+        assert statement.lean is not None
+        assert "CASE" not in statement.lean.select()
         for _ in range(2):  # the second time, what was seen of the column is known
             assert engine.run(statement).sums.tolist() == [[4096 * (3 + added)]]
 
 
 def test_a_clamp_that_a_code_within_its_limit_may_meet_stays(engine: DuckDB) -> None:
     statement = engine.rows.sums(where=None, keys=[], sums=[tree("CASE WHEN c0 > 4 THEN 4 ELSE c0 END")])
-    assert not statement.lean
+    assert statement.lean is None
     assert engine.run(statement).sums.tolist() == [[3 + 3 + 4 + 3]]
+
+
+WEIGHTS, LETTERS = st.sampled_from([0, 1000, 4096]), st.sampled_from(["a", "b", None])
+WEIGHED = st.tuples(st.integers(0, 3), WEIGHTS, CODES, WIDE, LETTERS)
+SUMS = ["w", "w * (c0 - 64)", "w * (c0 * 3 + 7)", "w * (7 - 2 * c0)", "w * c1", "w * (c0 * c0)", "w * 5"]
+SUMS += ["CASE WHEN c0 IS NULL THEN 0 ELSE w END"]
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.lists(WEIGHED, max_size=12))
+def test_rows_of_full_weight_and_all_others_add_up_to_what_one_scan_gives(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Any]
+) -> None:
+    path = stored(tmp_path_factory.mktemp("weights") / "rows.duckdb", [(*row, True) for row in rows])
+    with contextlib.closing(DuckDB(path, limits=LIMITS)) as engine:
+        statement = engine.rows.sums(where=tree("c1 IS NULL OR c1 > 0"), keys=[], sums=list(map(tree, SUMS)))
+        assert statement.lean is not None
+        assert len(statement.lean.totals) < len(SUMS), "sums over one column share theirs"
+        own = [(w, c0, c1) for _, w, c0, c1, _ in rows if c1 is None or c1 > 0]
+        with_code = [(w, c0) for w, c0, _ in own if c0 is not None]
+        assert engine.run(statement).sums.tolist() == [
+            [
+                sum(w for w, *_ in own),
+                sum(w * (c0 - 64) for w, c0 in with_code),
+                sum(w * (c0 * 3 + 7) for w, c0 in with_code),
+                sum(w * (7 - 2 * c0) for w, c0 in with_code),
+                sum(w * c1 for w, _, c1 in own if c1 is not None),
+                sum(w * c0 * c0 for w, c0 in with_code),
+                sum(w * 5 for w, *_ in own),
+                sum(w for w, _ in with_code),
+            ]
+        ]
+
+
+@pytest.mark.parametrize("weight", [None, 4097, 9000])
+def test_rows_without_a_weight_or_with_more_than_the_full_one_do_not_move_sums_over_codes(
+    tmp_path: Path, weight: int | None
+) -> None:
+    """No sealed file has such rows. A damaged one must not move a sum further than its sensitivity."""
+    rows: list[Any] = [(0, 4096, 3, 0, "a", True), (1, weight, 5, 0, "a", True)]
+    path = stored(tmp_path / "rows.duckdb", rows)
+    with contextlib.closing(DuckDB(path, limits=LIMITS)) as engine:
+        statement = engine.rows.sums(where=None, keys=[], sums=[tree("w * c0")])
+        assert engine.run(statement).sums.tolist() == [[4096 * 3]]
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.lists(WEIGHED, max_size=12), st.booleans())
+def test_persons_whose_texts_are_all_different_count_as_if_gathered_by_person(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Any], marked: bool
+) -> None:
+    texts: dict[int, list[Any]] = {}
+    for person, *_, text in rows:
+        texts.setdefault(person, []).append(text)
+    path = stored(tmp_path_factory.mktemp("marks") / "rows.duckdb", [(*row, True) for row in rows])
+    if marked:  # files that were sealed earlier have no marks
+        with duckdb.connect(str(path)) as connection:
+            connection.execute("ALTER TABLE rows ADD COLUMN once2 BOOLEAN DEFAULT false")
+            for person, own in texts.items():
+                connection.execute("UPDATE rows SET once2 = ? WHERE person = ?", [len({*own}) == len(own), person])
+    expected: dict[Any, dict[int, int]] = {}
+    for person, w, c0, _, text in rows:
+        if c0 is not None:
+            group = expected.setdefault((text,), {})
+            group[person] = min(4096, group.get(person, 0) + w)
+    with contextlib.closing(DuckDB(path, limits=LIMITS)) as engine:
+        counted = engine.run(engine.rows.persons(where=tree("NOT c0 IS NULL"), keys=[tree("c2")], cap=4096))
+    assert found(counted) == {key: [sum(each.values())] for key, each in expected.items()}

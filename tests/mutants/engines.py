@@ -11,6 +11,34 @@ SIZES = "tests/synth/test_person_ids.py::test_persons_have_as_many_rows_as_they_
 
 ENGINES = [
     Mutant(
+        "engine: rows of less than the full weight are left out",
+        "engines/statement.py",
+        '"rest": (f"w < {full}"',
+        '"rest": (f"w > {full}"',
+        DUCKDB,
+    ),
+    Mutant(
+        "engine: rows without a code are counted in a sum over codes",
+        "engines/full_weight.py",
+        'return f"{full} * COUNT({sql_writer.sql(value, limits=limits)})"',
+        'return f"{full} * COUNT(*)"',
+        DUCKDB,
+    ),
+    Mutant(
+        "engine: a person with one text twice is counted twice",
+        "engines/statement.py",
+        "_where(where, False, once)",
+        "_where(where, False)",
+        DUCKDB,
+    ),
+    Mutant(
+        "engine: the slope of a product of lines without its second half",
+        "engines/full_weight.py",
+        "return left[0] * right[2] + right[0] * left[2], column",
+        "return left[0] * right[2], column",
+        DUCKDB,
+    ),
+    Mutant(
         "emit: 32 bits for what needs 64",
         "engines/sql_writer.py",
         'return "INTEGER" if size < 2**31 else',
@@ -97,15 +125,15 @@ ENGINES = [
     Mutant(
         "statement: persons of one group are one person",
         "engines/statement.py",
-        "GROUP BY {', '.join(['person', *named])}) AS persons",
-        "GROUP BY {', '.join(named or ['person'])}) AS persons",
+        "GROUP BY {', '.join(['person', *named])}",
+        "GROUP BY {', '.join(named or ['person'])}",
         DUCKDB,
     ),
     Mutant(
         "statement: spot forgotten beside a filter",
         "engines/statement.py",
-        'conditions = [*written, *(["spot"] if spot else [])]',
-        'conditions = written or (["spot"] if spot else [])',
+        'conditions = [*written, *(["spot"] if spot else []), *further]',
+        'conditions = [*(written or (["spot"] if spot else [])), *further]',
         f"{STATEMENT} {DUCKDB}",
     ),
     Mutant(
@@ -125,8 +153,8 @@ ENGINES = [
     Mutant(
         "DuckDB: sums beyond 64 bits are floats",
         "engines/duckdb.py",
-        'self._columns(statement.select("TRY_CAST({} AS BIGINT)", lean=lean))',
-        "self._columns(statement.select(lean=lean))",
+        'self._columns(statement.select("TRY_CAST({} AS BIGINT)"))',
+        "self._columns(statement.select())",
         DUCKDB,
     ),
     Mutant(

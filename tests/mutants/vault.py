@@ -87,6 +87,13 @@ VAULT = [
         f"{SEALING}::test_weights_are_rounded_down",
     ),
     Mutant(
+        "sealing: a person with one text twice is marked",
+        "sealing/weights.py",
+        "COALESCE(bit_count({mark}) = n, false)",
+        "COALESCE(bit_count({mark}) <= n, false)",
+        f"{SEALING}::test_a_person_is_marked_only_if_no_text_is_there_twice",
+    ),
+    Mutant(
         "sealing: one spot too many",
         "sealing/weights.py",
         "OVER (PARTITION BY person ORDER BY {order}) <= {allowed}",
@@ -103,8 +110,8 @@ VAULT = [
     Mutant(
         "sealing: rows of nobody are lost",
         "sealing/weights.py",
-        '"WHERE r.key IS NULL) AS weighed"',
-        '"WHERE false) AS weighed"',
+        '{nameless} AS p WHERE r.key IS NULL) AS weighed"',
+        '{nameless} AS p WHERE false) AS weighed"',
         SEALING,
     ),
     Mutant(

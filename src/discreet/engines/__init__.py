@@ -4,6 +4,7 @@
     engine         the contract of an engine, and its result
     statement      sums over sealed rows, written before anything is charged
     clamping       sums of codes that are known to be within their limits
+    full_weight    sums of rows that have the largest weight, without products
     examples       single rows for learners, who get back exact sums only
     sql_writer     expressions as SQL
     dialects       the differences between engines

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engines import sql_writer
-from discreet.engines.engine import Groups, joined, wide
+from discreet.engines.engine import Groups, combined, joined, wide
 from discreet.engines.examples import MemoryExamples, StoredExamples, gathered
 from discreet.engines.interruptible import waited_for
 from discreet.engines.statement import Rows, Selection, Statement
@@ -43,6 +43,8 @@ Found = TypeVar("Found")
 _MEMORY = Fix("memory", "4GB", call="Vault")
 _RESEAL = Fix("source", Code("source"), call="vault.reseal")
 
+_LEAST_MEMORY, _THREAD_MEMORY = 2**30, 2**28
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 _ROW_GROUP = 122_880  # the rows that DuckDB stores together and scans in one piece
 
 
@@ -52,7 +54,7 @@ class DuckDB:
     Args:
         path: The file.
         limits: The largest code of each column; by default, that of a BIGINT.
-        memory: The memory that DuckDB may use, such as "2GB"; by default, DuckDB's own choice.
+        memory: The memory that DuckDB may use, such as "2GB"; by default, that of `memory_limit`.
         threads: The threads that it may run; by default, one for few rows and else DuckDB's own choice.
     """
 
@@ -72,6 +74,7 @@ class DuckDB:
             )
         self.rows = Rows('sealed."rows"', "duckdb", limits or {}, codes=True)
         self._within: dict[tuple[str, int], bool] = {}
+        self._marks: frozenset[str] | None = None
         self._instance: DuckDBPyConnection | None = None
         self._worker: ThreadPoolExecutor | None = None
         self._process, self._local, self._lock = os.getpid(), threading.local(), threading.Lock()
@@ -84,12 +87,18 @@ class DuckDB:
 
     def run(self, statement: Statement) -> Groups:
         """Return the exact totals of a statement."""
-        lean = bool(statement.lean) and self._are_within(statement.within)
-        columns = self._columns(statement.select("TRY_CAST({} AS BIGINT)", lean=lean))
+        lean = statement.lean
+        if lean is not None and self._are_marked(statement.marks) and self._are_within(statement.within):
+            found = self._run(lean)
+            return combined(found, lean.combined) if lean.combined else found
+        return self._run(statement)
+
+    def _run(self, statement: Statement) -> Groups:
+        columns = self._columns(statement.select("TRY_CAST({} AS BIGINT)"))
         keys = len(statement.keys)
         read, added = columns[:keys], columns[keys:]
         if any(np.ma.is_masked(column) for column in added):  # more than 64 bits
-            return wide(self._asked(statement.select(lean=lean), lambda found: found.fetchall()), keys)
+            return wide(self._asked(statement.select(), lambda found: found.fetchall()), keys)
         size = len(columns[0]) if columns else 0
         return joined([column.tolist() for column in read], added, size)
 
@@ -102,6 +111,16 @@ class DuckDB:
             for limit, least, most in zip(unknown, found[::2], found[1::2], strict=True):
                 self._within[limit] = least is None or (least >= 0 and most <= limit[1])
         return all(self._within[limit] for limit in limits)
+
+    def _are_marked(self, marks: Sequence[str]) -> bool:
+        """Return whether the rows have these columns; earlier versions sealed rows without them."""
+        if marks and self._marks is None:
+            found = self._asked(
+                "SELECT column_name FROM duckdb_columns() WHERE database_name = 'sealed'",
+                lambda found: found.fetchall(),
+            )
+            self._marks = frozenset(name for (name,) in found)
+        return not marks or (self._marks is not None and self._marks.issuperset(marks))
 
     def examples(self, selection: Selection) -> StoredExamples:
         """Return the rows of a selection, read into the memory of this process when they are needed."""
@@ -185,7 +204,7 @@ class DuckDB:
     def _opened(self) -> DuckDBPyConnection:
         import duckdb
 
-        self._within = {}  # what was seen holds for the file that was open
+        self._within, self._marks = {}, None  # what was seen holds for the file that was open
         settings: dict[str, str | bool | int | float | list[str]] = {}
         if self._memory is not None:
             settings["memory_limit"] = self._memory
@@ -218,8 +237,39 @@ class DuckDB:
         instance.execute(f"ATTACH {path} AS sealed (READ_ONLY)")
         if self._threads is None and _fits_one_thread(instance):
             instance.execute("SET threads = 1")  # waking more threads takes longer than the work
+        if self._memory is None:
+            settings = "SELECT current_setting('threads'), current_setting('memory_limit')"
+            threads, available = instance.execute(settings).fetchall()[0]
+            limit = memory_limit(self._path.stat().st_size, int(threads), _bytes(available))
+            if limit is not None:
+                instance.execute(f"SET memory_limit = '{limit >> 20}MiB'")
         instance.execute("SET enable_external_access = false")
         instance.execute("SET lock_configuration = true")
+
+
+def memory_limit(size: int, threads: int, available: int) -> int | None:
+    """Return how many bytes of memory DuckDB may use by default; None for its own limit, which is less.
+
+    The cache of a file that is read as a whole needs its size, and groups by person need about as much again.
+    Groups that need more go to the disk, for which every thread keeps buffers. So the limit grows with the file
+    and with the threads. It is far from what questions need, because one that fails stays charged.
+
+    Args:
+        size: The size of the file.
+        threads: The number of threads.
+        available: DuckDB's own limit, a part of the memory of the machine.
+
+    >>> memory_limit(size=340 * 2**20, threads=2, available=16 * 2**30) == 2**30
+    True
+    """
+    wanted = max(_LEAST_MEMORY, _THREAD_MEMORY * threads, 2 * size)
+    return wanted if wanted < available else None
+
+
+def _bytes(shown: str) -> int:
+    """Return the number of bytes in a setting of DuckDB, such as 18.8 GiB."""
+    number, unit = shown.split()
+    return int(float(number) * 1024 ** _UNITS.index(unit))
 
 
 def _fits_one_thread(instance: DuckDBPyConnection) -> bool:

@@ -88,3 +88,16 @@ def wide(rows: list[tuple[Any, ...]], keys: int) -> Groups:
     for i, row in enumerate(rows):
         sums[i] = row[keys:]
     return Groups([tuple(row[:keys]) for row in rows], sums)
+
+
+def combined(found: Groups, combinations: Sequence[Sequence[tuple[int, int]]]) -> Groups:
+    """Return combinations of the sums of each group. Each coefficient comes with the place of its sum.
+
+    >>> combined(Groups([()], np.array([[5, 7]])), [[(2, 0), (-1, 1)], [(1, 1)]]).sums.tolist()
+    [[3, 7]]
+    """
+    sums = np.empty((len(found.keys), len(combinations)), object)
+    for i, row in enumerate(found.sums.tolist()):  # Python's integers, of any size
+        sums[i] = [sum(number * row[place] for number, place in parts) for parts in combinations]
+    narrow = all(-(2**63) <= value < 2**63 for value in sums.flat)
+    return Groups(found.keys, sums.astype(np.int64) if narrow else sums)

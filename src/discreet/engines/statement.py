@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from discreet.engines import sql_writer
+from discreet.engines import full_weight, sql_writer
 from discreet.engines.clamping import unclamped
 from discreet.engines.dialects import DIALECTS
 from discreet.engines.examples import WHOLE
-from discreet.engines.nodes import Expression
+from discreet.engines.full_weight import Combination
+from discreet.engines.nodes import Column, Expression
+
+ONCE = "once"
+"""Begins the name of a mark: `once9` is true for a person whose texts in `c9` are all different."""
 
 _IN_MEMORY = {"TINYINT": "int8", "SMALLINT": "int16", "INTEGER": "int32", "BIGINT": "int64"}
 
@@ -29,15 +33,21 @@ class Statement:
     source: str
     keys: tuple[str, ...]
     totals: tuple[str, ...]
-    lean: tuple[str, ...] = ()
-    """The same totals of rows whose codes are within their limits, without clamping; none if nothing is saved."""
+    lean: Statement | None = None
+    """The same totals in less time, for rows that meet the two conditions below; None if nothing is saved."""
 
     within: tuple[tuple[str, int], ...] = ()
     """The columns that must have no code below 0 or above this one for `lean`."""
 
-    def select(self, total: str = "{}", *, lean: bool = False) -> str:
+    marks: tuple[str, ...] = ()
+    """The columns of marks that the rows must have for `lean`."""
+
+    combined: tuple[Combination, ...] = ()
+    """What is wanted, as combinations of the totals; none if the totals themselves are wanted."""
+
+    def select(self, total: str = "{}") -> str:
         """Return the query; every total is formatted by `total`, such as a cast."""
-        texts = [*self.keys, *(total.format(text) for text in (self.lean if lean else self.totals))]
+        texts = [*self.keys, *(total.format(text) for text in self.totals)]
         named = ", ".join(f"{text} AS r{i}" for i, text in enumerate(texts))
         grouped = f" GROUP BY {', '.join(str(i + 1) for i in range(len(self.keys)))}" if self.keys else ""
         return f"SELECT {named} FROM {self.source}{grouped}"
@@ -127,25 +137,72 @@ class Rows:
         """
         source, written = f"{self.name}{self._where(where, spot)}", self._written(keys)
         totals = tuple(sql_writer.total(tree, self.dialect, limits=self.limits) for tree in sums)
-        relied: dict[str, int] = {}
-        trees = [unclamped(tree, self.limits, relied) for tree in sums] if self.codes else []
-        if not relied:
+        if not self.codes:
             return Statement(source, written, totals)
-        lean = tuple(
-            total if short is tree else sql_writer.total(short, self.dialect, limits=self.limits)
-            for total, short, tree in zip(totals, trees, sums, strict=True)
-        )
+        relied: dict[str, int] = {}
+        trees = [unclamped(tree, self.limits, relied) for tree in sums]
+        lean = None if written else self._by_weight(trees, where, spot)
+        if lean is None and relied:
+            short = (sql_writer.total(tree, self.dialect, limits=self.limits) for tree in trees)
+            lean = Statement(source, written, tuple(short))
         return Statement(source, written, totals, lean, tuple(sorted(relied.items())))
 
+    def _by_weight(self, trees: Sequence[Expression], where: Expression | None, spot: bool) -> Statement | None:
+        """Write sums without keys as those of rows of full weight, and those of all other rows.
+
+        Sealed rows are stored in blocks of which the engine knows the least and the largest weight, so it opens no
+        block twice whose rows have the same weight. Sums of weights alone take no longer in one scan.
+        """
+        if "w" not in self.limits or all(isinstance(tree, Column) for tree in trees):
+            return None
+        few, combined = full_weight.parts(trees, self.limits)
+        full, whole = self.limits["w"], [full_weight.total(tree, self.limits) for tree in few]
+        if None in whole:
+            return None
+        weighed = (sql_writer.total(tree, self.dialect, limits=self.limits) for tree in few)
+        totals = {
+            "whole": (f"w = {full}", tuple(f"COALESCE({text}, 0)" for text in whole)),
+            "rest": (f"w < {full}", tuple(weighed)),
+        }
+        source = ", ".join(
+            f"({Statement(f'{self.name}{self._where(where, spot, weight)}', (), texts).select()}) AS {name}"
+            for name, (weight, texts) in totals.items()
+        )
+        added = tuple(f"whole.r{i} + rest.r{i}" for i in range(len(few)))
+        return Statement(source, (), added, combined=tuple(combined))
+
     def persons(self, *, where: Expression | None, keys: Sequence[Expression], cap: int) -> Statement:
-        """Write the sum over persons, by group, of the weight of each person there, at most `cap`."""
+        """Write the sum over persons, by group, of the weight of each person there, at most `cap`.
+
+        A person whose texts in a column are all different has at most one row in each group by that column, which
+        weighs at most `cap` if that is the weight of a whole row. So the rows of marked persons are added up by
+        group, and only the rows of the others are gathered by person first. The numbers are the same.
+        """
         named = tuple(f"k{i}" for i in range(len(keys)))
         written = [f"{text} AS {name}" for text, name in zip(self._written(keys), named, strict=True)]
-        each = (
-            f"(SELECT {', '.join([*written, f'LEAST({int(cap)}, SUM(w)) AS p'])} FROM {self.name}"
-            f"{self._where(where)} GROUP BY {', '.join(['person', *named])}) AS persons"
+        totals = ("COALESCE(SUM(p), 0)",)
+
+        def gathered(*further: str) -> str:
+            return (
+                f"SELECT {', '.join([*written, f'LEAST({int(cap)}, SUM(w)) AS p'])} FROM {self.name}"
+                f"{self._where(where, False, *further)} GROUP BY {', '.join(['person', *named])}"
+            )
+
+        plain = f"({gathered()}) AS persons"
+        marks = tuple(f"{ONCE}{key.name[1:]}" for key in keys if isinstance(key, Column) and self._is_text(key))
+        if not marks or cap < self.limits.get("w", cap + 1):
+            return Statement(plain, named, totals)
+        once = f"({' OR '.join(marks)})"
+        single = (
+            f"SELECT {', '.join([*written, 'SUM(w) AS p'])} FROM {self.name}{self._where(where, False, once)} "
+            f"GROUP BY {', '.join(named)}"
         )
-        return Statement(each, named, ("COALESCE(SUM(p), 0)",))
+        source = f"({single} UNION ALL {gathered(f'NOT {once}')}) AS persons"
+        return Statement(plain, named, totals, Statement(source, named, totals), marks=marks)
+
+    def _is_text(self, column: Column) -> bool:
+        """Return whether a column may hold strings: codes have limits."""
+        return self.codes and column.name.startswith("c") and column.name not in self.limits
 
     def sizes(self, most: int) -> Statement:
         """Write the count of persons by their number of rows; those with `most` or more are counted together."""
@@ -194,7 +251,7 @@ class Rows:
     def _written(self, keys: Sequence[Expression]) -> tuple[str, ...]:
         return tuple(sql_writer.sql(key, self.dialect, limits=self.limits) for key in keys)
 
-    def _where(self, where: Expression | None, spot: bool = False) -> str:
+    def _where(self, where: Expression | None, spot: bool = False, *further: str) -> str:
         written = [] if where is None else [sql_writer.sql(where, self.dialect, limits=self.limits)]
-        conditions = [*written, *(["spot"] if spot else [])]
+        conditions = [*written, *(["spot"] if spot else []), *further]
         return f" WHERE {' AND '.join(conditions)}" if conditions else ""

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 WATCHED = ["states", "number", "unread"]
 """How the cells of a row were read, the number of the row in its source, and its unreadable texts."""
 
+_BITS = {"TINYINT": 7, "SMALLINT": 15, "INTEGER": 31}
+
 Way = tuple[str, tuple[Step, ...]]
 """A column of a source, and the steps from its values to what is stored."""
 
@@ -83,7 +85,7 @@ def coded(
     _take_lookups(people, public)
     declared: Mapping[str, Declared] = {**metadata.columns, **(learned or {})}
     owners = {
-        name: _take(f"c{i}", name, column, [*people, *public], metadata)
+        name: _take(f"c{i}", name, column, [*people, *public], metadata, backend.dialect)
         for i, (name, column) in enumerate(declared.items())
     }
     for i, (name, column) in enumerate(declared.items()) if watch else ():
@@ -159,7 +161,9 @@ def _as_text(family: Family) -> Step:
     return lambda value: casts.as_text(value, family)
 
 
-def _take(code: str, name: str, column: Declared, parts: list[Part], metadata: TableMetadata) -> Part:
+def _take(
+    code: str, name: str, column: Declared, parts: list[Part], metadata: TableMetadata, dialect: str
+) -> Part:
     having = [part for part in parts if name in part.reading.types and name not in (part.key, metadata.person)]
     if not having:
         first = parts[0]
@@ -183,17 +187,15 @@ def _take(code: str, name: str, column: Declared, parts: list[Part], metadata: T
             fix="Turn its numbers into dates before sealing, or declare the column as an integer.",
         )
     kept = column.steps(family)
-    part.take(code, name, kept if isinstance(column, Learned) else (*kept, stored(column)))
+    part.take(code, name, kept if isinstance(column, Learned) else (*kept, stored(column, dialect)))
     return part
 
 
-def stored(column: Column) -> Step:
-    """Return the step that stores codes in the narrowest type that holds them, so that later scans read less."""
+def stored(column: Column, dialect: str) -> Step:
+    """Return the step that stores codes in the type that holds them and that an engine adds up fastest."""
     if column.levels is None:
         return lambda value: value
-    fitting = (
-        kind for kind, bits in (("TINYINT", 7), ("SMALLINT", 15), ("INTEGER", 31)) if column.levels <= 2**bits
-    )
+    fitting = (kind for kind in DIALECTS[dialect].code_types if column.levels <= 2 ** _BITS[kind])
     kind = next(fitting, "BIGINT")
     return lambda value: sql_writer.cast(value, kind)
 

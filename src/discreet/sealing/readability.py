@@ -44,6 +44,8 @@ def _branches(value: Expression, column: Declared, family: Family) -> Sequence[n
             return [(nodes.IsNull(listed), sql_writer.text(UNREADABLE if column.other is None else OTHER))]
         case Boolean():
             return [(nodes.IsNull(Boolean().encode(value, family)), sql_writer.text(UNREADABLE))]
+        case Integer() if not column.reading(family):  # the source has integers, which need no parsing
+            return _outside(value, *column.limits())
     read = casts.taken(column.parsing(family), value)
     branches: list[nodes.Branch] = [(nodes.IsNull(read), sql_writer.text(UNREADABLE))]
     if column.kind == "number":
@@ -53,9 +55,14 @@ def _branches(value: Expression, column: Declared, family: Family) -> Sequence[n
     lo, hi = column.limits()
     if isinstance(column, Integer):  # rounding brings these within the bounds
         lo, hi = casts.literal(column.lo - 0.5), casts.literal(column.hi + 0.5)
-    below = (nodes.Compare("<", read, lo), sql_writer.text(BELOW))
-    above = (nodes.Compare(">", read, hi), sql_writer.text(ABOVE))
-    return [*branches, below, above]
+    return [*branches, *_outside(read, lo, hi)]
+
+
+def _outside(read: Expression, lo: Expression, hi: Expression) -> list[nodes.Branch]:
+    return [
+        (nodes.Compare("<", read, lo), sql_writer.text(BELOW)),
+        (nodes.Compare(">", read, hi), sql_writer.text(ABOVE)),
+    ]
 
 
 def states(columns: Sequence[tuple[str, Declared, Family]], dialect: str) -> str:
@@ -76,7 +83,9 @@ def unread(columns: Mapping[int, tuple[str, Family]], dialect: str) -> str:
         )
         shown = f"CONCAT('{position}{_AFTER}', SUBSTR({text}, 1, {_SHOWN}))"
         found.append(f"CASE WHEN {at(position)} = '{UNREADABLE}' THEN {shown} END")
-    return _called(f"CONCAT_WS('{_BETWEEN}', ", found)
+    # Most rows have none, and an engine computes a branch for the rows that take it.
+    texts = _called(f"CONCAT_WS('{_BETWEEN}', ", found)
+    return f"CASE WHEN states LIKE '%{UNREADABLE}%' THEN {texts} ELSE '' END"
 
 
 def at(position: int, states: str = "states") -> str:

@@ -11,6 +11,12 @@ of a fixed hash of (person, codes), then of the codes. Equal rows tie and are in
 are, as a multiset, a function of that person's own rows. The hash includes the person, so that different persons
 keep different keys. Only persons with more than K rows are sorted.
 
+If a person may have several rows, an engine that can tell also marks, for each text column, the persons whose
+texts in that column are all different (`once9` for `c9`). The proof is 64 bits for each person: every text sets
+the bit that its hash chooses, and n rows that set n different bits have n different texts. The reverse does not
+hold: an unmarked person may have different texts, and is counted the long way
+(`discreet.engines.statement.Rows.persons`).
+
 Bounds that are to be learned are learned between the two: persons are weighed, and the rows are not written yet.
 """
 
@@ -19,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from discreet.engines import nodes, sql_writer
+from discreet.engines import nodes, sql_writer, statement
 from discreet.engines.dialects import DIALECTS, Dialect
 from discreet.schema import Integer, Learned, Real
 from discreet.schema.metadata import UNIT, TableMetadata
@@ -83,11 +89,14 @@ def fill(
     rows = _placed(rows, metadata, learned, backend)
     if not persons:
         final = _alone(f"{rows} AS placed", codes, metadata, backend)
-    elif metadata.has_text:
-        dialect = DIALECTS[backend.dialect]
-        final = _spotted(_weighed(rows, persons, codes), codes, metadata.rows_per_person, dialect)
     else:
-        final = _plain(_weighed(rows, persons, codes), codes)
+        dialect = DIALECTS[backend.dialect]
+        marks = list(_marks(metadata, dialect))
+        joined = _weighed(rows, _narrow(backend, persons, marks), codes, marks)
+        if metadata.has_text:
+            final = _spotted(joined, codes, marks, metadata.rows_per_person, dialect)
+        else:
+            final = _plain(joined, codes, dialect)
     backend.write(final, metadata.fingerprint, "weighing rows", progress)
     return metadata
 
@@ -103,12 +112,28 @@ def weighed_persons(backend: Backend, metadata: TableMetadata, rows: str, progre
     """Store every person with a number and a weight, and return the name of that table."""
     allowed, dialect = metadata.rows_per_person, DIALECTS[backend.dialect]
     weight = f"CASE WHEN n <= {allowed} THEN {UNIT} ELSE {dialect.division.format(UNIT * allowed, 'n')} END"
-    counted = f"SELECT key, count(*) AS n FROM {rows} GROUP BY key"
-    numbered = (
-        f"SELECT key, {dialect.row_number} AS person, CAST({weight} AS SMALLINT) AS w, n "
-        f"FROM ({counted}) AS counted"
-    )
+    marks = _marks(metadata, dialect)
+    bits = [f"{dialect.bits.format(code)} AS {mark}" for mark, code in marks.items()]
+    counted = f"SELECT {', '.join(['key', 'count(*) AS n', *bits])} FROM {rows} GROUP BY key"
+    proven = [f"COALESCE(bit_count({mark}) = n, false) AS {mark}" for mark in marks]
+    chosen = ["key", f"{dialect.row_number} AS person", f"CAST({weight} AS SMALLINT) AS w", "n", *proven]
+    numbered = f"SELECT {', '.join(chosen)} FROM ({counted}) AS counted"
     return backend.store("persons", numbered, "weighing persons", progress)
+
+
+def _marks(metadata: TableMetadata, dialect: Dialect) -> dict[str, str]:
+    """Return the marks of persons whose texts are all different, with the text column of each."""
+    if not dialect.bits or metadata.rows_per_person == 1:
+        return {}
+    places = (i for i, column in enumerate(metadata.columns.values()) if column.kind == "text")
+    return {f"{statement.ONCE}{i}": f"c{i}" for i in places}
+
+
+def _narrow(backend: Backend, persons: str, marks: Sequence[str]) -> str:
+    """Return the persons with numbers of 32 bits if these suffice and the engine gathers by them in less time."""
+    if not DIALECTS[backend.dialect].blocks or backend.answer(f"SELECT count(*) FROM {persons}")[0][0] >= 2**31:
+        return persons
+    return f"(SELECT {', '.join(['key', 'CAST(person AS INTEGER) AS person', 'w', *marks])} FROM {persons})"
 
 
 def _numbers(rows: str, persons: str, code: str) -> str:
@@ -125,37 +150,41 @@ def _placed(rows: str, metadata: TableMetadata, learned: Mapping[str, Learned], 
     texts = ["key"] if metadata.person is not None else []
     for i, (name, column) in enumerate(metadata.columns.items()):
         if name in learned and isinstance(column, Integer | Real):
-            code = joins.stored(column)(learned[name].place(nodes.Column(f"c{i}"), column))
+            code = joins.stored(column, backend.dialect)(learned[name].place(nodes.Column(f"c{i}"), column))
             texts.append(f"{sql_writer.sql(code, backend.dialect, limits=None)} AS c{i}")
         else:
             texts.append(f"c{i}")
     return f"(SELECT {', '.join(texts)} FROM {rows})"
 
 
-def _weighed(rows: str, persons: str, codes: Sequence[str]) -> str:
+def _weighed(rows: str, persons: str, codes: Sequence[str], marks: Sequence[str] = ()) -> str:
     """Return the rows joined with their persons.
 
     A join by equality is three times as fast as one in which NULL equals NULL, so the rows without a person are
     added by a second query.
     """
-    chosen = ", ".join(["p.person", "p.w", "r.key", *(f"r.{code}" for code in codes)])
+    own = ["person", "w", *marks]
+    chosen = ", ".join([*(f"p.{name}" for name in own), "r.key", *(f"r.{code}" for code in codes)])
+    nameless = f"(SELECT {', '.join(own)} FROM {persons} WHERE key IS NULL)"
     return (
         f"(SELECT {chosen} FROM {rows} AS r JOIN {persons} AS p ON r.key = p.key UNION ALL "
-        f"SELECT {chosen} FROM {rows} AS r CROSS JOIN (SELECT person, w FROM {persons} WHERE key IS NULL) AS p "
-        "WHERE r.key IS NULL) AS weighed"
+        f"SELECT {chosen} FROM {rows} AS r CROSS JOIN {nameless} AS p WHERE r.key IS NULL) AS weighed"
     )
 
 
-def _plain(weighed: str, codes: Sequence[str]) -> str:
-    return f"SELECT {', '.join(['person', 'w', *codes])} FROM {weighed}"
+def _plain(weighed: str, codes: Sequence[str], dialect: Dialect) -> str:
+    every = f"SELECT {', '.join(['person', 'w', *codes])} FROM {weighed}"
+    # Rows of full weight are written apart from the others, so that a block has rows of one kind.
+    return f"{every} WHERE w = {UNIT} UNION ALL {every} WHERE w < {UNIT}" if dialect.blocks else every
 
 
-def _spotted(weighed: str, codes: Sequence[str], allowed: int, dialect: Dialect) -> str:
-    chosen = ", ".join(["person", "w", *codes])
+def _spotted(weighed: str, codes: Sequence[str], marks: Sequence[str], allowed: int, dialect: Dialect) -> str:
+    chosen = ", ".join(["person", "w", *codes, *marks])
     hashed = ", ".join(f"CAST({name} AS {dialect.types['TEXT']})" for name in ("key", *codes))
     order = ", ".join([f"md5(concat_ws('|', {hashed}))", *(f"{code} NULLS LAST" for code in codes)])
     first = f"row_number() OVER (PARTITION BY person ORDER BY {order}) <= {allowed}"
+    full = ", ".join(["person", f"CAST({UNIT} AS SMALLINT) AS w", *codes, *marks])
     return (
-        f"SELECT {chosen}, true AS spot FROM {weighed} WHERE w = {UNIT} UNION ALL "
+        f"SELECT {full}, true AS spot FROM {weighed} WHERE w = {UNIT} UNION ALL "
         f"SELECT {chosen}, {first} AS spot FROM {weighed} WHERE w < {UNIT}"
     )

@@ -136,7 +136,7 @@ def preview(table: SealedTable, question: Any, wanted: Terms) -> Preview:
         expected=made.expected,
         plan=made.explanation,
         receipt=Receipt(cost(made.losses), tuple(described(made.losses)), balances),
-        affordable=table.payer.can_afford(made.losses),
+        affordable=table.payer.can_afford(made.losses, balances),
         recorded=recorded,
         columns=columns_of(query),
     )

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.errors import QuestionRefused
 from discreet.query.parse.statement import statement
-from discreet.query.parse.tool_statements import statements
+from discreet.query.parse.tool_statements import MOST_PARTS, statements
 
 MOST_CPU = 0.25
 """Seconds of CPU for one text. The worst takes 0.025 s on a quiet core, and without bounds some take hours."""
@@ -92,6 +92,22 @@ def test_a_vault_reads_nesting_in_bounded_time(kind: str) -> None:
         with suppress(QuestionRefused, RecursionError):  # the caller turns the second into a refusal
             statement(f"select {before * depth}1{behind * depth} from people")
         assert time.process_time() - start < 1  # arrays of 30 levels took hours
+
+
+def test_the_steps_of_the_parser_are_counted() -> None:
+    """Eight levels take 2,045 steps and 28 tokens, of which 412 are allowed: refused by number, on any machine."""
+    text = f"select {'array[' * 8}1{']' * 8}"
+    with pytest.raises(QuestionRefused, match="too many steps"):
+        statement(f"{text} from people")
+
+
+def test_words_are_counted_before_a_text_is_tokenized() -> None:
+    """One quoted text is one token, and a comment is none: their signs cost the tokenizer all the same."""
+    for text in (f"select '{'+' * MOST_PARTS}'", f"select 1 /*{'+' * MOST_PARTS}*/"):
+        with pytest.raises(QuestionRefused):
+            statements(text)
+    (found,) = statements(f"select '{'+' * (MOST_PARTS - 10)}'")
+    assert found.query is not None
 
 
 def test_what_tools_write_is_far_from_the_limits() -> None:

@@ -12,9 +12,9 @@ group_by            list the declared groups
 shorthands          write out histogram(x, bins) and lists of quantiles
 having_order_limit  read what happens to the answer
 canonical           write the canonical text of a question
-unsupported         explain what is not answered
+unsupported         explain what is not answered, and what to write instead
 tool_statements     read what database tools send: commands, catalogue queries, questions
 tool_questions      write the questions of BI tools as an analyst would
 tool_catalogue      translate catalogue queries of PostgreSQL to DuckDB
-advice              what to write instead of functions of other databases
+tool_growth         bound the texts that a catalogue query puts together
 """

@@ -21,6 +21,16 @@ from discreet.query.parse.scope import Scope
 
 _COMPOUND = (exp.Binary, exp.Connector, exp.Not, exp.Neg, exp.Between, exp.In)
 _TIGHT = (exp.Binary, exp.Not, exp.Neg, exp.Between, exp.In)
+_BETWEEN: dict[type, str] = {
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.And: "AND",
+    exp.Or: "OR",
+}
 _SIMPLE: dict[type, str] = {exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg"}
 
 
@@ -67,11 +77,24 @@ def _words() -> frozenset[str]:
 
 def _written(node: exp.Expression, *, last: bool = False) -> str:
     """Return the text of a normal form. On its `last` use the writer may change it, which saves a copy."""
-    if isinstance(node, exp.Column):  # these two are common, and sqlglot's writer is slow
+    plain = _plain(node)
+    if plain is not None:
+        return plain
+    return node.sql("duckdb", copy=not last, normalize_functions="lower", comments=False)
+
+
+def _plain(node: exp.Expression) -> str | None:
+    """Return the text of what is common, as sqlglot's writer gives it, but sooner; None for all else."""
+    if isinstance(node, exp.Column):
         return _named(node.name)
+    if isinstance(node, exp.Literal):
+        return None if node.is_string else str(node.this)
     if type(node) in _SIMPLE and (inside := _only(node)):
         return f"{_SIMPLE[type(node)]}({inside})"
-    return node.sql("duckdb", copy=not last, normalize_functions="lower", comments=False)
+    if (symbol := _BETWEEN.get(type(node))) is None:
+        return None
+    left, right = _plain(node.this), _plain(node.expression)
+    return None if left is None or right is None else f"{left} {symbol} {right}"
 
 
 def _only(call: exp.Expression) -> str:

@@ -13,6 +13,8 @@ from typing import Any
 
 from sqlglot import exp
 
+from discreet.query.parse.tool_growth import TooLong, check_growth
+
 PG_CATALOG, INFORMATION_SCHEMA, TABLES, VALUES = "pgc", "inf", "main", "declared"
 """The schemas of DuckDB that stand for pg_catalog, information_schema and public, and one for declared values."""
 
@@ -72,43 +74,39 @@ MACROS = {
 }
 """The functions of PostgreSQL that the catalogue has as macros: signature and value."""
 
-_PLAIN = (
-    *(
-        "array_position",
-        "array_length",
-        "array_to_string",
-        "array_agg",
-        "string_agg",
-        "array_upper",
-        "lower",
-        "upper",
-    ),
-    *(
-        "length",
-        "substring",
-        "concat",
-        "replace",
-        "trim",
-        "ltrim",
-        "rtrim",
-        "split_part",
-        "strpos",
-        "left",
-        "right",
-    ),
-    *(
-        "regexp_replace",
-        "unnest",
-        "generate_series",
-        "count",
-        "max",
-        "min",
-        "sum",
-        "coalesce",
-        "json_build_object",
-    ),
-    *("repeat", "generate_subscripts", "pg_get_keywords"),
-)
+_PLAIN = [
+    "array_position",
+    "array_length",
+    "array_to_string",
+    "array_agg",
+    "string_agg",
+    "array_upper",
+    "lower",
+    "upper",
+    "length",
+    "substring",
+    "concat",
+    "replace",
+    "trim",
+    "ltrim",
+    "rtrim",
+    "split_part",
+    "strpos",
+    "left",
+    "right",
+    "regexp_replace",
+    "unnest",
+    "generate_series",
+    "count",
+    "max",
+    "min",
+    "sum",
+    "coalesce",
+    "json_build_object",
+    "repeat",
+    "generate_subscripts",
+    "pg_get_keywords",
+]
 _ANONYMOUS = {signature.partition("(")[0] for signature in MACROS} | set(_PLAIN)
 _RENAMED = {"json_build_object": "json_object", "jsonb_build_object": "json_object"}
 _FACTS = {
@@ -121,30 +119,14 @@ _FACTS = {
     "version": "version",
 }
 _FUNCTIONS = (
-    *(exp.Coalesce, exp.Lower, exp.Upper, exp.Count, exp.Max, exp.Min, exp.Sum, exp.ArrayAgg, exp.Case, exp.If),
-    *(exp.Cast, exp.TryCast, exp.Concat, exp.ConcatWs, exp.Length, exp.Substring, exp.Trim, exp.Nullif, exp.And),
-    *(exp.Array, exp.ArrayToString, exp.GroupConcat, exp.Abs, exp.Round, exp.Floor, exp.Greatest, exp.Least),
-    *(
-        exp.RegexpLike,
-        exp.RegexpILike,
-        exp.RegexpReplace,
-        exp.Left,
-        exp.Right,
-        exp.Replace,
-        exp.StrPosition,
-        exp.RowNumber,
-    ),
-    *(exp.Exists, exp.Or, exp.Xor, exp.Stuff, exp.SplitPart, exp.Any, exp.JSONObject, exp.Unnest, exp.Explode),
-    *(exp.LogicalAnd, exp.LogicalOr),
-    *(
-        exp.GenerateSeries,
-        exp.ExplodingGenerateSeries,
-        exp.StartsWith,
-        exp.Contains,
-        exp.ArraySize,
-        exp.ArrayContains,
-    ),
-)
+    exp.Coalesce, exp.Lower, exp.Upper, exp.Count, exp.Max, exp.Min, exp.Sum, exp.ArrayAgg, exp.Case, exp.If,
+    exp.Cast, exp.TryCast, exp.Concat, exp.ConcatWs, exp.Length, exp.Substring, exp.Trim, exp.Nullif, exp.And,
+    exp.Array, exp.ArrayToString, exp.GroupConcat, exp.Abs, exp.Round, exp.Floor, exp.Greatest, exp.Least,
+    exp.RegexpLike, exp.RegexpILike, exp.RegexpReplace, exp.Left, exp.Right, exp.Replace, exp.StrPosition,
+    exp.RowNumber, exp.Exists, exp.Or, exp.Xor, exp.Stuff, exp.SplitPart, exp.Any, exp.JSONObject, exp.Unnest,
+    exp.Explode, exp.LogicalAnd, exp.LogicalOr, exp.GenerateSeries, exp.ExplodingGenerateSeries, exp.StartsWith,
+    exp.Contains, exp.ArraySize, exp.ArrayContains,
+)  # fmt: skip
 _OBJECTS = {"regclass", "regtype", "regproc", "regprocedure", "regnamespace", "regrole", "regoper"}
 _TEXTS = {"name", "text", "varchar", "char", "bpchar", "xid", "cstring", "pg_node_tree", "aclitem", "userdefined",
           "sql_identifier", "character_data", "yes_or_no", "oidvector", "int2vector"}  # fmt: skip
@@ -171,7 +153,8 @@ def translated(query: exp.Query, facts: Mapping[str, str]) -> str | None:
     """
     try:
         rewritten: Any = _walked(query, facts)
-    except _Unlisted:
+        check_growth(rewritten)
+    except (_Unlisted, TooLong):
         return None
     text: str = rewritten.sql("duckdb", comments=False)
     return text

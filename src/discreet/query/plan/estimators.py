@@ -143,29 +143,37 @@ def formulas(
         raise QuestionRefused(
             "A question must ask for at least one number.", fix="Select an aggregate, such as count(*)."
         )
-    sums = [_identity(_term(aggregate)) if aggregate.kind == "sum" else () for aggregate in aggregates]
+    # Terms and queries are compared many times, and their numbers in less time.
+    terms: dict[_Identity, int] = {}
+    sums = [
+        terms.setdefault(_identity(_term(aggregate)), len(terms)) if aggregate.kind == "sum" else None
+        for aggregate in aggregates
+    ]
+    numbers: dict[LinearQuery, int] = {}
 
     @cache  # a formula does not depend on how the other sums are measured
     def formula(place: int, by_itself: bool) -> Formula:
         return _formula(aggregates[place], rows_per_person, by_itself)
 
-    def made(whole: frozenset[_Identity]) -> tuple[Formula, ...]:
+    def made(whole: frozenset[int]) -> tuple[Formula, ...]:
         return tuple(formula(place, term in whole) for place, term in enumerate(sums))
 
     @cache  # nor does the importance of its own noises
-    def squares(place: int, by_itself: bool) -> tuple[tuple[LinearQuery, float], ...]:
-        return tuple(_squares(formula(place, by_itself), rows_per_person, groups, pure))
+    def squares(place: int, by_itself: bool) -> tuple[tuple[int, float], ...]:
+        own = _squares(formula(place, by_itself), rows_per_person, groups, pure)
+        return tuple((numbers.setdefault(query, len(numbers)), square) for query, square in own)
 
-    def cost(whole: frozenset[_Identity]) -> float:
-        found: dict[LinearQuery, float] = {}
+    def cost(whole: frozenset[int]) -> float:
+        found: dict[int, float] = {}
         for place, term in enumerate(sums):
             for query, square in squares(place, term in whole):
                 found[query] = found.get(query, 0.0) + square
         return allocation.least(list(found.values()), pure=pure)
 
-    whole = frozenset(filter(None, sums))
+    whole = frozenset(terms.values())
     least = cost(whole)
-    for term in [] if alone else sorted(whole, key=_written):
+    for identity in [] if alone else sorted(terms, key=_written):
+        term = terms[identity]
         if (fewer := cost(whole - {term})) < least:
             whole, least = whole - {term}, fewer
     return made(whole)

@@ -83,7 +83,7 @@ class Directory:
 
     Args:
         path: The directory.
-        memory: The memory that DuckDB may use to answer, such as "2GB"; its own limit by default.
+        memory: The memory that DuckDB may use to answer, such as "2GB"; by size of the rows by default.
         spark: The session for rows in Spark; the active one by default.
     """
 
@@ -130,7 +130,7 @@ def storage_at(where: str | Path, *, memory: str | None = None, spark: Any = Non
 
     Args:
         where: A directory, or "postgresql://host/database#schema".
-        memory: The memory that DuckDB may use to answer, such as "2GB"; its own limit by default.
+        memory: The memory that DuckDB may use to answer, such as "2GB"; by size of the rows by default.
         spark: The session for rows in Spark; the active one by default.
 
     >>> storage_at("people.vault").display_name
