@@ -5,6 +5,7 @@ import { joined } from "./draws.js";
 import { DAYS } from "./frames.js";
 import { keyOf } from "./keys.js";
 import { randomiser } from "./randomisers.js";
+import { ticketKeyOf } from "./tickets.js";
 
 const FORMAT = "discreet-collection/1";
 const FIELDS = [
@@ -35,7 +36,8 @@ export async function read(canonicalText) {
   const fields = parsed(canonicalText);
   if (fields.format !== FORMAT)
     throw new CollectionError(`This client reads collections of the format ${FORMAT}. Update the client.`);
-  if (Object.keys(fields).sort().join() !== FIELDS.join() || canonical(fields) !== canonicalText)
+  const known = Object.keys(fields).filter((name) => name !== "tickets");
+  if (known.sort().join() !== FIELDS.join() || canonical(fields) !== canonicalText)
     throw new CollectionError("This is not the canonical text of a collection. Fetch it again.");
   try {
     return await collectionOf(fields, canonicalText);
@@ -69,6 +71,7 @@ async function collectionOf(fields, canonicalText) {
     epsilon: units(fields.epsilon),
     window: [dayOf(fields.window.from), dayOf(fields.window.to)],
     null: fields.null,
+    tickets: "tickets" in fields ? ticketKeyOf(fields.tickets) : null,
   };
 }
 

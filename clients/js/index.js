@@ -6,4 +6,5 @@ export { CollectionError, atPlace, oneOf, placeOf } from "./domains.js";
 export { Fresh, keyed, threshold } from "./draws.js";
 export { batch, frame } from "./frames.js";
 export { protocols, randomiser } from "./randomisers.js";
+export { ticketOf, ticketRequest, ticketText } from "./tickets.js";
 export { WebStorage } from "./web.js";

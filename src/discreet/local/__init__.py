@@ -10,6 +10,7 @@
     Shuffler      between device and server: hides who sent what
     Aggregator    the server's side: counts reports; Answer, Estimate: the results
     sources       reports in files, Arrow, Parquet, DuckDB, Spark
+    tickets       blind tickets against stuffing: one report for each invitation, without a link to it
 
 >>> survey = Collection.design(
 ...     "smoking", domain=["yes", "no"], epsilon=1, window=("2026-01-01", "2026-12-31"), minimum_cohort=1
@@ -21,12 +22,14 @@ Subpackages, from the bottom up:
 
     primitives/    coins, probabilities over 2⁶⁴, hash families, finite fields, bitmaps
     protocols/     the randomisers: frequency/, numeric/, strings/, and their registry
+    tickets/       blind signatures: one report for each invitation, without a link to it
     design/        choose a protocol, predict its error, simulate it, bound malicious reports
     collection/    domain, policy, canonical text, signature, guarantee
     device/        what a device does, and the wire format
     server/        count, shuffle, estimate
 """
 
+from discreet.local import tickets
 from discreet.local.collection import signing
 from discreet.local.collection.collection import Collection
 from discreet.local.collection.policy import Policy
@@ -52,5 +55,6 @@ __all__ = [
     "protocol",
     "signing",
     "sources",
+    "tickets",
     "warner",
 ]

@@ -35,6 +35,7 @@ from discreet.local.protocols.longitudinal import Longitudinal
 from discreet.local.protocols.protocol import Randomiser
 from discreet.local.protocols.registry import of
 from discreet.local.protocols.strings.strings import Alphabet
+from discreet.local.tickets.public_key import TicketKey
 from discreet.rational import Rational, whole
 
 FORMAT = "discreet-collection/1"
@@ -42,6 +43,8 @@ _FIELDS = {
     *("format", "name", "protocol", "parameters", "epsilon", "domain", "longitudinal", "window"),
     *("minimum_cohort", "null"),
 }
+_TICKETS = "tickets"
+"""The field of a collection whose reports need tickets: their public key, which is the same for all devices."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,7 @@ class Collection:
     window: tuple[date, date]
     minimum_cohort: int
     null: str | None
+    tickets: TicketKey | None = None
 
     def __post_init__(self) -> None:
         _check_name(self.name)
@@ -99,6 +103,7 @@ class Collection:
         window: tuple[date | str, date | str],
         minimum_cohort: int = 100,
         null: str | None = None,
+        tickets: TicketKey | None = None,
     ) -> Collection:
         """Return a collection with the given protocol, or with the best one for the domain and ε.
 
@@ -115,6 +120,7 @@ class Collection:
             window: The first and the last day of the collection.
             minimum_cohort: How many devices a server waits for before it estimates; 100 by default.
             null: The label that stands for values outside the domain; by default such values are refused.
+            tickets: The public key of the tickets that reports need; by default they need none.
 
         >>> words = Collection.design(
         ...     "typed", alphabet=Alphabet("abcdefghijklmnopqrstuvwxyz", length=6), protocol="prefix-tree",
@@ -127,7 +133,7 @@ class Collection:
         randomiser = protocol_for(values, protocol, epsilon)
         policy = Policy(longitudinal) if isinstance(longitudinal, str) else longitudinal
         begin, end = (_day(day) for day in window)
-        return cls(name, randomiser, values, policy, (begin, end), minimum_cohort, null)
+        return cls(name, randomiser, values, policy, (begin, end), minimum_cohort, null, tickets)
 
     @property
     def labels(self) -> tuple[str, ...] | None:
@@ -205,7 +211,7 @@ class Collection:
             "minimum_cohort": str(self.minimum_cohort),
             "null": self.null,
         }
-        return canonical(fields)
+        return canonical(fields if self.tickets is None else {**fields, _TICKETS: self.tickets.written()})
 
     @property
     def id(self) -> bytes:
@@ -254,7 +260,7 @@ def read(text: bytes) -> Collection:
                 found=repr(found),
                 fix="Update the client.",
             )
-        if set(fields) != _FIELDS:
+        if set(fields) - {_TICKETS} != _FIELDS:
             raise ParameterError(
                 f"A collection must have the fields {', '.join(sorted(_FIELDS))}.",
                 fix="Fetch the collection again.",
@@ -286,6 +292,7 @@ def _from_fields(fields: Mapping[str, Any]) -> Collection:
         (date.fromisoformat(window["from"]), date.fromisoformat(window["to"])),
         int(fields["minimum_cohort"]),
         fields["null"],
+        TicketKey.read(fields[_TICKETS]) if _TICKETS in fields else None,
     )
 
 
