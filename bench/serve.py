@@ -57,7 +57,7 @@ def main() -> None:
         )
         try:
             assert server.stdout is not None
-            address = re.findall(r"http://\S+", server.stdout.readline())[0]
+            address = next(found[0] for line in server.stdout if (found := re.search(r"http://\S+", line)))
             _measure(address, tokens, place, server.pid)
         finally:
             server.send_signal(signal.SIGINT)

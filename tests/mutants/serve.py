@@ -9,6 +9,9 @@ API = "tests/serve/test_api.py"
 ACCOUNTS = "tests/serve/accounts/test_accounts.py"
 TURNS = "tests/serve/accounts/test_turns.py"
 OIDC = "tests/serve/test_oidc.py"
+HOSTILE = "tests/serve/test_hostile_requests.py"
+TICKETS = "tests/serve/test_tickets.py"
+BLIND = "tests/local/tickets/test_tickets.py"
 REFUSED = f"{OIDC}::test_what_does_not_prove_a_person_is_refused"
 
 SERVE = [
@@ -299,6 +302,104 @@ SERVE = [
         "                    name,\n                    EXPECTED,",
         '"SELECT name, disabled FROM users WHERE name = ? AND disabled = 0",\n                    name,',
         f"{OIDC}::test_a_name_does_not_take_over_an_account",
+    ),
+    Mutant(
+        "tickets: a reply that is no signature is sent back",
+        "local/tickets/request.py",
+        "        if not right or pow(signature, EXPONENT, modulus) != self._encoded:",
+        "        if not right:",
+        f"{BLIND}::test_replies_that_could_mark_a_respondent_give_no_ticket",
+    ),
+    Mutant(
+        "tickets: a factor that is no unit is taken",
+        "local/tickets/request.py",
+        "            if math.gcd(factor, key.modulus) == 1 and math.gcd(encoded, key.modulus) == 1:",
+        "            if factor:",
+        f"{BLIND}::test_a_factor_that_is_no_unit_is_drawn_again",
+    ),
+    Mutant(
+        "tickets: a signature that was computed wrongly leaves",
+        "local/tickets/issuer.py",
+        "        if pow(signature, EXPONENT, key.modulus) != number:",
+        "        if False:",
+        f"{BLIND}::test_a_fault_of_the_machine_gives_no_key_away",
+    ),
+    Mutant(
+        "tickets: the base of a signature is not hidden",
+        "local/tickets/issuer.py",
+        "            hiding = secrets.randbelow(n)",
+        "            hiding = 1",
+        f"{BLIND}::test_the_work_of_the_issuer_is_hidden_anew_each_time",
+    ),
+    Mutant(
+        "tickets: the key is not part of what is signed",
+        "local/collection/collection.py",
+        "canonical(fields if self.tickets is None else {**fields, _TICKETS: self.tickets.written()})",
+        "canonical(fields)",
+        f"{BLIND}::test_the_key_is_part_of_what_is_signed",
+    ),
+    Mutant(
+        "survey: a code is exchanged for two tickets",
+        "serve/survey/counter.py",
+        "        if self._passes.use(self._id, CODE, hashed, what).what != what:",
+        "        if not self._passes.use(self._id, CODE, hashed, what):",
+        TICKETS,
+    ),
+    Mutant(
+        "survey: a ticket is good for two answers",
+        "serve/survey/counter.py",
+        "            if use.what != what:",
+        "            if not use:",
+        TICKETS,
+    ),
+    Mutant(
+        "survey: a code brings an answer beside its ticket",
+        "serve/survey/counter.py",
+        "        if self.collection.tickets is not None:  # a code",
+        "        if self.collection.tickets is not None and code is None:  # a code",
+        f"{TICKETS}::test_a_code_is_good_for_a_ticket_and_for_nothing_else",
+    ),
+    Mutant(
+        "survey: servers of one folder do not take turns",
+        "serve/survey/counter.py",
+        "            fcntl.flock(file, fcntl.LOCK_EX)",
+        "            fcntl.flock(file, fcntl.LOCK_SH)",
+        f"{TICKETS}::test_a_batch_is_stored_under_a_lock_that_other_servers_see",
+    ),
+    Mutant(
+        "survey: a key makes a collection each time",
+        "serve/survey/surveys.py",
+        "        id_ = self._reserved(owner, key, terms) if key else new_id()",
+        "        id_ = new_id()",
+        f"{TICKETS}::test_a_request_with_a_key_makes_one_collection_and_shows_the_same_codes",
+    ),
+    Mutant(
+        "people: a token for one vault makes accounts for all",
+        "serve/accounts/records.py",
+        "    if EVERYWHERE not in actor.vaults:",
+        "    if False:",
+        f"{HOSTILE}::test_a_token_for_one_vault_makes_no_account_for_all",
+    ),
+    Mutant(
+        "pages: an address becomes a header as it is",
+        "serve/console/pages.py",
+        """    where = quote(address, safe="/?#=&%+,:;@!$'()*~-._")""",
+        "    where = address",
+        f"{HOSTILE}::test_an_address_is_never_a_header_or_another_site",
+    ),
+    Mutant(
+        "door: texts of a catalogue query grow",
+        "query/parse/tool_catalogue.py",
+        "        check_growth(rewritten)",
+        "        rewritten = rewritten",
+        f"{HOSTILE}::test_a_catalogue_query_whose_texts_grow_is_not_computed",
+    ),
+    Mutant(
+        "questions: another server is not asked to cancel",
+        "serve/questions.py",
+        "                if await asyncio.to_thread(self._replies.cancelled, running.id):",
+        "                if False:",
+        "tests/serve/test_faults.py::test_a_job_is_cancelled_at_another_server_of_the_team",
     ),
     Mutant(
         "parser: its steps are not counted",

@@ -176,6 +176,30 @@ def test_a_job_that_is_cancelled_before_its_charge_costs_nothing(running: Runnin
     assert running.spent() == spent == before
 
 
+def test_a_job_is_cancelled_at_another_server_of_the_team(running: Running) -> None:
+    running.account("rosa", Role.ANALYST, "visits")
+    before = running.spent()
+    running.log.forget()
+    other = started(running.settings.folder)
+    other.tokens = running.tokens
+    with running.client("rosa") as here, other.client("rosa") as there, running.client("ana") as ana:
+        body = {"columns": ["age"], "epsilon": "1"}
+        first = here.post("/api/v1/vaults/visits/synthetic", json=body, headers={"Idempotency-Key": "far"})
+        assert first.status_code == 202
+        computing(running, "synthesize")
+        for worker in running.service.jobs.processes:  # it still imports: far from a charge
+            os.kill(worker, signal.SIGSTOP)
+        with other.client("ana") as stranger:
+            assert stranger.delete(first.headers["location"]).status_code == 404  # only its owner cancels it
+        assert there.get(first.headers["location"]).status_code == 202
+        cancelled = there.delete(first.headers["location"])
+        assert (cancelled.status_code, cancelled.json()["error"]) == (410, "Cancelled")
+        assert here.get(first.headers["location"]).content == cancelled.content
+        assert ana.get("/api/v1/whoami").status_code == 200
+    other.stop()
+    assert running.spent() == before
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.xdist_group("postgres"))])
 def test_two_servers_on_one_ledger_never_overspend(

@@ -208,6 +208,7 @@ def test_a_person_links_the_account_that_is_signed_in(login: tuple[Running, Prov
         assert bo.get("/login/oidc?link=true").status_code == 401
         bo.post("/login", data={"name": "bo", "password": PASSWORD})
         assert "Link this account" in bo.get("/login").text
+        assert 'href="/login/oidc?link=true"' in bo.get("/account").text
         there.behave(**person("someone", "99"))
         assert bo.get(way_back(login, bo, "/login/oidc?link=true")).headers["location"] == "/account"
         back = way_back(login, bo, "/login/oidc?link=true")

@@ -37,6 +37,17 @@ def test_a_key_that_a_browser_brings_is_never_adopted(running: Running) -> None:
         assert attacker.get("/").status_code == 401
 
 
+def test_a_wrong_token_on_the_sign_in_page_is_explained_to_a_person(running: Running) -> None:
+    with running.client(**OWN) as client:
+        refused = client.post("/login", data={"name": "", "password": "dsc_half-of-a-token"})
+        assert refused.status_code == 401
+        assert "Copy all of it" in refused.text
+        assert "Authorization" not in refused.text
+        assert "set-cookie" not in refused.headers
+    with running.client(Authorization="Bearer dsc_half-of-a-token") as program:  # a program is told about headers
+        assert "Authorization: Bearer" in program.get("/api/v1/whoami").text
+
+
 def test_a_token_does_not_open_the_console(running: Running) -> None:
     with running.client("ana") as client:
         assert client.get("/").status_code == 401

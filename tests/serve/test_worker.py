@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 
+import discreet as dp
 from discreet.errors import QuestionRefused
 from discreet.serve.problems import failure, problem_of
 from discreet.serve.tasks import TASKS, Result, Verb
 from discreet.serve.worker import _Vaults, outcome
+from discreet.serve.workers import Task, Worker
 
 PRIVATE = "sentinel-7261"
 
@@ -47,6 +51,21 @@ def test_the_text_of_an_exception_stays_in_the_worker(monkeypatch: pytest.Monkey
 def test_our_own_words_leave_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     found = done(monkeypatch, QuestionRefused("Rows are not answered.", fix="Ask for a count."))
     assert problem_of(found["error"]).detail == "Rows are not answered."
+
+
+def test_a_new_worker_has_the_rows_open_before_the_first_question(tmp_path: Path) -> None:
+    place = tmp_path / "people.vault"
+    columns = {"age": dp.Integer(0, 110)}
+    rows = pyarrow.table({"who": [1, 2], "age": [30, 40]})
+    dp.Vault.seal(rows, to=place, name="people", person="who", columns=columns, budget=dp.Budget(1)).close()
+    worker = Worker([str(tmp_path / "none.vault"), str(place)])
+    try:
+        found = worker.run(Task("describe", str(place), "ana"))  # it needs no rows itself
+        assert found["body"]["table"] == "people"
+        opened = {path.resolve() for path in Path(f"/proc/{worker.process.pid}/fd").iterdir()}
+        assert place / "rows.duckdb" in opened
+    finally:
+        worker.end()
 
 
 def test_the_words_of_a_fault_of_ours_are_constant() -> None:

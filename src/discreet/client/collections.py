@@ -11,6 +11,7 @@ from discreet.rational import Rational, rational
 
 if TYPE_CHECKING:
     from discreet.local import Answer, Collection
+    from discreet.local.tickets import Ticket, TicketRequest
 
 
 @dataclass
@@ -36,6 +37,7 @@ def make(
     days: int = 30,
     cohort: int = 100,
     codes: int = 0,
+    tickets: bool = False,
     signed: bytes | None = None,
     key: bytes | None = None,
 ) -> Flow[dict[str, Any]]:
@@ -49,6 +51,7 @@ def make(
         days: How many days it lasts, from today on; 30 by default.
         cohort: How many reports to wait for before anything is estimated; 100 by default.
         codes: How many invitation codes to draw; none by default.
+        tickets: Whether a code is exchanged for a blind ticket, so that it does not show whose a report is.
         signed: A collection that was signed elsewhere (`discreet.local.signing.signed`).
         key: The public key that verifies it.
     """
@@ -57,6 +60,7 @@ def make(
         body |= {"signed": signed.decode(), "key": (key or b"").hex()}
     else:
         body |= {"name": name, "days": days, "cohort": cohort, "codes": codes}
+        body |= {"tickets": True} if tickets else {}
         body |= {} if epsilon is None else {"epsilon": str(rational(epsilon, "epsilon"))}
         body |= {} if protocol is None else {"protocol": protocol}
     found: dict[str, Any] = (yield from post("collections", body)).json()
@@ -83,18 +87,53 @@ def opened(collection: Collecting, key: bytes | None = None) -> Flow[Collection]
     return found.with_labels(facts["labels"]) if facts.get("labels") else found
 
 
-def submit(collection: Collecting, reports: bytes | Sequence[bytes]) -> Flow[int]:
+def ticket(collection: Collecting, code: str, request: TicketRequest | None = None) -> Flow[Ticket]:
+    """Exchange an invitation code for a ticket that the service cannot link to the code.
+
+    Submit the report with the ticket later, and over another connection: the times of two requests, and the
+    address they come from, can link what the ticket does not.
+
+    Args:
+        collection: The collection.
+        code: The invitation code.
+        request: A request that was kept, if its reply was lost; a new one by default. A code is good for one.
+    """
+    from discreet.errors import ParameterError
+    from discreet.local.tickets import TicketRequest
+
+    key = (yield from opened(collection)).tickets
+    if key is None:
+        raise ParameterError("This collection has no tickets.", fix="Submit the report with its code.")
+    asked = TicketRequest.new(key) if request is None else request
+    reply = yield _bytes(collection, "tickets", asked.blinded, {"discreet-code": code})
+    return asked.ticket(checked(reply).content)
+
+
+def submit(
+    collection: Collecting,
+    reports: bytes | Sequence[bytes],
+    *,
+    code: str | None = None,
+    ticket: Ticket | None = None,
+) -> Flow[int]:
     """Send a batch of reports, and return how many of them were new and valid. It may be sent again.
 
     Args:
         collection: The collection.
         reports: A batch (`discreet.local.device.wire.batch`), or the reports of devices, at most 1 MB.
+        code: The invitation code of one report, if the collection has codes.
+        ticket: The ticket of one report, if the collection has tickets.
     """
     from discreet.local.device.wire import batch
 
     sent = bytes(reports) if isinstance(reports, bytes | bytearray) else batch(list(reports))
-    request = Request("POST", f"{PATH}/collections/{collection.id}/reports", content=sent)
+    given = {"discreet-code": code, "discreet-ticket": None if ticket is None else str(ticket)}
+    request = _bytes(collection, "reports", sent, {name: value for name, value in given.items() if value})
     return int(checked((yield request)).json()["counted"])
+
+
+def _bytes(collection: Collecting, what: str, content: bytes, headers: dict[str, str]) -> Request:
+    return Request("POST", f"{PATH}/collections/{collection.id}/{what}", content=content, passes=headers)
 
 
 def estimate(collection: Collecting, candidates: Sequence[str] | None = None) -> Flow[Answer]:

@@ -56,6 +56,7 @@ class RemoteCollection(Collecting, Generic[C]):
     client: C = field(kw_only=True, repr=False)
     describe = Verb(collections.describe)
     opened = Verb(collections.opened)
+    ticket = Verb(collections.ticket)
     submit = Verb(collections.submit)
     estimate = Verb(collections.estimate)
 

@@ -34,6 +34,7 @@ class Request:
         body: The JSON to send; none by default.
         params: The query; none by default.
         content: The bytes to send instead of JSON; none by default.
+        passes: Headers with an invitation code or a ticket; none by default.
         key: The idempotency key; a new one by default, which retries keep.
     """
 
@@ -42,12 +43,13 @@ class Request:
     body: dict[str, Any] | None = None
     params: dict[str, Any] = field(default_factory=dict)
     content: bytes | None = None
+    passes: dict[str, str] = field(default_factory=dict, repr=False)
     key: str = field(default_factory=lambda: secrets.token_urlsafe(24))
 
     def headers(self) -> dict[str, str]:
         """Return the headers of the request."""
         kind = {} if self.content is None else {"Content-Type": "application/octet-stream"}
-        return {**kind, **({"Idempotency-Key": self.key} if self.method == "POST" else {})}
+        return {**kind, **self.passes, **({"Idempotency-Key": self.key} if self.method == "POST" else {})}
 
 
 def get(path: str, **params: Any) -> Flow[Any]:

@@ -69,6 +69,12 @@ def service_of(connection: Request) -> Service:
     return found
 
 
+def address_of(connection: Request) -> str:
+    """Return the address of the service as the browser sees it: with TLS, whatever a proxy speaks to us."""
+    scheme = "https" if service_of(connection).settings.secure else connection.base_url.scheme
+    return f"{scheme}://{connection.headers.get('host', '')}"
+
+
 def actor_of(connection: Request) -> Actor:
     """Return who makes the request."""
     found: Actor = connection.scope["state"]["actor"]

@@ -19,13 +19,13 @@ import hashlib
 import json
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 
-from discreet.errors import AlreadyRunning, DiscreetError, from_json
+from discreet.errors import AlreadyRunning, DatabaseUnavailable, DiscreetError, from_json
 from discreet.serve import problems
 from discreet.serve.accounts import Actor, Replies, Reply, Turns
 from discreet.serve.accounts.replies import RUNNING
@@ -217,10 +217,19 @@ class Questions:
         return not running.task.done()
 
     async def cancel(self, actor: Actor, id_: str) -> Reply:
-        """End a question of the account, and return its reply: that it was cancelled, or what it had become."""
+        """End a question of the account, and return its reply: that it was cancelled, or what it had become.
+
+        A question at another server ends when that server looks, a quantum later at most, and at its tick.
+        """
         running = self._running.get(actor.name)
         if running is None or running.id != id_ or running.task is None:
-            return await self.poll(actor, id_)
+            found = await self.poll(actor, id_)
+            if found.status == RUNNING:
+                await asyncio.to_thread(self._replies.cancel, id_, _now())
+                until = asyncio.get_running_loop().time() + self._deadline
+                while found.status == RUNNING and asyncio.get_running_loop().time() < until:
+                    found = await self.poll(actor, id_)  # which waits a quantum
+            return found
         running.cancelled = True
         if running.computing is not None:
             running.computing.cancel()
@@ -312,10 +321,12 @@ class Questions:
                 running.told.append((loop.time(), words, share))
 
         computing = asyncio.ensure_future(pool.run(task, tell))
+        watching: asyncio.Future[None] | None = None
         if running is not None:
             running.computing = computing
             if running.cancelled:
                 computing.cancel()
+            watching = asyncio.ensure_future(self._cancelled_elsewhere(running))
         try:
             found = await computing
         except asyncio.CancelledError:
@@ -324,6 +335,9 @@ class Questions:
             return *_problem(problems.cancelled()), False
         except WorkerLost:
             return *_problem(problems.lost()), False
+        finally:
+            if watching is not None:
+                watching.cancel()
         if "absent" in found:
             return 0, None, False
         if "body" in found:
@@ -332,6 +346,15 @@ class Questions:
             return *_problem(problems.problem_of(found["error"], found.get("left"))), found["public"]
         self._log.note("failed", verb=task.verb, kind=found["failed"], line=found["line"])
         return *_problem(problems.failure()), False
+
+    async def _cancelled_elsewhere(self, running: _Running) -> None:
+        """Look every quantum whether another server was asked to cancel a question that computes here."""
+        while running.computing is not None and not running.cancelled:
+            await asyncio.sleep(self._quantum)
+            with suppress(DatabaseUnavailable):
+                if await asyncio.to_thread(self._replies.cancelled, running.id):
+                    running.cancelled = True
+                    running.computing.cancel()
 
 
 def fingerprint(verb: str, vault: str, purpose: str | None, arguments: dict[str, Any]) -> str:

@@ -45,6 +45,7 @@ class Server(uvicorn.Server):
                 access_log=False,
                 log_config=None,
                 lifespan="on",
+                http="h11",  # which refuses a header with a line break; the faster one writes it as it is
                 ws="none",
                 h11_max_incomplete_event_size=32 * 1024,
                 timeout_keep_alive=30,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from discreet.serve.accounts import Accounts, Identities, Products, Replies, Turns, database_at, slots_at
+from discreet.serve.accounts import Accounts, Identities, Passes, Products, Replies, Turns, database_at, slots_at
 from discreet.serve.accounts.secrets import new_id
 from discreet.serve.limits import Rate
 from discreet.serve.logs import Log
@@ -15,6 +15,7 @@ from discreet.serve.metrics import Metrics
 from discreet.serve.oidc.records import SignsIn
 from discreet.serve.questions import Pools, Questions
 from discreet.serve.settings import Settings
+from discreet.serve.survey.surveys import Surveys
 from discreet.serve.vaults import Vaults
 from discreet.serve.workers import Pool
 
@@ -34,6 +35,7 @@ class Service:
     products: Products
     identities: Identities
     provider: SignsIn | None
+    surveys: Surveys
     requests: Rate
     logins: Rate
     metrics: Metrics
@@ -51,7 +53,8 @@ class Service:
         def lost() -> None:
             metrics.count("workers_lost")
 
-        pool, public = Pool(settings.workers, lost), Pool(settings.public_workers, lost)
+        pool = Pool(settings.workers, lost, places=lambda: [*vaults.places().values()])
+        public = Pool(settings.public_workers, lost)
         jobs = Pool(settings.job_workers, lost, lazy=True)
         questions = Questions(
             Pools(pool, public, jobs),
@@ -74,6 +77,7 @@ class Service:
             products=Products(database),
             identities=Identities(accounts),
             provider=_provider(settings),
+            surveys=Surveys(settings.folder, Passes(database)),
             questions=questions,
             requests=Rate(settings.requests_per_minute),
             logins=Rate(settings.logins_per_minute),

@@ -19,7 +19,7 @@ from discreet.serve.verbs.verb import Result, Tell, Verb
 if TYPE_CHECKING:  # the server reads this table too, and opens no vault
     from discreet.vault.vault import Vault
 
-__all__ = ["TASKS", "Result", "Tell", "Verb", "account"]
+__all__ = ["OPEN", "TASKS", "Result", "Tell", "Verb", "account"]
 
 
 def describe(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
@@ -84,6 +84,9 @@ TASKS: dict[str, Verb] = {
     **curating.VERBS,
 }
 """The verbs of workers, by name."""
+
+OPEN = "open"
+"""The key of a message without reply to a new worker: the places of vaults that questions will come for."""
 
 _PRICE: dict[str, Any] = {
     "epsilon": None,

@@ -11,6 +11,7 @@ other one the server learns the type and the line of our code, for its log.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import queue
@@ -19,15 +20,19 @@ import threading
 import traceback
 import warnings
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any, cast
 
 from discreet.errors import BudgetExceeded, DiscreetError, InexactFloat, QuestionRefused
-from discreet.serve.tasks import TASKS, Result, account
+from discreet.serve.tasks import OPEN, TASKS, Result, account
 from discreet.vault.vault import Vault
 
-_OPEN = 16  # vaults that stay open
+_MOST = 16  # vaults that stay open
+
+# What every question needs, loaded before the first one comes: loading takes as long as a quantum.
+_QUESTIONS = ("duckdb", "numpy.ma", "discreet.query.parse.select", "discreet.query.answer.execute")
 
 
 class _Vaults:
@@ -40,9 +45,15 @@ class _Vaults:
         if place not in self._open:
             self._open[place] = Vault(place)
         self._open.move_to_end(place)
-        while len(self._open) > _OPEN:
+        while len(self._open) > _MOST:
             self._open.popitem(last=False)[1].close()
         return self._open[place].for_account(analyst=analyst, purpose=purpose)
+
+    def open(self, places: Sequence[str]) -> None:
+        """Open vaults with their rows before the first question, which would wait for that."""
+        for place in places[:_MOST]:
+            with suppress(Exception):  # a question will report it
+                self.get(place, None, None).table().engine()
 
     def drop(self, place: str) -> None:
         vault = self._open.pop(place, None)
@@ -56,9 +67,14 @@ def main(descriptor: int) -> None:
     tasks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(connection, tasks), daemon=True).start()
     warnings.simplefilter("ignore", InexactFloat)
+    for name in _QUESTIONS:
+        importlib.import_module(name)
     vaults = _Vaults()
     while True:
         task = json.loads(tasks.get())
+        if OPEN in task:
+            vaults.open(task[OPEN])
+            continue
 
         def tell(words: str, share: float) -> None:
             _send(connection, {"progress": words, "share": share})

@@ -13,12 +13,14 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any
+
+from discreet.serve.tasks import OPEN
 
 
 class WorkerLost(Exception):
@@ -49,8 +51,8 @@ class Task:
 class Worker:
     """One worker process, and the socket to it."""
 
-    def __init__(self) -> None:
-        """Start the process. It is ready when it takes its first task."""
+    def __init__(self, places: Sequence[str] = ()) -> None:
+        """Start the process, which opens the vaults at these places. It is ready when it takes its first task."""
         ours, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(
@@ -60,6 +62,9 @@ class Worker:
                 start_new_session=True,  # Ctrl-C is for the server, which lets questions end
             )
         self._connection: Connection[Any, Any] = Connection(ours.detach())
+        if places:
+            with suppress(OSError):  # it ended: the first task finds that
+                self._connection.send_bytes(json.dumps({OPEN: list(places)}).encode())
 
     def run(self, task: Task, tell: Callable[[str, float], None] | None = None) -> dict[str, Any]:
         """Carry out a task, and wait for its outcome."""
@@ -92,11 +97,19 @@ class Pool:
         size: How many processes.
         lost: Called when a worker ended by itself.
         lazy: Whether workers are started when they are first needed, not before.
+        places: Returns the places of the vaults that a new worker opens at once.
     """
 
-    def __init__(self, size: int, lost: Callable[[], None] = lambda: None, *, lazy: bool = False):
+    def __init__(
+        self,
+        size: int,
+        lost: Callable[[], None] = lambda: None,
+        *,
+        lazy: bool = False,
+        places: Callable[[], Sequence[str]] = tuple,
+    ):
         """Take the size. `start` starts the workers."""
-        self._size, self._lost, self._lazy = size, lost, lazy
+        self._size, self._lost, self._lazy, self._places = size, lost, lazy, places
         self._idle: asyncio.Queue[Worker] = asyncio.Queue()
         self._all: set[Worker] = set()
         self._threads = ThreadPoolExecutor(size + 1, thread_name_prefix="worker")
@@ -149,6 +162,6 @@ class Pool:
             await self._add()
 
     async def _add(self) -> None:
-        worker = Worker()
+        worker = Worker(self._places())
         self._all.add(worker)
         self._idle.put_nowait(worker)

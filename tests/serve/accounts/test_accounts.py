@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import AlreadyRunning, NotFound, NotPermitted, NotSignedIn, ParameterError
-from discreet.serve.accounts import Accounts, Replies, Role, database_at
+from discreet.serve.accounts import Accounts, Passes, Replies, Role, database_at
+from discreet.serve.accounts.passes import Use
 
 PASSWORD = "a long password of words"
 DAY = 24 * 3600
@@ -38,6 +39,25 @@ def clock() -> Clock:
 @pytest.fixture
 def accounts(place: str, clock: Callable[[], float]) -> Accounts:
     return Accounts(database_at(place), session_idle=100, session_longest=1000, clock=clock)
+
+
+def test_a_pass_has_one_use_and_a_cancellation_is_seen_by_the_other_server(place: str) -> None:
+    one, other = Passes(database_at(place)), Passes(database_at(place))
+    assert one.use("survey", "code", "pass", "ticket") == Use("ticket", first=True)
+    assert other.use("survey", "code", "pass", "ticket") == Use("ticket", first=False)
+    assert other.use("survey", "code", "pass", "another") == Use("ticket", first=False)
+    assert other.use("survey", "ticket", "pass", "report").first
+    assert other.use("another survey", "code", "pass", "ticket").first
+    assert (one.used("survey", "code"), one.used("survey", "ticket")) == (1, 1)
+    other.give_back("survey", "code", "pass")
+    assert one.use("survey", "code", "pass", "another").first
+    here, there = Replies(database_at(place), "here"), Replies(database_at(place), "there")
+    assert not here.cancelled("question")
+    there.cancel("question", 5)
+    there.cancel("question", 6)
+    assert here.cancelled("question")
+    here.sweep(100)
+    assert not here.cancelled("question")
 
 
 def test_the_first_run_makes_one_curator_once(accounts: Accounts) -> None:

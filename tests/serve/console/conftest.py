@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import axe_playwright_python
 import pytest
 
 from tests.serve.conftest import PASSWORD, Running
@@ -31,6 +33,16 @@ _UNNAMED = """() => {
 }"""
 
 
+_AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
+_WIDTH = ["scrollable-region-focusable", "target-size", "region", "link-in-text-block"]
+_SERIOUS = """async (rules) => {
+  const { violations } = await axe.run(document, rules ? { runOnly: { type: "rule", values: rules } } : {});
+  const serious = violations.filter(({ impact }) => ["serious", "critical", "moderate"].includes(impact));
+  const told = ({ id, impact, nodes }) => nodes.map(({ html }) => `${impact} ${id}: ${html.slice(0, 200)}`);
+  return serious.flatMap(told);
+}"""
+
+
 @dataclass
 class Visit:
     """A browser window of its own: its page, what it sent, and what it complained about."""
@@ -39,7 +51,16 @@ class Visit:
     context: Any
     page: Any
     requests: list[tuple[str, str, bytes]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
+
+    @property
+    def posted(self) -> list[tuple[str, bytes, dict[str, str]]]:
+        """The last part of the path, the body and the headers of what was posted."""
+        made = zip(self.requests, self.headers, strict=True)
+        return [
+            (url.rpartition("/")[2], body, headers) for (method, url, body), headers in made if method == "POST"
+        ]
 
     def go(self, path: str) -> Any:
         return self.page.goto(self.address + path)
@@ -54,6 +75,26 @@ class Visit:
     def unnamed(self) -> list[str]:
         """Return the controls, pictures and regions that a screen reader could not name, and skipped headings."""
         return list(self.page.evaluate(_UNNAMED))
+
+    def barriers(self) -> list[str]:
+        """Return what axe-core finds on this page that is serious, at both widths, in the light and in the dark.
+
+        All rules run once. In the other three forms, what depends on colours and widths runs again.
+        """
+        if not self.page.evaluate("typeof axe === 'object'"):
+            self.page.evaluate(_AXE.read_text())  # by the debugger: the page's policy stays as strict as it is
+        before, found = dict(self.page.viewport_size), set[str]()
+        forms = [(1280, "light"), (1280, "dark"), (320, "light"), (320, "dark")]
+        for i, (width, scheme) in enumerate(forms):
+            self.page.set_viewport_size({"width": width, "height": 800})
+            self.page.emulate_media(color_scheme=scheme)
+            said = self.page.evaluate(
+                _SERIOUS, None if i == 0 else ["color-contrast", *_WIDTH[: 4 * (width == 320)]]
+            )
+            found |= {f"{width} px, {scheme}: {each}" for each in said}
+        self.page.set_viewport_size(before)
+        self.page.emulate_media(color_scheme="null")
+        return sorted(found)
 
     def fits(self) -> bool:
         """Return whether nothing is wider than the window."""
@@ -82,6 +123,7 @@ def windows(browser: Any, running: Running) -> Iterator[Any]:
         page = context.new_page()
         found = Visit(running.address, context, page)
         page.on("request", lambda r: found.requests.append((r.method, r.url, r.post_data_buffer or b"")))
+        page.on("request", lambda r: found.headers.append(r.headers))
         page.on("console", lambda m: found.complaints.append(m.text))
         page.on("pageerror", lambda e: found.complaints.append(str(e)))
         made.append(found)

@@ -14,7 +14,7 @@ import pytest
 from discreet.errors import NotPermitted
 from discreet.local import Collection
 from discreet.local.device.wire import batch, frames
-from discreet.serve.accounts import Role
+from discreet.serve.accounts import Passes, Role, database_at
 from discreet.serve.survey.surveys import Surveys
 from tests.serve.conftest import PASSWORD, Running
 
@@ -73,6 +73,11 @@ def test_a_budget_is_raised_with_a_reason_and_a_typed_confirmation_only(
     spending = curator.get("/vaults/visits/spending").text
     assert "a second year (by cura)" in spending
     assert "typed visits 9" in spending
+
+
+def test_a_grant_to_a_name_that_no_account_has_leaves_nothing_in_the_ledger(curator: httpx2.Client) -> None:
+    assert curator.post("/vaults/visits/grant", data={"user": "nemo", "share": "50 %"}).status_code == 404
+    assert "nemo" not in curator.get("/vaults/visits/spending").text
 
 
 def test_the_private_report_is_stored_nowhere(running: Running, curator: httpx2.Client) -> None:
@@ -154,6 +159,10 @@ def test_a_link_to_an_answer_never_charges(running: Running) -> None:
             assert got.content.startswith(begin), ending
             assert got.headers["content-disposition"] == f'attachment; filename="visits.{ending}"'
         assert "vega-lite" in got.json()["$schema"]
+        formula = {**asked, "sql": 'select count(*) as "=1+1" from visits where age > 71'}
+        ana.post("/vaults/visits/ask", data={**formula, "key": "formula"})
+        named = ana.get("/vaults/visits/answer", params={**formula, "file": "csv"}).text
+        assert named.startswith("'=1+1,'=1+1_low,"), named
     assert running.spent() == spent
 
 
@@ -169,18 +178,18 @@ def test_an_invitation_makes_one_account(running: Running, curator: httpx2.Clien
 
 
 def test_a_code_counts_once_and_reports_survive_a_restart(running: Running) -> None:
-    surveys = Surveys(running.settings.folder)
+    surveys = running.service.surveys
     made, codes = surveys.create("ana", "Tea?", ["yes", "no"], epsilon="1", days=5, cohort=1, codes=2)
     counter = surveys.counter(made)
     reports = [_report(counter.collection) for _ in range(3)]
-    assert counter.take(reports[0], codes[0], made.invited) == 1
+    assert counter.take(reports[0], code=codes[0]) == 1
     for report, code in ((reports[1], codes[0]), (reports[1], None), (reports[1], "0" * 32)):
         with pytest.raises(NotPermitted):
-            counter.take(report, code, made.invited)
-    again = Surveys(running.settings.folder).counter(made)
-    assert (again.server.n, len(again.unused)) == (1, 1)
-    assert again.take(reports[0], codes[1], made.invited) == 0  # a replay, which uses up no code
-    assert len(again.unused) == 1
+            counter.take(report, code=code)
+    again = Surveys(running.settings.folder, Passes(database_at(running.settings.accounts_place))).counter(made)
+    assert (again.server.n, again.unused) == (1, 1)
+    assert again.take(reports[0], code=codes[1]) == 0  # a replay, which uses up no code
+    assert again.unused == 1
     stored = b"".join(path.read_bytes() for path in (running.settings.folder / "surveys" / made.id).iterdir())
     assert not any(code.encode() in stored for code in codes)
 

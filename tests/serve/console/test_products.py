@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Iterator
@@ -87,6 +88,7 @@ def test_an_oracle_is_planned_for_free_opened_once_and_counts_its_free_answers(
         again = program.post("/api/v1/vaults/people/oracles", json=same)  # one path: it is the same oracle
         assert again.headers[PRODUCT] == place.rpartition("/")[2]
     shown = cleo.get(place).text
+    assert html.unescape(shown).count(f"dp.Client('{team.address}', token=") == 1  # copy as Python works as it is
     assert "3 questions answered, 3 of them free" in shown
     assert "This used 5 % of the budget, once." in shown
     assert re.search(r"\d+(\.\d+)? % of the budget of the whole vault is left", shown)
@@ -199,6 +201,7 @@ def test_products_are_made_on_a_phone_with_the_keyboard(team: Running, browser: 
         def shown() -> None:
             assert phone.fits(), page.url
             assert phone.unnamed() == [], page.url
+            assert phone.barriers() == [], page.url
 
         phone.go("/vaults/people")
         page.get_by_role("link", name="Open an oracle").press("Enter")

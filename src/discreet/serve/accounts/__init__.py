@@ -7,6 +7,7 @@
     secrets       random keys of 256 bits, and the hash that is stored instead of them
     accounts      Accounts: people, tokens, sessions, invitations and grants
     identities    Identities: sign-ins by a provider that are under way, and whose account a person has
+    passes        Passes: invitation codes, tickets and keys of requests, each used once
     products      Products: oracles, tables, models, holdouts and streams that an account made
     replies       Replies: what was replied to an idempotency key, durable
     slots         a lock for an account that all servers see, and that ends with its server
@@ -19,6 +20,7 @@ A grant says that an analyst may use a vault at all.
 from discreet.serve.accounts.accounts import Accounts
 from discreet.serve.accounts.database import Database, database_at
 from discreet.serve.accounts.identities import Identities, Login
+from discreet.serve.accounts.passes import Passes
 from discreet.serve.accounts.products import Product, Products
 from discreet.serve.accounts.records import VERBS, Actor, Grant, Invitation, Role, Token, User
 from discreet.serve.accounts.replies import Replies, Reply
@@ -34,6 +36,7 @@ __all__ = [
     "Identities",
     "Invitation",
     "Login",
+    "Passes",
     "Product",
     "Products",
     "Replies",

@@ -93,6 +93,11 @@ class Accounts:
             rows = run("SELECT name, role, disabled, created FROM users ORDER BY name")
         return [User(name, Role(role), bool(disabled), created) for name, role, disabled, created in rows]
 
+    def find(self, name: str) -> User:
+        """Return an account, or refuse a name that none has."""
+        with self.database.read() as run:
+            return _expect_user(run, name)
+
     def set_password(self, name: str, password: str) -> None:
         """Give an account a new password, and end its sessions."""
         hashed = passwords.hashed(password)
@@ -128,7 +133,13 @@ class Accounts:
 
     def sign_in_with_token(self, token: str) -> str:
         """Begin a session of the owner of a token that has the whole scope, such as that of the first run."""
-        actor = self.by_token(token)
+        try:
+            actor = self.by_token(token)
+        except NotSignedIn:
+            raise NotSignedIn(
+                "There is no such token.",
+                fix="Copy all of it, from dsc_ to the end. Or sign in with your name and password.",
+            ) from None
         if actor.verbs != _verbs(actor.role) or EVERYWHERE not in actor.vaults:
             raise NotPermitted("A session needs a token with the whole scope.", fix="Sign in with a password.")
         return self.begin_session(actor.name)

@@ -155,6 +155,16 @@ class Actor:
             )
 
 
+def expect_whole_scope(actor: Actor) -> None:
+    """Refuse to manage people with a token for some vaults: an account that it makes could use all of them."""
+    if EVERYWHERE not in actor.vaults:
+        raise NotPermitted(
+            "This token is for some vaults, and people have accounts for all of them.",
+            found=", ".join(sorted(actor.vaults)),
+            fix="Use a token for all vaults, or grant this vault to people who have an account.",
+        )
+
+
 def expect_name(name: str) -> str:
     """Return the name of an account, or refuse one that could be mistaken for another.
 

@@ -106,10 +106,22 @@ class Replies:
             raise NotFound("There is no such question of yours.", found=id_[:64])
         return _read(rows[0])
 
+    def cancel(self, id_: str, now: int) -> None:
+        """Ask the server that runs a question to cancel it."""
+        with self._database.write() as run:
+            if not run("SELECT 1 FROM cancellations WHERE id = ?", id_):
+                run("INSERT INTO cancellations (id, begun) VALUES (?, ?)", id_, now)
+
+    def cancelled(self, id_: str) -> bool:
+        """Return whether another server was asked to cancel a question."""
+        with self._database.read() as run:
+            return bool(run("SELECT 1 FROM cancellations WHERE id = ?", id_))
+
     def sweep(self, before: int) -> None:
         """Delete replies that were begun before a time."""
         with self._database.write() as run:
             run("DELETE FROM replies WHERE begun < ?", before)
+            run("DELETE FROM cancellations WHERE begun < ?", before)
 
 
 def _read(row: tuple[Any, ...]) -> Reply:

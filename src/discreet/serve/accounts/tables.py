@@ -24,6 +24,7 @@ TABLES = (
     "CREATE TABLE IF NOT EXISTS replies (id TEXT PRIMARY KEY, owner TEXT NOT NULL, idempotency TEXT NOT NULL,"
     " fingerprint TEXT NOT NULL, verb TEXT NOT NULL, vault TEXT NOT NULL, server TEXT NOT NULL,"
     " status BIGINT NOT NULL, body TEXT NOT NULL, begun BIGINT NOT NULL, UNIQUE (owner, idempotency))",
+    "CREATE TABLE IF NOT EXISTS cancellations (id TEXT PRIMARY KEY, begun BIGINT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS logins (hash TEXT PRIMARY KEY, browser TEXT NOT NULL, nonce TEXT NOT NULL,"
     " verifier TEXT NOT NULL, account TEXT NOT NULL, subject TEXT NOT NULL, name TEXT NOT NULL,"
     " expires BIGINT NOT NULL)",
@@ -31,4 +32,6 @@ TABLES = (
     " vault TEXT NOT NULL, purpose TEXT NOT NULL, arguments TEXT NOT NULL, made BIGINT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS answers (product TEXT NOT NULL, number BIGINT NOT NULL, body TEXT NOT NULL,"
     " free BIGINT NOT NULL, PRIMARY KEY (product, number))",
+    "CREATE TABLE IF NOT EXISTS passes (survey TEXT NOT NULL, kind TEXT NOT NULL, pass TEXT NOT NULL,"
+    " what TEXT NOT NULL, PRIMARY KEY (survey, kind, pass))",
 )

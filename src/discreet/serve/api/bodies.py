@@ -164,6 +164,7 @@ class NewCollection(msgspec.Struct, forbid_unknown_fields=True):
     days: Annotated[int, msgspec.Meta(ge=1, le=366)] = 30
     cohort: Whole = 100
     codes: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = 0
+    tickets: bool = False
     signed: Annotated[str, msgspec.Meta(max_length=500_000)] | None = None
     key: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")] | None = None
 
@@ -306,7 +307,8 @@ class Granted(msgspec.Struct):
 class Collecting(msgspec.Struct, omit_defaults=True):
     """A local collection: its signed descriptor, the key that verifies it, and what was counted so far.
 
-    `codes` are its invitation codes, shown once. `labels` are its values where the descriptor has their hash only.
+    `codes` are its invitation codes, shown once. `exchanged` of them were used, for a report or a ticket, and
+    `redeemed` tickets for a report. `labels` are its values where the descriptor has their hash only.
     """
 
     id: str
@@ -320,6 +322,9 @@ class Collecting(msgspec.Struct, omit_defaults=True):
     last_day: str
     epsilon: str
     invited: bool
+    tickets: bool = False
+    exchanged: int = 0
+    redeemed: int = 0
     labels: list[str] | None = None
     codes: list[str] = []
 

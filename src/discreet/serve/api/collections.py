@@ -19,9 +19,11 @@ from litestar.params import JSONBody, PathParameter, QueryParameter
 from discreet.errors import Fix, ParameterError
 from discreet.serve.accounts import Actor
 from discreet.serve.api.bodies import Collecting, Counted, NewCollection, problems
+from discreet.serve.api.questions import Key
 from discreet.serve.guards import Parts, WhoAsks
 from discreet.serve.service import Service
-from discreet.serve.survey.surveys import LARGEST, Counter, Survey, Surveys, surveys_of
+from discreet.serve.survey.counter import SMALL, Counter, passes_of
+from discreet.serve.survey.surveys import LARGEST, Survey, Surveys
 
 CollectionId = Annotated[str, PathParameter(max_length=64, description="The id of a collection")]
 
@@ -39,15 +41,15 @@ class _TakesBatch(Operation):
 async def listed(actor: WhoAsks, service: Parts) -> list[Collecting]:
     """List the collections of the account; to a curator, all of them."""
     actor.expect("collect")
-    found = await asyncio.to_thread(surveys_of(service).of, actor)
+    found = await asyncio.to_thread(service.surveys.of, actor)
     return [await _told(service, one) for one in found]
 
 
 @post("/collections", request_max_body_size=LARGEST, responses=problems(422))
-async def make(data: JSONBody[NewCollection], actor: WhoAsks, service: Parts) -> Collecting:
-    """Make a collection. Its invitation codes are shown this once."""
+async def make(data: JSONBody[NewCollection], actor: WhoAsks, service: Parts, key: Key = None) -> Collecting:
+    """Make a collection. Its invitation codes are shown this once, and again to a retry with the same key."""
     actor.expect("collect")
-    made, codes = await asyncio.to_thread(_made, surveys_of(service), actor.name, data)
+    made, codes = await asyncio.to_thread(_made, service.surveys, actor.name, data, key or "")
     service.log.note("collection made", analyst=actor.name, id=made.id)
     return await _told(service, made, codes)
 
@@ -70,9 +72,28 @@ async def count(
 ) -> Counted:
     """Count a batch of reports: the bytes that `discreet.local` and `clients/js` make, at most 1 MB."""
     counter = await _counter(service, _own(service, actor, collection))
-    code = request.headers.get("discreet-code")
-    counted = await asyncio.to_thread(counter.take, await request.body(), code, counter.invited)
+    counted = await asyncio.to_thread(counter.take, await request.body(), **passes_of(request.headers))
     return Counted(counted, counter.server.n)
+
+
+@post(
+    "/collections/{collection:str}/tickets",
+    status_code=200,
+    media_type="application/octet-stream",
+    request_max_body_size=SMALL,
+    responses={**problems(404, 422), 200: ResponseSpec(bytes, media_type="application/octet-stream")},
+    operation_class=_TakesBatch,
+)
+async def issue(
+    collection: CollectionId, request: Request[Any, Any, Any], actor: WhoAsks, service: Parts
+) -> Response[bytes]:
+    """Sign a blinded ticket (RFC 9474) for the invitation code in the header `discreet-code`.
+
+    The same blinded ticket is signed again, so a lost reply can be asked for again. Another one is refused.
+    """
+    counter = await _counter(service, _own(service, actor, collection))
+    signature = await asyncio.to_thread(counter.issue, passes_of(request.headers)["code"], await request.body())
+    return Response(signature, media_type="application/octet-stream")
 
 
 @get(
@@ -92,11 +113,11 @@ async def estimates(
 
 def _own(service: Service, actor: Actor, id_: str) -> Survey:
     actor.expect("collect")
-    return surveys_of(service).find_for(actor, id_)
+    return service.surveys.find_for(actor, id_)
 
 
 async def _counter(service: Service, survey: Survey) -> Counter:
-    return await asyncio.to_thread(surveys_of(service).counter, survey)
+    return await asyncio.to_thread(service.surveys.counter, survey)
 
 
 async def _told(service: Service, survey: Survey, codes: list[str] | None = None) -> Collecting:
@@ -114,15 +135,18 @@ async def _told(service: Service, survey: Survey, codes: list[str] | None = None
         last_day=last.isoformat(),
         epsilon=found.epsilon,
         invited=survey.invited,
+        tickets=survey.tickets,
+        exchanged=counter.exchanged if survey.invited else 0,
+        redeemed=counter.redeemed if survey.tickets else 0,
         labels=list(found.labels) if found.digest is not None and found.labels is not None else None,
         codes=codes or [],
     )
 
 
-def _made(surveys: Surveys, owner: str, data: NewCollection) -> tuple[Survey, list[str]]:
+def _made(surveys: Surveys, owner: str, data: NewCollection, key: str) -> tuple[Survey, list[str]]:
     """Design a collection, or take one that was signed elsewhere."""
     if data.signed is not None and data.key is not None:
-        return surveys.adopt(owner, data.signed.encode(), bytes.fromhex(data.key), data.domain), []
+        return surveys.adopt(owner, data.signed.encode(), bytes.fromhex(data.key), data.domain, key=key), []
     if data.name is None or data.domain is None or data.epsilon is None:
         raise ParameterError(
             "A collection has a name, a domain and an epsilon; or it is signed, with the key that verifies it.",
@@ -136,8 +160,10 @@ def _made(surveys: Surveys, owner: str, data: NewCollection) -> tuple[Survey, li
         days=data.days,
         cohort=data.cohort,
         codes=data.codes,
+        tickets=data.tickets,
         protocol=data.protocol,
+        key=key,
     )
 
 
-ROUTES = [listed, make, described, count, estimates]
+ROUTES = [listed, make, described, count, issue, estimates]

@@ -9,7 +9,7 @@ from litestar.params import FromPath, JSONBody
 
 from discreet.errors import NotPermitted
 from discreet.serve.accounts import VERBS, Actor, Grant
-from discreet.serve.accounts.records import EVERYWHERE
+from discreet.serve.accounts.records import EVERYWHERE, expect_whole_scope
 from discreet.serve.api import bodies
 from discreet.serve.api.bodies import problems
 from discreet.serve.guards import Parts, WhoAsks
@@ -27,6 +27,7 @@ async def people(actor: WhoAsks, service: Parts) -> list[bodies.Person]:
 async def add(data: JSONBody[bodies.NewPerson], actor: WhoAsks, service: Parts) -> bodies.Person:
     """Make an account."""
     actor.expect("manage")
+    expect_whole_scope(actor)
     made = await asyncio.to_thread(
         service.accounts.add, data.name, data.role, data.password, provider=data.provider
     )
@@ -39,6 +40,7 @@ async def set_open(
 ) -> bodies.Opened:
     """Close an account, or open it again. Its sessions end."""
     actor.expect("manage")
+    expect_whole_scope(actor)
     if person == actor.name and not data.open:
         raise NotPermitted("A curator does not close their own account.", fix="Let another curator do it.")
     await asyncio.to_thread(service.accounts.disable, person, disabled=not data.open)
@@ -51,6 +53,7 @@ async def set_open(
 async def invite(data: JSONBody[bodies.NewInvitation], actor: WhoAsks, service: Parts) -> bodies.Shown:
     """Make a one-time code with which a person makes an account. It is shown once."""
     actor.expect("manage")
+    expect_whole_scope(actor)
     return bodies.Shown(await asyncio.to_thread(service.accounts.invite, data.role, by=actor.name, days=data.days))
 
 
@@ -92,10 +95,10 @@ async def revoke(person: FromPath[str], token: FromPath[str], actor: WhoAsks, se
 
 @get("/grants", responses=problems())
 async def grants(actor: WhoAsks, service: Parts) -> list[bodies.Granted]:
-    """List the grants: one's own, or to a curator all."""
+    """List the grants: one's own, or to a curator all, of the vaults that the token is for."""
     every = "manage" in actor.verbs
     found = await asyncio.to_thread(service.accounts.grants, None if every else actor.name)
-    return [_granted(one) for one in found]
+    return [_granted(one) for one in found if actor.may_see(one.vault)]
 
 
 @put("/people/{person:str}/grants/{vault:str}", responses=problems(404, 422))

@@ -65,6 +65,9 @@ async def grant(name: VaultName, data: URLEncodedBody[Grant], actor: WhoAsks, se
     actor.expect("manage")
     service.vaults.place_for(actor, name)
     purposes = [one.strip() for one in data.purposes.split(",") if one.strip()]
+    # The budget comes before the grant, which without it would let the analyst spend all. The ledger keeps it for
+    # ever, so the name is checked first.
+    await asyncio.to_thread(service.accounts.find, data.user)
     if data.share.strip():
         whole = (await _accounts(service, actor, name))[0]
         part = positive(data.share.strip().removesuffix("%").strip(), "share") / 100

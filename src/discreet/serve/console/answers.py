@@ -28,7 +28,7 @@ from discreet.serve.accounts.replies import RUNNING
 from discreet.serve.api.vaults import VaultName
 from discreet.serve.console.ask import Asked
 from discreet.serve.console.pages import Page, body_of, elsewhere, page
-from discreet.serve.guards import BESIDE, Parts, WhoAsks
+from discreet.serve.guards import BESIDE, Parts, WhoAsks, address_of
 
 _MOST_BARS = 60
 _FILES = {
@@ -99,8 +99,8 @@ async def answer(
         cost=render.cost(replace(release, free=False) if new else release),
         charts=charts(release),
         facts=release.label.facts,
-        link=f"{request.base_url.scheme}://{request.headers.get('host', '')}{link}",
-        python=python(str(request.base_url).rstrip("/"), name, asked),
+        link=f"{address_of(request)}{link}",
+        python=python(address_of(request), name, asked),
         files=[(words, f"{link}&file={ending}") for ending, words in _WORDS.items() if ending in offered],
         again=f"/vaults/{name}/ask?{urlencode({'sql': sql, 'by': by, 'value': asked.price})}",
     )
@@ -140,7 +140,7 @@ def written(release: Release, ending: str) -> bytes:
     if ending == "csv":
         text = io.StringIO()
         lines = csv.writer(text)
-        lines.writerow(table.column_names)
+        lines.writerow(map(_cell, table.column_names))
         lines.writerows(zip(*(map(_cell, column.to_pylist()) for column in table.columns), strict=True))
         return text.getvalue().encode()
     import pyarrow
@@ -157,7 +157,7 @@ def written(release: Release, ending: str) -> bytes:
 
 
 def _cell(value: Any) -> Any:
-    """Return a cell that no spreadsheet takes for a formula: keys may be texts of people."""
+    """Return a cell that no spreadsheet takes for a formula: keys are texts of people, names those of analysts."""
     if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
         return f"'{value}"
     return value.isoformat() if isinstance(value, date | datetime) else value

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
+from urllib.parse import quote
 
 import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -53,8 +54,9 @@ def page(
 
 
 def elsewhere(address: str) -> Page:
-    """Send the browser to another page, after a form."""
-    return Response("", media_type=MediaType.HTML, status_code=303, headers={"location": address})
+    """Send the browser to another page of ours, after a form. What is no sign of an address is written as %XX."""
+    where = quote(address, safe="/?#=&%+,:;@!$'()*~-._")
+    return Response("", media_type=MediaType.HTML, status_code=303, headers={"location": where})
 
 
 def body_of(reply: Reply) -> dict[str, Any]:

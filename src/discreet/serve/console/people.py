@@ -12,7 +12,7 @@ from litestar.params import FromPath, URLEncodedBody
 from discreet.errors import NotPermitted, ParameterError
 from discreet.serve.accounts import VERBS, Actor, Role
 from discreet.serve.accounts.records import EVERYWHERE
-from discreet.serve.console.pages import Page, elsewhere, page
+from discreet.serve.console.pages import Page, elsewhere, page, provider_of
 from discreet.serve.guards import Parts, WhoAsks
 from discreet.serve.service import Service
 
@@ -95,7 +95,7 @@ async def account_page(actor: WhoAsks, service: Parts) -> Page:
 @post("/account/tokens", status_code=200)
 async def new_token(data: URLEncodedBody[NewToken], actor: WhoAsks, service: Parts) -> Page:
     """Make a token, and show it once."""
-    if not data.days.isdigit() or not 1 <= int(data.days) <= 366:
+    if not data.days.isdecimal() or not 1 <= int(data.days) <= 366:
         raise ParameterError("A token lasts 1 to 366 days.", found=data.days)
     verbs = {"": None, "preview": ["describe", "preview", "ledger"]}.get(data.scope)
     made = await asyncio.to_thread(
@@ -128,7 +128,7 @@ async def _account(actor: Actor, service: Service, made: str = "") -> Page:
     tokens = await asyncio.to_thread(service.accounts.tokens, actor.name)
     verbs = sorted(verb for verb, roles in VERBS.items() if actor.role in roles)
     now = service.accounts.now()
-    return page("account", actor, tokens=tokens, made=made, verbs=verbs, now=now)
+    return page("account", actor, tokens=tokens, made=made, verbs=verbs, now=now, provider=provider_of(service))
 
 
 # -- strangers with an invitation -------------------------------------------------------------------------------

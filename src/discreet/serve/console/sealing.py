@@ -198,7 +198,7 @@ def declared(columns: list[dict[str, Any]], form: Mapping[str, str]) -> dict[str
     if not found:
         raise ParameterError("Choose at least one column to keep.")
     rows = form.get("rows", "1").strip()
-    if not rows.isdigit() or not 1 <= int(rows) <= 10**6:
+    if not rows.isdecimal() or not 1 <= int(rows) <= 10**6:
         raise ParameterError("The rows of one person that count are a whole number from 1.", found=rows)
     return {"columns": found, "person": person, "rows_per_person": int(rows) if person else 1}
 
@@ -229,7 +229,7 @@ def _consequence(form: Mapping[str, str]) -> consequence.Consequence:
     counts, rows = form.get("counts", ""), form.get("rows", "1")
     delta = rational(form.get("delta", "0") or "0", "delta")
     try:
-        margin = float(Fraction(form.get("margin", "").strip()))
+        margin = float(rational(form.get("margin", "").strip() or "0", "margin"))  # which bounds its exponent
         chosen = consequence.of(int(counts), margin, delta, int(rows))
     except (ValueError, ZeroDivisionError, OverflowError):
         raise ParameterError(

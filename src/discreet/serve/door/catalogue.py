@@ -28,7 +28,8 @@ from discreet.serve.door.variables import SHOWN
 SECONDS = 2.0
 """The longest that the catalogue computes."""
 
-MOST_ROWS = 100_000
+MOST_ROWS, MOST_CHARACTERS = 100_000, 1 << 25
+_CELLS = 1024  # that are fetched at a time
 _LETTERS = {"u": "uinteger", "s": "smallint", "i": "integer", "b": "bigint", "f": "double", "o": "boolean",
             "t": "varchar", "m": "timestamp", "T": "varchar[]", "S": "smallint[]", "U": "uinteger[]"}  # fmt: skip
 _OIDS = {"VARCHAR": results.TEXT, "BIGINT": results.INT8, "INTEGER": results.INT4, "SMALLINT": results.INT2,
@@ -89,6 +90,18 @@ def kinds_of(described: Mapping[str, Any]) -> dict[str, str]:
     if described.get("person"):
         found[described["person"]] = "text"
     return found
+
+
+def _fetched(found: duckdb.DuckDBPyConnection, columns: int) -> list[tuple[Any, ...]]:
+    """Return the rows of a result, a few cells at a time: no limit of memory holds for what Python copies."""
+    rows: list[tuple[Any, ...]] = []
+    size, some = 0, max(1, _CELLS // max(columns, 1))
+    while len(rows) < MOST_ROWS and (batch := found.fetchmany(min(some, MOST_ROWS - len(rows)))):
+        size += sum(len(str(value)) if isinstance(value, str | list) else 8 for row in batch for value in row)
+        if size > MOST_CHARACTERS:
+            raise Refusal("The catalogue was asked for too much.", CANCELLED, "Ask for less.")
+        rows += batch
+    return rows
 
 
 def _declare(database: duckdb.DuckDBPyConnection, described: Mapping[str, Any]) -> dict[str, str]:
@@ -154,7 +167,7 @@ class Catalogue:
         try:
             found = cursor.execute(sql)
             described = found.description or []
-            rows = found.fetchmany(MOST_ROWS)
+            rows = _fetched(found, len(described))
         except duckdb.InterruptException:
             raise Refusal("The catalogue was asked for too much.", CANCELLED, "Ask for less.") from None
         except duckdb.Error:  # its text may quote the query, and is not shown

@@ -1,7 +1,8 @@
 """Run surveys under local differential privacy: the respondent's browser randomises, and the service counts.
 
-    surveys      Surveys: signed collections, reports that arrived, invitation codes, in the service's folder
-    respondent   GET /s/ID, /s/ID/collection, /s/ID/estimates, POST /s/ID/reports: for strangers, without a cookie
+    surveys      Surveys: signed collections, invitation codes, keys of tickets, in the service's folder
+    counter      Counter: the reports of a survey, one for each code or ticket; blind signatures for tickets
+    respondent   GET /s/ID, /s/ID/collection, POST /s/ID/tickets, /s/ID/reports …: for strangers, without a cookie
     manage       /surveys: create one, share its link, watch estimates arrive
     client       the JavaScript client, from the wheel or from the repository
     templates/   the pages

@@ -12,11 +12,11 @@ from pathlib import Path
 _HERE = Path(__file__).parent
 _CLIENT = (
     *("index.js", "descriptor.js", "device.js", "domains.js", "draws.js", "frames.js", "keys.js"),
-    *("randomisers.js", "sha256.js", "web.js"),
+    *("randomisers.js", "sha256.js", "tickets.js", "web.js"),
     *("protocols/frequencies.js", "protocols/hashed.js", "protocols/numbers.js", "protocols/parameters.js"),
     *("protocols/projective.js", "protocols/two_step.js", "protocols/words.js"),
 )
-_OWN = ("survey.js", "survey.css")
+_OWN = ("survey.js", "later.js", "survey.css")
 
 
 @cache

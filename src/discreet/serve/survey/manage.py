@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from litestar import Request, get, post
@@ -14,14 +14,19 @@ from discreet.rational import positive
 from discreet.render import svg
 from discreet.serve.accounts import Actor
 from discreet.serve.console.pages import Page, page
-from discreet.serve.guards import Parts, WhoAsks
+from discreet.serve.guards import Parts, WhoAsks, address_of
 from discreet.serve.problems import Problem, problem_of
 from discreet.serve.service import Service
-from discreet.serve.survey.surveys import Survey, surveys_of
+from discreet.serve.survey.surveys import Survey
 
 _Text = Annotated[str, msgspec.Meta(max_length=4000)]
 _MOST_BARS = 60
 STRENGTHS = {"0.5": "strong", "1": "usual", "2": "weaker"}
+WAYS = {
+    "open": "everyone who has the link, more than once if they like",
+    "codes": "each person with a code, once: the code shows who took part",
+    "tickets": "each person with a code, once: a blind ticket hides which answer is whose",
+}
 
 
 class New(msgspec.Struct, forbid_unknown_fields=True):
@@ -32,7 +37,8 @@ class New(msgspec.Struct, forbid_unknown_fields=True):
     epsilon: _Text = "1"
     days: _Text = "30"
     cohort: _Text = "100"
-    codes: _Text = "0"
+    way: Literal["open", "codes", "tickets"] = "open"
+    codes: _Text = "100"
 
 
 @get("/surveys")
@@ -49,17 +55,20 @@ async def create(
     actor.expect("collect")
     choices = list(dict.fromkeys(line.strip() for line in data.choices.splitlines() if line.strip()))
     try:
-        if not all(text.strip().isdigit() for text in (data.days, data.cohort, data.codes)):
+        if not all(text.strip().isdecimal() for text in (data.days, data.cohort, data.codes)):
             raise ParameterError("Days, answers to wait for and invitations are whole numbers.")
+        if data.way != "open" and int(data.codes) == 0:
+            raise ParameterError("A survey by invitation needs invitation codes.", found=data.codes)
         made, codes = await asyncio.to_thread(
-            surveys_of(service).create,
+            service.surveys.create,
             actor.name,
             data.question,
             choices,
             epsilon=str(positive(data.epsilon, "epsilon")),
             days=int(data.days),
             cohort=max(1, int(data.cohort)),
-            codes=int(data.codes),
+            codes=0 if data.way == "open" else int(data.codes),
+            tickets=data.way == "tickets",
         )
     except DiscreetError as error:
         return await _all(actor, service, problem=problem_of(error), form=data)
@@ -73,13 +82,13 @@ async def survey_page(
 ) -> Page:
     """Show the link of a survey, and the estimates so far."""
     actor.expect("collect")
-    found = surveys_of(service).find_for(actor, survey_id)
+    found = service.surveys.find_for(actor, survey_id)
     return await _one(actor, service, found, request, [])
 
 
 async def _all(actor: Actor, service: Service, problem: Problem | None = None, form: New | None = None) -> Page:
     actor.expect("collect")
-    found = surveys_of(service).of(actor)
+    found = service.surveys.of(actor)
     return page(
         "surveys",
         actor,
@@ -88,15 +97,16 @@ async def _all(actor: Actor, service: Service, problem: Problem | None = None, f
         problem=problem,
         form=form or New("", ""),
         strengths=STRENGTHS,
+        ways=WAYS,
     )
 
 
 async def _one(
     actor: Actor, service: Service, survey: Survey, request: Request[Any, Any, Any], codes: list[str]
 ) -> Page:
-    counter = await asyncio.to_thread(surveys_of(service).counter, survey)
-    scheme = "https" if service.settings.secure else request.base_url.scheme
-    place = f"{scheme}://{request.headers.get('host', '')}/s/{survey.id}"
+    counter = await asyncio.to_thread(service.surveys.counter, survey)
+    await asyncio.to_thread(counter.catch_up)
+    place = f"{address_of(request)}/s/{survey.id}"
     server, waiting, chart, told = counter.server, "", "", ""
     try:
         answer = await asyncio.to_thread(counter.estimate)
@@ -125,7 +135,10 @@ async def _one(
         told=told,
         has_form=counter.has_form,
         codes=codes,
-        unused=len(counter.unused),
+        invitations=counter.unused + counter.exchanged,
+        exchanged=counter.exchanged,
+        redeemed=counter.redeemed,
+        fingerprint=counter.collection.id.hex()[:16],
     )
 
 

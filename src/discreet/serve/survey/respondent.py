@@ -19,15 +19,17 @@ from litestar.params import FromPath
 from discreet.errors import NotFound
 from discreet.serve.console import static
 from discreet.serve.console.pages import Page, page
-from discreet.serve.guards import Parts, service_of
+from discreet.serve.guards import Parts, address_of, service_of
 from discreet.serve.survey.client import files
-from discreet.serve.survey.surveys import LARGEST, surveys_of
+from discreet.serve.survey.counter import SMALL, passes_of
+from discreet.serve.survey.surveys import LARGEST
 
 _OPEN = {
     "access-control-allow-origin": "*",
-    "access-control-allow-headers": "content-type, discreet-code",
+    "access-control-allow-headers": "content-type, discreet-code, discreet-ticket",
     "cross-origin-resource-policy": "cross-origin",
 }
+_PREFLIGHT = {**_OPEN, "access-control-allow-methods": "POST"}
 
 
 def gently(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
@@ -38,7 +40,7 @@ def gently(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) 
 @get("/s/{survey_id:str}", guards=[gently])
 async def respond(survey_id: FromPath[str], service: Parts) -> Page:
     """Show the page. It is the same for everyone, and it verifies the collection before it shows a form."""
-    surveys = surveys_of(service)
+    surveys = service.surveys
     found = surveys.find(survey_id)
     if not (await asyncio.to_thread(surveys.counter, found)).has_form:
         raise NotFound("This collection has no page: devices report to it.", found=found.id)
@@ -49,6 +51,7 @@ async def respond(survey_id: FromPath[str], service: Parts) -> Page:
         collection=f"{where}/collection",
         root="/survey/",
         invited=found.invited,
+        tickets=found.tickets,
         saved=False,
     )
 
@@ -56,7 +59,7 @@ async def respond(survey_id: FromPath[str], service: Parts) -> Page:
 @get("/s/{survey_id:str}/collection", guards=[gently])
 async def collection(survey_id: FromPath[str], service: Parts) -> Response[bytes]:
     """Return the signed collection."""
-    surveys = surveys_of(service)
+    surveys = service.surveys
     counter = await asyncio.to_thread(surveys.counter, surveys.find(survey_id))
     return Response(counter.envelope, media_type="application/json", headers=_OPEN)
 
@@ -64,24 +67,35 @@ async def collection(survey_id: FromPath[str], service: Parts) -> Response[bytes
 @post("/s/{survey_id:str}/reports", status_code=204, request_max_body_size=LARGEST, guards=[gently])
 async def reports(survey_id: FromPath[str], request: Request[Any, Any, Any], service: Parts) -> Response[None]:
     """Count randomised reports."""
-    surveys = surveys_of(service)
-    found = surveys.find(survey_id)
-    counter = await asyncio.to_thread(surveys.counter, found)
-    body, code = await request.body(), request.headers.get("discreet-code")
-    await asyncio.to_thread(counter.take, body, code, found.invited)
+    counter = await asyncio.to_thread(service.surveys.counter, service.surveys.find(survey_id))
+    await asyncio.to_thread(counter.take, await request.body(), **passes_of(request.headers))
     return Response(None, status_code=204, headers=_OPEN)
+
+
+@post("/s/{survey_id:str}/tickets", status_code=200, request_max_body_size=SMALL, guards=[gently])
+async def tickets(survey_id: FromPath[str], request: Request[Any, Any, Any], service: Parts) -> Response[bytes]:
+    """Sign a blinded ticket for an invitation code."""
+    counter = await asyncio.to_thread(service.surveys.counter, service.surveys.find(survey_id))
+    signature = await asyncio.to_thread(counter.issue, passes_of(request.headers)["code"], await request.body())
+    return Response(signature, media_type="application/octet-stream", headers=_OPEN)
 
 
 @route("/s/{survey_id:str}/reports", http_method=[HttpMethod.OPTIONS], status_code=204)
 async def allowed(survey_id: FromPath[str]) -> Response[None]:
     """Tell a browser that pages of other origins may send reports, without credentials."""
-    return Response(None, status_code=204, headers={**_OPEN, "access-control-allow-methods": "POST"})
+    return Response(None, status_code=204, headers=_PREFLIGHT)
+
+
+@route("/s/{survey_id:str}/tickets", http_method=[HttpMethod.OPTIONS], status_code=204)
+async def allowed_tickets(survey_id: FromPath[str]) -> Response[None]:
+    """Tell a browser that pages of other origins may ask for tickets, without credentials."""
+    return Response(None, status_code=204, headers=_PREFLIGHT)
 
 
 @get("/s/{survey_id:str}/estimates", guards=[gently])
 async def estimates(survey_id: FromPath[str], service: Parts) -> Response[Any]:
     """Return the estimates: a release of local privacy, for everyone."""
-    surveys = surveys_of(service)
+    surveys = service.surveys
     counter = await asyncio.to_thread(surveys.counter, surveys.find(survey_id))
     return Response((await asyncio.to_thread(counter.estimate)).to_json(), headers=_OPEN)
 
@@ -89,16 +103,16 @@ async def estimates(survey_id: FromPath[str], service: Parts) -> Response[Any]:
 @get("/s/{survey_id:str}/page.zip", guards=[gently])
 async def saved(survey_id: FromPath[str], request: Request[Any, Any, Any], service: Parts) -> Response[bytes]:
     """Return the page with all its files, to be read and hosted elsewhere. It sends reports to this service."""
-    surveys = surveys_of(service)
+    surveys = service.surveys
     found = surveys.find(survey_id)
     counter = await asyncio.to_thread(surveys.counter, found)
-    here = f"{'https' if service.settings.secure else request.base_url.scheme}://{request.headers.get('host', '')}"
     shown = page(
         "survey",
-        service=f"{here}/s/{found.id}",
+        service=f"{address_of(request)}/s/{found.id}",
         collection="collection.json",
         root="",
         invited=found.invited,
+        tickets=found.tickets,
         saved=True,
     )
     packed = io.BytesIO()
@@ -120,5 +134,6 @@ async def file(path: FromPath[str]) -> Response[bytes]:
     return static.served(name, files()[name])
 
 
-OPEN = [respond, collection, reports, allowed, estimates, saved, file]
-"""The routes of strangers. They take no cookie and set none, so another site gains nothing by them."""
+OPEN = [allowed, allowed_tickets, respond, collection, reports, tickets, estimates, saved, file]
+"""The routes of strangers. They take no cookie and set none, so another site gains nothing by them. What answers
+OPTIONS comes first: the framework gives a path that has no such handler yet one of its own, which stays."""

@@ -1,39 +1,50 @@
-"""Keep surveys and other local collections: signed, the reports that arrived, and the hashes of invitation codes.
+"""Keep surveys and other local collections: signed, with the hashes of invitation codes and the key of tickets.
 
 A collection is a folder of the service. Either the service designs it: its key signs it once, and is then
 forgotten, so that no one can sign another collection for the same link. Or it was signed elsewhere, by a key that
-the service never has. Reports are appended to a file as they arrive, and counted in memory. The file is what is
-durable: a server that starts again counts it again, and report ids keep each report from counting twice. A report
-is randomised before it leaves its device, so the file is as public as its estimates.
+the service never has.
 
 A code links a person to a randomised report, against which the local guarantee holds. What it shows is who took
-part.
+part. With tickets it shows who asked for a ticket, and no one can tell which report a ticket brought
+(`discreet.local.tickets`).
+
+A request that makes a collection may have a key: the same key makes one collection, and shows the same codes. They
+follow from the key and from a secret of the collection, so that they are not stored, and are not guessed from a
+key that was badly chosen.
 """
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
 import secrets
+import shutil
 import threading
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import NotFound, NotPermitted, ParameterError
-from discreet.local import Aggregator, Answer, Collection, signing
-from discreet.local.device.wire import unpacked
-from discreet.serve.accounts import Actor, Role
+from discreet.errors import AlreadyRunning, Fix, NotFound, ParameterError
+from discreet.local import Collection, signing
+from discreet.local.tickets import Issuer
+from discreet.serve.accounts import Actor, Passes, Role
+from discreet.serve.accounts.passes import KEY
 from discreet.serve.accounts.secrets import digest, new_id
-from discreet.serve.service import Service
+from discreet.serve.survey.counter import CODES, ENVELOPE, ISSUER, LABELS, Counter, lines
 
 FOLDER = "surveys"
 MOST_CHOICES, MOST_LABELS, MOST_CODES = 50, 10_000, 100_000
+MOST_COHORT = 10**9
 MOST_CELLS = 1 << 20
+MOST_OPEN = 64
+"""The most surveys whose counts are in memory. Others are counted from their files again."""
 LARGEST = 1 << 20
 """The most bytes of a batch of reports."""
-_LABELS = "labels.json"
+_ABOUT, _SEED, _MAKING = "about.json", "seed", ".making"
 
 
 @dataclass(frozen=True)
@@ -45,8 +56,9 @@ class Survey:
         owner: The account that made it.
         question: The question, as respondents read it: the name of the collection.
         key: The public key of its link, in hexadecimal digits.
-        invited: Whether a report needs an invitation code.
+        invited: Whether a report needs an invitation code, or a ticket that was issued for one.
         created: The day on which it was made.
+        tickets: Whether codes are exchanged for tickets, and reports need tickets.
     """
 
     id: str
@@ -55,58 +67,18 @@ class Survey:
     key: str
     invited: bool
     created: str
+    tickets: bool = False
 
 
-class Counter:
-    """The reports of one survey that were counted, and the codes that were not used yet."""
+@dataclass(frozen=True)
+class _Made:
+    """A collection that is about to be stored."""
 
-    def __init__(self, folder: Path, survey: Survey):
-        self.lock, self.folder, self.invited = threading.Lock(), folder, survey.invited
-        self.envelope = (folder / "collection.json").read_bytes()
-        opened = signing.opened(self.envelope, bytes.fromhex(survey.key), today=date(1970, 1, 1))
-        labels = folder / _LABELS  # a long list of labels is in the signed text as a hash only
-        self.collection = opened.with_labels(json.loads(labels.read_text())) if labels.exists() else opened
-        self.server = Aggregator(self.collection, identified=True)
-        self.unused = set(_lines(folder / "codes")) - set(_lines(folder / "used"))
-        self._count_again()
-
-    def _count_again(self) -> None:
-        path = self.folder / "reports"
-        stored = path.read_bytes() if path.exists() else b""
-        at = 0
-        while at + 4 <= len(stored):
-            size = int.from_bytes(stored[at : at + 4], "big")
-            self.server.update(stored[at + 4 : at + 4 + size])
-            at += 4 + size
-
-    def estimate(self, candidates: list[str] | None = None) -> Answer:
-        """Return the estimates; of texts, those of the candidates."""
-        with self.lock:  # reports of other requests are counted meanwhile
-            return self.server.frequencies(candidates) if candidates else self.server.estimate()
-
-    @property
-    def has_form(self) -> bool:
-        """Whether the respondent's page can ask it: a choice of labels, randomised by one coin."""
-        return self.collection.randomiser.name == "grr" and bool(self.collection.labels)
-
-    def take(self, batch: bytes, code: str | None, invited: bool) -> int:
-        """Count a batch. With invitations it has one report, and uses up its code."""
-        rows = unpacked(batch)
-        if rows is None or not len(rows):
-            raise ParameterError("This is not a batch of reports.", fix="Send what the client made, unchanged.")
-        with self.lock:
-            hashed = digest(code or "")
-            if invited and (len(rows) != 1 or hashed not in self.unused):
-                raise NotPermitted(
-                    "This invitation is unknown or was used.", fix="Each invitation is for one answer."
-                )
-            counted = self.server.update(batch, received=datetime.now(UTC).date())
-            if counted:
-                _append(self.folder / "reports", len(batch).to_bytes(4, "big") + batch)
-            if counted and invited:
-                self.unused.discard(hashed)
-                _append(self.folder / "used", f"{hashed}\n".encode())
-            return counted
+    collection: Collection
+    envelope: bytes
+    public: bytes
+    codes: int = 0
+    issuer: Issuer | None = None
 
 
 class Surveys:
@@ -114,11 +86,13 @@ class Surveys:
 
     Args:
         folder: The folder of the service.
+        passes: The codes, tickets and keys that were used.
     """
 
-    def __init__(self, folder: Path):
-        """Take the folder."""
-        self._folder, self._open, self._lock = folder / FOLDER, dict[str, Counter](), threading.Lock()
+    def __init__(self, folder: Path, passes: Passes):
+        """Take the folder, and the store of what is used once."""
+        self._folder, self._open, self._lock = folder / FOLDER, OrderedDict[str, Counter](), threading.Lock()
+        self._passes = passes
 
     def create(
         self,
@@ -130,7 +104,9 @@ class Surveys:
         days: int,
         cohort: int,
         codes: int = 0,
+        tickets: bool = False,
         protocol: str | None = "grr",
+        key: str = "",
     ) -> tuple[Survey, list[str]]:
         """Design, sign and store a survey. Return it with its invitation codes, which are shown once.
 
@@ -142,52 +118,118 @@ class Surveys:
             days: How many days it lasts, from today on.
             cohort: How many reports to wait for before anything is estimated.
             codes: How many invitation codes to draw; 0 for an open link.
+            tickets: Whether codes are exchanged for blind tickets; by default a report comes with its code.
             protocol: The protocol: "grr" by default, for which there is a page; None for the best one.
+            key: The idempotency key of the request; none by default.
         """
         most = MOST_CHOICES if protocol == "grr" else MOST_LABELS
         if not question.strip() or not 2 <= len(choices) <= most or not 0 <= codes <= MOST_CODES:
             raise ParameterError(f"A survey has a question and 2 to {most:,} different answers.")
-        if not 1 <= days <= 366:
-            raise ParameterError("A survey lasts 1 to 366 days.", found=days)
-        today = datetime.now(UTC).date()
-        collection = Collection.design(
-            question.strip()[:200],
-            domain=choices,
-            epsilon=epsilon,
-            protocol=protocol,
-            window=(today, today + timedelta(days - 1)),
-            minimum_cohort=cohort,
-        )
-        private, public = signing.new_key()
-        drawn = [secrets.token_hex(16) for _ in range(codes)]
-        made = self._keep(owner, collection, signing.signed(collection, private), public, drawn)
-        return made, drawn
+        if not 1 <= days <= 366 or not 1 <= cohort <= MOST_COHORT:
+            raise ParameterError("A survey lasts 1 to 366 days, and waits for 1 to 1,000,000,000 answers.")
+        if tickets and not codes:
+            raise ParameterError(
+                "Tickets are issued for invitation codes.", found="codes=0", fix=Fix("codes", 100)
+            )
 
-    def adopt(self, owner: str, envelope: bytes, key: bytes, labels: list[str] | None = None) -> Survey:
-        """Store a collection that was signed elsewhere, if its signature is by this key."""
-        collection = signing.opened(envelope, key)
-        if labels is not None:
-            collection = collection.with_labels(labels)
-        return self._keep(owner, collection, envelope, key, [])
+        def designed() -> _Made:
+            today, issuer = datetime.now(UTC).date(), Issuer.new() if tickets else None
+            collection = Collection.design(
+                question.strip()[:200],
+                domain=choices,
+                epsilon=epsilon,
+                protocol=protocol,
+                window=(today, today + timedelta(days - 1)),
+                minimum_cohort=cohort,
+                tickets=None if issuer is None else issuer.key,
+            )
+            private, public = signing.new_key()
+            return _Made(collection, signing.signed(collection, private), public, codes, issuer)
 
-    def _keep(
-        self, owner: str, collection: Collection, envelope: bytes, public: bytes, codes: list[str]
+        terms = [question, choices, epsilon, days, cohort, codes, tickets, protocol]
+        return self._made(owner, key, terms, designed)
+
+    def adopt(
+        self, owner: str, envelope: bytes, public: bytes, labels: list[str] | None = None, *, key: str = ""
     ) -> Survey:
-        _expect_small(collection)
-        today = datetime.now(UTC).date().isoformat()
-        made = Survey(new_id(), owner, collection.name, public.hex(), bool(codes), today)
-        place = self._folder / made.id
-        place.mkdir(mode=0o700, parents=True)
-        (place / "collection.json").write_bytes(envelope)
+        """Store a collection that was signed elsewhere, if its signature is by this key.
+
+        Args:
+            owner: The account that registers it.
+            envelope: The signed collection.
+            public: The public key that verifies it.
+            labels: Its labels, if its text has only their hash; none by default.
+            key: The idempotency key of the request; none by default.
+        """
+
+        def taken() -> _Made:
+            collection = signing.opened(envelope, public)
+            return _Made(collection if labels is None else collection.with_labels(labels), envelope, public)
+
+        return self._made(owner, key, [envelope.hex(), public.hex(), labels], taken)[0]
+
+    def _made(
+        self, owner: str, key: str, terms: list[Any], maker: Callable[[], _Made]
+    ) -> tuple[Survey, list[str]]:
+        """Make a collection, or return the one that the same request with the same key made before."""
+        made = maker()  # before the key is bound: a request that is refused leaves its key as it was
+        _expect_small(made.collection)
+        id_ = self._reserved(owner, key, terms) if key else new_id()
+        place, seed = self._folder / id_, secrets.token_bytes(32)
+        if not (place / _ABOUT).exists():
+            codes = _codes(seed, key, made.codes)
+            self._store(place, owner, made, codes, seed if key else None)
+            if not key:
+                return _read(place / _ABOUT), codes
+        return _read(place / _ABOUT), _codes((place / _SEED).read_bytes(), key, len(lines(place / CODES)))
+
+    def _reserved(self, owner: str, key: str, terms: list[Any]) -> str:
+        """Return the id that belongs to a key, of this request and no other one."""
+        print_ = digest(json.dumps(terms))
+        known, _, id_ = self._passes.use(
+            "", KEY, digest(f"{owner}\n{key}"), f"{print_} {new_id()}"
+        ).what.partition(" ")
+        if known != print_:
+            raise AlreadyRunning(
+                "This idempotency key belongs to another request. Nothing was made.",
+                found=key[:64],
+                fix="Send a new key with a new request.",
+            )
+        return id_
+
+    def _store(self, place: Path, owner: str, made: _Made, codes: list[str], seed: bytes | None) -> None:
+        """Write the folder of a collection, which appears whole. If another request was first, its one stays."""
+        collection, today = made.collection, datetime.now(UTC).date().isoformat()
+        tickets = collection.tickets is not None
+        about = Survey(
+            place.name, owner, collection.name, made.public.hex(), bool(codes) or tickets, today, tickets
+        )
+        draft = self._folder / _MAKING / new_id()
+        draft.mkdir(mode=0o700, parents=True)
+        files = {
+            ENVELOPE: made.envelope,
+            CODES: "".join(f"{digest(code)}\n" for code in codes).encode(),
+            _ABOUT: json.dumps(asdict(about)).encode(),
+        }
         if collection.digest is not None and collection.labels is not None:
-            (place / _LABELS).write_text(json.dumps(list(collection.labels)))
-        (place / "codes").write_text("".join(f"{digest(code)}\n" for code in codes))
-        (place / "about.json").write_text(json.dumps(asdict(made)))
-        return made
+            files[LABELS] = json.dumps(list(collection.labels)).encode()
+        if made.issuer is not None:
+            files[ISSUER] = made.issuer.written().encode()
+        if seed is not None:
+            files[_SEED] = seed
+        for name, content in files.items():
+            with open(os.open(draft / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(content)
+        try:
+            draft.rename(place)
+        except OSError:
+            shutil.rmtree(draft)
+            if not (place / _ABOUT).exists():
+                raise
 
     def all(self) -> list[Survey]:
         """Return all surveys, the newest first."""
-        found = [_read(path) for path in self._folder.glob("*/about.json")] if self._folder.is_dir() else []
+        found = [_read(path) for path in self._folder.glob(f"*/{_ABOUT}")] if self._folder.is_dir() else []
         return sorted(found, key=lambda survey: (survey.created, survey.id), reverse=True)
 
     def of(self, actor: Actor) -> list[Survey]:
@@ -203,7 +245,7 @@ class Surveys:
 
     def find(self, id_: str) -> Survey:
         """Return a survey."""
-        path = self._folder / id_ / "about.json"
+        path = self._folder / id_ / _ABOUT
         if not id_.isalnum() or not path.exists():
             raise NotFound("There is no such survey.", fix="Check the link.")
         return _read(path)
@@ -212,16 +254,17 @@ class Surveys:
         """Return what counts the reports of a survey."""
         with self._lock:
             if survey.id not in self._open:
-                self._open[survey.id] = Counter(self._folder / survey.id, survey)
+                place = self._folder / survey.id
+                self._open[survey.id] = Counter(place, survey.id, survey.key, survey.invited, self._passes)
+            self._open.move_to_end(survey.id)
+            while len(self._open) > MOST_OPEN:  # a request that still has it shares the file, as two servers do
+                self._open.popitem(last=False)
             return self._open[survey.id]
 
 
-def surveys_of(service: Service) -> Surveys:
-    """Return the surveys of a service: one object for each folder, because it counts."""
-    return _SURVEYS.setdefault(str(service.settings.folder.resolve()), Surveys(service.settings.folder))
-
-
-_SURVEYS: dict[str, Surveys] = {}
+def _codes(seed: bytes, key: str, number: int) -> list[str]:
+    """Return codes of 128 bits that follow from a secret and the key of a request."""
+    return [hmac.digest(seed, f"{i}\n{key}".encode(), "sha256")[:16].hex() for i in range(number)]
 
 
 def _expect_small(collection: Collection) -> None:
@@ -244,12 +287,3 @@ def _watched_by(actor: Actor, survey: Survey) -> bool:
 def _read(path: Path) -> Survey:
     about: dict[str, Any] = json.loads(path.read_text())
     return Survey(**about)
-
-
-def _lines(path: Path) -> list[str]:
-    return path.read_text().split() if path.exists() else []
-
-
-def _append(path: Path, text: bytes) -> None:
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as file:
-        file.write(text)

@@ -86,7 +86,7 @@ def number(form: Form, name: str) -> int | None:
     text = form.get(name, "").strip().replace(",", "")
     if not text:
         return None
-    if not text.isdigit() or len(text) > 9:
+    if not text.isdecimal() or len(text) > 9:
         raise ParameterError(f"The field “{name}” takes a whole number.", found=text[:40])
     return int(text)
 

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
-from litestar import Response, get, post
+from litestar import Request, Response, get, post
 from litestar.params import FromPath, FromQuery
 
 from discreet.errors import DiscreetError, NotFound
@@ -28,7 +28,7 @@ from discreet.serve.console.products.kind import Kind, number
 from discreet.serve.console.products.making import Sent, kind_of
 from discreet.serve.console.products.models import value_of
 from discreet.serve.console.vault import left_of
-from discreet.serve.guards import Parts, WhoAsks
+from discreet.serve.guards import Parts, WhoAsks, address_of
 from discreet.serve.problems import Problem, problem_of
 from discreet.serve.service import Service
 
@@ -40,21 +40,23 @@ async def product_page(
     name: VaultName,
     kind: FromPath[str],
     product: FromPath[str],
+    request: Request[Any, Any, Any],
     actor: WhoAsks,
     service: Parts,
     sql: FromQuery[str] = "",
 ) -> Page:
     """Show what was made. An oracle's page repeats the question that was asked last."""
-    return await _page(kind_of(kind), name, product, actor, service, sql=sql[:20_000])
+    return await _page(kind_of(kind), name, product, request, actor, service, sql=sql[:20_000])
 
 
-def python(product: Product) -> str:
+def python(address: str, product: Product) -> str:
     """Return how Python makes the same product, free, because it is the same.
 
-    >>> print(python(Product("id", "ana", "oracle", "trips", None, {"columns": ["age"], "spend": "5%"}, 0)))
+    >>> made = Product("id", "ana", "oracle", "trips", None, {"columns": ["age"], "spend": "5%"}, 0)
+    >>> print(python("https://vaults.example", made))
     import discreet as dp
     <BLANKLINE>
-    client = dp.Client("https://…", token="…")
+    client = dp.Client('https://vaults.example', token="…")
     vault = client.vault('trips')
     made = vault.oracle(columns=['age'], spend='5%')
     """
@@ -66,14 +68,20 @@ def python(product: Product) -> str:
     names = sorted(given, key=lambda name: name in ("epsilon", "spend"))  # the price comes last
     terms = ", ".join(f"{name}={given[name]!r}" for name in names)
     return (
-        'import discreet as dp\n\nclient = dp.Client("https://…", token="…")\n'
+        f'import discreet as dp\n\nclient = dp.Client({address!r}, token="…")\n'
         f"vault = client.vault({product.vault!r}{purpose})\nmade = vault.{method}({first}{terms})"
     )
 
 
 @post("/vaults/{name:str}/products/{kind:str}/{product:str}/ask", status_code=303)
 async def ask(
-    name: VaultName, kind: FromPath[str], product: FromPath[str], data: Sent, actor: WhoAsks, service: Parts
+    name: VaultName,
+    kind: FromPath[str],
+    product: FromPath[str],
+    data: Sent,
+    request: Request[Any, Any, Any],
+    actor: WhoAsks,
+    service: Parts,
 ) -> Page:
     """Ask an oracle. The ledger is not charged; most answers are free, and others use the oracle's own budget."""
     found, where = _expect(kind, "oracle"), f"/vaults/{name}/products/oracle/{product}"
@@ -87,12 +95,20 @@ async def ask(
         return elsewhere(f"/answers/{reply.id}?{urlencode({'to': where})}")
     problem = msgspec.convert(reply.body, Problem)
     unchecked = any(fix.get("parameter") == "unchecked" for fix in problem.fixes)
-    return await _page(found, name, product, actor, service, problem=problem, sql=sql, unchecked=unchecked)
+    return await _page(
+        found, name, product, request, actor, service, problem=problem, sql=sql, unchecked=unchecked
+    )
 
 
 @post("/vaults/{name:str}/products/{kind:str}/{product:str}/predict", status_code=200)
 async def predict(
-    name: VaultName, kind: FromPath[str], product: FromPath[str], data: Sent, actor: WhoAsks, service: Parts
+    name: VaultName,
+    kind: FromPath[str],
+    product: FromPath[str],
+    data: Sent,
+    request: Request[Any, Any, Any],
+    actor: WhoAsks,
+    service: Parts,
 ) -> Page:
     """Predict for a person whose values were typed. It is free, and the values are not stored."""
     found = _expect(kind, "model")
@@ -102,15 +118,15 @@ async def predict(
         features = enumerate(body["features"].items())
         rows = {feature: [value_of(data.get(f"value-{i}", ""), column)] for i, (feature, column) in features}
     except DiscreetError as error:
-        return await _page(found, name, product, actor, service, typed=data, problem=problem_of(error))
+        return await _page(found, name, product, request, actor, service, typed=data, problem=problem_of(error))
     reply = await used(service, actor, "model", product, "predict", {"rows": rows})
     if reply.status != 200:
         problem = msgspec.convert(reply.body, Problem)
-        return await _page(found, name, product, actor, service, typed=data, problem=problem)
+        return await _page(found, name, product, request, actor, service, typed=data, problem=problem)
     said = reply.body["predictions"][0]
     words = numbers.number(said) if isinstance(said, float) else str(said)
     words = words.lower() if isinstance(said, bool) else words
-    return await _page(found, name, product, actor, service, typed=data, prediction=words)
+    return await _page(found, name, product, request, actor, service, typed=data, prediction=words)
 
 
 @get("/vaults/{name:str}/products/{kind:str}/{product:str}/files/{file:str}")
@@ -170,6 +186,7 @@ async def _page(
     kind: Kind,
     name: str,
     product: str,
+    request: Request[Any, Any, Any],
     actor: Actor,
     service: Service,
     *,
@@ -187,7 +204,7 @@ async def _page(
         vault=name,
         kind=kind,
         product=found,
-        python=python(found),
+        python=python(address_of(request), found),
         accounts=[left_of(account) for account in described["accounts"]],
         made=kind.drawn(body, described),
         answers=answers,

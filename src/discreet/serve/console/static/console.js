@@ -103,7 +103,7 @@ function copied(box) {
   box.append(button);
 }
 
-/** Load a page again while its job runs. Without script a header of the page does the same. */
+/** Show the number that a slider stands at, beside it. */
 function number(slider) {
   const shown = document.getElementById(slider.dataset.shows);
   const show = () => (shown.textContent = Number(slider.value).toLocaleString("en"));

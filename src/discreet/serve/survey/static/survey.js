@@ -2,6 +2,7 @@
 // Nothing that this page is told becomes HTML: texts go into the page as texts.
 
 import { BudgetExceeded, CollectionError, Device, Fresh, WebStorage, batch, fromHex, oneOf, opened } from "./client/index.js";
+import { CodeRefused, Later } from "./later.js";
 
 const LIFETIME = "8"; // the most that this browser ever spends on surveys of this site, and in thirty days
 const PERIOD = "4";
@@ -34,14 +35,19 @@ async function begin() {
     line.append(input, label);
     $("choices").append(line);
   }
+  $("fingerprint").textContent = Array.from(collection.id.subarray(0, 8), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const later = collection.tickets ? new Later(collection, service, quiet) : null;
   $("about").hidden = $("form").hidden = false;
   $("coin").onclick = () => thrown(collection);
-  $("never").onclick = stop;
+  $("never").onclick = $("never-later").onclick = () => stop(later);
   $("form").onsubmit = (event) => {
     event.preventDefault();
-    answer(collection, new FormData($("form")));
+    const form = new FormData($("form"));
+    if (later) withTicket(collection, later, form);
+    else answer(collection, form);
   };
   await showSpent();
+  if (later && (await later.state())) await resume(later);
 }
 
 /** Throw the coin ten times for one answer, as it is thrown for a real one. Nothing is sent or spent. */
@@ -55,17 +61,100 @@ function thrown(collection) {
   $("thrown").textContent = `If your answer were “${chosen}”, ten phones like yours would say: ${said.join(", ")}.`;
 }
 
-async function answer(collection, form) {
+/** The randomised answer, paid on this device before it is drawn. */
+async function drawn(collection, form) {
   const device = new Device(storage, { lifetime: LIFETIME, perPeriod: PERIOD, days: 30 });
+  return batch([await device.report(collection, form.get("value"))]);
+}
+
+function showSent(frames) {
+  $("bytes").textContent = frames;
+  $("length").textContent = frames.length / 2;
+  $("sent").hidden = false;
+}
+
+/** Answer with a ticket: the frame is drawn and kept, the code is swapped, and the rest happens later. */
+async function withTicket(collection, later, form) {
   $("form").hidden = true;
   try {
-    const frames = batch([await device.report(collection, form.get("value"))]); // paid on this device before it is drawn
+    if (!(await later.state())) await later.keepFrames(await drawn(collection, form));
+    await swap(later, form.get("code"));
+  } catch (error) {
+    say(error instanceof BudgetExceeded ? `Nothing is sent: ${error.message}` : untold(error));
+  } finally {
+    await showSpent().catch(() => {});
+  }
+}
+
+/** Go on where this browser stopped: with another code, with the same request, or with the ticket. */
+async function resume(later) {
+  const { request, ticket, due } = await later.state();
+  $("about").hidden = true;
+  if (ticket) {
+    if (due <= Date.now()) await redeem(later);
+    else wait(later, due);
+  } else if (request) await swap(later, "").catch((error) => say(untold(error)));
+  else askForCode();
+}
+
+async function swap(later, code) {
+  try {
+    $("blinded").textContent = await later.swap(code);
+    $("swapped").hidden = false;
+  } catch (error) {
+    if (!(error instanceof CodeRefused)) throw error;
+    askForCode("The invitation code is unknown or was used. Your mixed answer is kept here: try another code.");
+    return;
+  }
+  wait(later, (await later.state()).due);
+}
+
+function askForCode(text = "Your mixed answer is kept here, and was not sent. It needs a code.") {
+  for (const input of $("choices").querySelectorAll("input")) input.disabled = true;
+  $("choices").parentElement.hidden = true;
+  $("form").hidden = false;
+  say(text);
+}
+
+function wait(later, due) {
+  $("form").hidden = $("about").hidden = true;
+  $("later").hidden = false;
+  $("minutes").textContent = Math.max(1, Math.ceil((due - Date.now()) / 60_000));
+  say("You have a ticket. Your answer was not sent yet.");
+  const timer = setTimeout(() => redeem(later), Math.max(0, due - Date.now()));
+  $("now").onclick = () => {
+    clearTimeout(timer);
+    redeem(later);
+  };
+}
+
+async function redeem(later) {
+  $("later").hidden = $("form").hidden = true;
+  try {
+    const { frames, ticket } = await later.redeem();
+    showSent(frames);
+    $("ticket").textContent = ticket;
+    $("redeemed").hidden = false;
+    say("Thank you. Your answer was mixed with chance, and sent with a ticket that no one can link to your code.");
+  } catch (error) {
+    say(untold(error));
+  }
+}
+
+/** What to say of a step with a ticket that met an error: the network's leaves all as it was. */
+const untold = (error) =>
+  error instanceof TypeError
+    ? "The survey cannot be reached now. Nothing is lost: open this page again later, and it goes on."
+    : `Your answer was not counted: ${error.message}.`;
+
+async function answer(collection, form) {
+  $("form").hidden = true;
+  try {
+    const frames = await drawn(collection, form);
     const code = form.get("code");
     const headers = { "content-type": "application/octet-stream", ...(code ? { "discreet-code": code.trim() } : {}) };
     const response = await fetch(`${service}/reports`, { ...quiet, method: "POST", body: frames, headers });
-    $("bytes").textContent = Array.from(frames, (byte) => byte.toString(16).padStart(2, "0")).join("");
-    $("length").textContent = frames.length;
-    $("sent").hidden = false;
+    showSent(Array.from(frames, (byte) => byte.toString(16).padStart(2, "0")).join(""));
     if (response.ok) say("Thank you. Your answer was mixed with chance, and sent.");
     else if (response.status === 403) say("The invitation code is unknown or was used, so the answer was not counted.");
     else say("The answer could not be counted. You may close this page.");
@@ -90,15 +179,16 @@ async function showSpent() {
     sum === 0 ? "Nothing yet on this site." : `${share} % of what this browser will ever spend on surveys of this site.`;
 }
 
-async function stop() {
-  $("form").hidden = $("about").hidden = true;
+async function stop(later) {
+  $("form").hidden = $("about").hidden = $("later").hidden = true;
   try {
+    await later?.forget();
     await choice.transaction(() => ["stopped", null]);
   } catch (error) {
     say(`Your choice is not kept. Close this page and answer nothing. (${error.message})`);
     return;
   }
-  say("You stopped for good. This browser answers no more surveys of this site, and nothing was sent.");
+  say(`You stopped for good. This browser answers no more surveys of this site, and ${later ? "no answer" : "nothing"} was sent.`);
 }
 
 begin().catch((error) =>
