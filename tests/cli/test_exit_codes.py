@@ -16,6 +16,7 @@ from discreet.errors import (
     ParameterError,
     QuestionRefused,
 )
+from discreet.kernel.spend import STAYS
 from tests.cli.desk import run
 
 
@@ -46,6 +47,19 @@ def test_every_ending_has_a_code_of_its_own(
     said = capsys.readouterr()
     assert said.out == ""
     assert ("Traceback" in said.err) is (code == exit_codes.CRASHED)
+
+
+def test_an_interrupt_says_what_was_charged_and_where_to_see_it(capsys: pytest.CaptureFixture[str]) -> None:
+    def command(*, vault: str) -> None:
+        stop = KeyboardInterrupt()
+        stop.add_note(STAYS)
+        raise stop
+
+    with pytest.raises(typer.Exit):
+        reporting_errors(command)(vault="people.vault")
+    said = capsys.readouterr().err
+    assert said.startswith("discreet: stopped. This was stopped after it was charged. The charge stays")
+    assert said.rstrip().endswith("discreet ledger people.vault.")
 
 
 @pytest.mark.parametrize(

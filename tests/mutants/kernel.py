@@ -26,11 +26,11 @@ KERNEL = [
         "spend: charged after the run",
         "kernel/spend.py",
         "        charge = _charged(table, job.losses, keys[-1], resumable)\n"
-        "        with _closing(table, charge) if resumable else nullcontext():\n"
+        "        with _telling(), _closing(table, charge) if resumable else nullcontext():\n"
         "            result = job.run(charge)",
         "        result = job.run(None)\n"
         "        charge = _charged(table, job.losses, keys[-1], resumable)\n"
-        "        with _closing(table, charge) if resumable else nullcontext():",
+        "        with _telling(), _closing(table, charge) if resumable else nullcontext():",
         f"{SPEND}::test_the_charge_is_on_the_disk_before_noise_is_drawn",
     ),
     Mutant(

@@ -90,8 +90,11 @@ def reporting_errors(command: Callable[Parameters, None]) -> Callable[Parameters
             )
             report(denied, typed, as_json=bool(kwargs.get("as_json")))
             raise typer.Exit(BAD_INPUT) from error
-        except KeyboardInterrupt:
-            typer.echo("discreet: stopped.", err=True)
+        except KeyboardInterrupt as stop:
+            # A note says what was charged before; `kernel.spend` writes it.
+            tell(
+                " ".join(["discreet: stopped.", *getattr(stop, "__notes__", [])]).replace("VAULT", _vault(kwargs))
+            )
             raise typer.Exit(STOPPED) from None
         except Exception as error:
             tell(traceback.format_exc())  # Python's own: it shows no local variables, which may hold exact values

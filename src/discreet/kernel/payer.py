@@ -34,9 +34,9 @@ class Payer:
         """Return the balances of the accounts that pay, that of the whole vault first."""
         return self.standing("").balances
 
-    def can_afford(self, losses: Losses) -> bool:
-        """Return whether a charge of these losses would be accepted now."""
-        return self.ledger.can_afford(losses, analyst=self.analyst, purpose=self.purpose)
+    def can_afford(self, losses: Losses, balances: Sequence[Balance] | None = None) -> bool:
+        """Return whether a charge of these losses would be accepted now, or with balances that were just read."""
+        return self.ledger.can_afford(losses, analyst=self.analyst, purpose=self.purpose, balances=balances)
 
     def reserve(self, losses: Losses, key: str, *, resumable: bool = False) -> Charge:
         """Charge the accounts. For `kernel.spend` only."""

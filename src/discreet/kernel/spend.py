@@ -13,6 +13,7 @@ Claims.
   before the caller sees it, unless it was made from test bits, which are never recorded.
 * One charge shows one answer. If the ledger cannot record it, the error says that it was charged, the process
   keeps the answer, and the next attempt records this same answer on this same charge. No noise is drawn again.
+* An interrupt (Ctrl-C) after the charge says that the charge stays, and where to see it (`STAYS`).
 * If the process is killed before it recorded the answer, the same question at the same price, asked by the same
   accounts, resumes the charge: it runs again with fresh noise and pays nothing. Only a *silent* job does.
 
@@ -50,6 +51,12 @@ if TYPE_CHECKING:
     from discreet.kernel.sealed_table import SealedTable
 
 R = TypeVar("R")
+
+STAYS = (
+    "This was stopped after it was charged. The charge stays, because noise may have been drawn, and the same "
+    "again is charged again. To see it: vault.ledger, or discreet ledger VAULT."
+)
+"""The note of an interrupt after the charge."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +140,7 @@ def spend(
     resumable = job.silent and bits_in_use() is None  # what test bits made is shown, and never recorded
     with job.hold:
         charge = _charged(table, job.losses, keys[-1], resumable)
-        with _closing(table, charge) if resumable else nullcontext():
+        with _telling(), _closing(table, charge) if resumable else nullcontext():
             result = job.run(charge)
             record = job.write(result)
             if resumable and record is None:
@@ -168,6 +175,16 @@ def _record(table: SealedTable, place: tuple[str, str], kept: _Kept) -> bool:
         return False
     del _kept[place]
     return True
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """Note on an interrupt that the charge stays."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        stop.add_note(STAYS)
+        raise
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from discreet.errors import BudgetExceeded, LedgerTampered, NotComposable
 from discreet.ledger import render, transitions
@@ -61,11 +61,20 @@ class Reader:
         with self._store.read() as rows:
             return Standing(_answer(rows, question), tuple(balance_in(rows, account) for account in accounts))
 
-    def can_afford(self, losses: Losses, *, analyst: str | None = None, purpose: str | None = None) -> bool:
-        """Return whether `reserve` would accept this now."""
+    def can_afford(
+        self,
+        losses: Losses,
+        *,
+        analyst: str | None = None,
+        purpose: str | None = None,
+        balances: Sequence[Balance] | None = None,
+    ) -> bool:
+        """Return whether `reserve` would accept this now, or would have with balances that were read before."""
         needed = cost(losses)
+        if balances is None:
+            balances = self._balances(transitions.touched(analyst, purpose))
         try:
-            admit(self._balances(transitions.touched(analyst, purpose)), needed, self._strict)
+            admit(balances, needed, self._strict)
         except (BudgetExceeded, NotComposable):  # too much, or of a kind that a budget without δ cannot afford
             return False
         return True
