@@ -21,7 +21,7 @@ from discreet.synth.sample import sample
 from discreet.synth.synthesize import counts
 
 EPSILON = "1"
-JOBS = ("AIM:small", "AIM:binary", "MST:small", "MST:binary")
+JOBS = ("MST:small", "AIM:small", "MST:adult", "AIM:adult")
 
 
 def beside(mechanism: str, name: str) -> None:
@@ -40,9 +40,10 @@ def beside(mechanism: str, name: str) -> None:
     answers = synth_rows.errors(table, model.marginal)
     drawn = synth_rows.errors(table, lambda columns: domain.count(rows, columns))
     print(
-        f"{mechanism} on {name}, ε = {EPSILON}: answers {peer['answers']:.4f}, rows {peer['rows']:.4f}, worst "
-        f"cell {peer['worst']:.4f}, {peer['seconds']:.0f} CPU-s; this: {answers.mean:.4f}, {drawn.mean:.4f}, "
-        f"{answers.worst:.4f}"
+        f"{mechanism} on {name}, ε = {EPSILON}: answers {peer['answers']:.4f}, rows {peer['rows_sample']:.4f} "
+        f"sampled and {peer['rows_round']:.4f} rounded, worst cell {peer['worst']:.4f}, "
+        f"{peer['seconds']:.0f} CPU-s\n"
+        f"  this: answers {answers.mean:.4f}, rows {drawn.mean:.4f}, worst cell {answers.worst:.4f}"
     )
     label = f"synth_{mechanism.lower()}_{name}"
     if mechanism == "AIM":

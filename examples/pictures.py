@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import learning
+import performance
 import pricing
 import stream
 import textbook
@@ -34,6 +35,7 @@ def main() -> None:
         **textbook.charts(),
         "learning-shapes": learning.chart(),
         **stream.charts(),
+        **performance.charts(),
         "pricing": pricing.chart(pricing.revenue(pricing.limits())),
         "audit": half_the_noise().plot(privacy.DiscreteLaplace(2)),
     }
