@@ -40,3 +40,49 @@ def test_no_division_on_a_grid_makes_the_total_error_smaller(squares: list[float
     ]
     assert ours <= min(map(error, others)) * 1.001
     assert ours == pytest.approx(allocation.least(squares, pure=pure), rel=1e-2)
+
+
+queries = st.lists(
+    st.tuples(st.fractions(Fraction(1, 100), 10, max_denominator=1000), st.integers(1, 10**6)),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(queries=queries, pure=st.booleans())
+def test_evened_budgets_have_the_same_sum_and_sizes_that_differ_by_at_most_the_ratio(
+    queries: list[tuple[Fraction, int]], pure: bool
+) -> None:
+    budgets, moves = [budget for budget, _ in queries], [move for _, move in queries]
+    evened = allocation.evened(budgets, moves, pure=pure)
+    assert sum(evened) == sum(budgets)
+    ratio = allocation.ONE_SIZE if pure else allocation.ONE_SIZE**2
+    for budget, move, even in zip(budgets, moves, evened, strict=True):
+        assert 1 / ratio <= budget / even <= ratio, move
+    sizes = {move / even for move, even in zip(moves, evened, strict=True)}
+    assert len(sizes) <= len({move / budget for budget, move in queries})
+
+
+@given(
+    logs=st.lists(st.floats(0, 0.3), min_size=2, max_size=8),
+    squares=st.lists(st.floats(0.1, 10), min_size=8, max_size=8),
+    pure=st.booleans(),
+)
+def test_one_size_costs_at_most_1_3_percent_of_the_squared_error(
+    logs: list[float], squares: list[float], pure: bool
+) -> None:
+    """The budgets are the best there are, and the sensitivities such that sizes are near each other."""
+    power = 3 if pure else 2
+    budgets = [Fraction(square ** (1 / power)) for square in squares[: len(logs)]]
+    moves = [max(1, round(10**9 * float(b) * 2.718281828**log)) for b, log in zip(budgets, logs, strict=True)]
+
+    def error(given: list[Fraction]) -> float:
+        return sum(s / float(b) ** (power - 1) for s, b in zip(squares, given, strict=False))
+
+    factor = error(allocation.evened(budgets, moves, pure=pure)) / error(budgets)
+    assert 1 - 1e-9 <= factor <= 1.0135
+
+
+def test_equal_sizes_stay_as_they_are() -> None:
+    budgets = [Fraction(1, 3), Fraction(2, 3), Fraction(1)]
+    assert allocation.evened(budgets, [1, 2, 3], pure=True) == budgets

@@ -2,7 +2,7 @@
 
 **From a budget.** `allocation` divides an ε over all linear queries and quantiles of the question. Under a ledger
 with δ a question of ε spends the ρ that converts to (ε, δ), which is divided in the same way. Partition selection
-takes a third of ρ first.
+takes a third of ρ first. Noises of nearly one size get exactly one.
 
 **From a margin.** The margin of a count, of persons or of a sum depends on its noise alone, so the least budget
 that meets it is known before any data is seen: for each number by itself, to three digits, rounded up. A linear
@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import cast
 
 from discreet.errors import Fix, LawTooWide, ParameterError, QuestionRefused
 from discreet.mechanisms import Gaussian, Laplace
@@ -77,7 +78,16 @@ def divide(formulas: Sequence[Formula], total: Fraction, setting: Setting) -> Bu
     ]
     shares = allocation.shares([*squares.values(), *ranks], pure=setting.pure)
     parts = [total * share for share in shares]
-    return Budgets(dict(zip(squares, parts, strict=False)), tuple(parts[len(squares) :]))
+    own, others = parts[: len(squares)], parts[len(squares) :]
+    moves = [_moves(query, setting) for query in squares]
+    return Budgets(
+        dict(zip(squares, allocation.evened(own, moves, pure=setting.pure), strict=True)), tuple(others)
+    )
+
+
+def _moves(query: LinearQuery, setting: Setting) -> int:
+    sensitivity = query.sensitivity(setting.rows_per_person, setting.groups)
+    return cast(int, sensitivity.l1 if setting.pure else sensitivity.l2_squared)
 
 
 def noise(query: LinearQuery, budget: Fraction, setting: Setting) -> Noise:
