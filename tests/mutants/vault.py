@@ -360,6 +360,13 @@ VAULT = [
         PLAN,
     ),
     Mutant(
+        "plan: noises of one size spend more than their budgets",
+        "query/plan/allocation.py",
+        "for j in alike) / sum(moves[j] for j in alike)",
+        "for j in alike) / max(moves[j] for j in alike)",
+        "tests/query/plan/test_allocation.py",
+    ),
+    Mutant(
         "plan: texts beside the budget, not out of it",
         "query/plan/plan.py",
         "each = calibration.divide(made, total * (1 - selecting), setting)",

@@ -10,12 +10,13 @@ The least values are (Σ (c_j²)^{1/3})³/ε² and (Σ (c_j²)^{1/2})²/ρ. Shar
 up to 1, so that no budget is lost or spent twice. Privacy depends on the sum of the shares only: rounding them
 costs accuracy, never privacy.
 
-**One size of noise.** Every size of noise has a table of its own, which takes longer to make than a sum takes to add
-up. So noises that would be nearly of one size get exactly one. Let queries of budgets ρ_j and squared sensitivities
-d_j have variances d_j/(2ρ_j). With the common variance Σ d_j/(2·Σ ρ_j) each spends ρ_j' = d_j·Σ ρ/Σ d, which adds up to
-Σ ρ_j as before. With v_j = d_j/ρ_j, the sum of the squared errors, least at the ρ_j, grows by the factor (mean of v_j)·(mean
-of 1/v_j), weighted by ρ_j. For v_j within a ratio g that is at most (1+g)²/(4g) (Kantorovich): 1.013 for g = 1.12².
-Under ε the same holds with scales t_j = d_j/ε_j, and the factor is (mean of t_j)²·(mean of 1/t_j²): 1.010 for g = 1.12.
+**One size of noise.** Every size of noise has a table of its own, which takes longer to make than a sum takes to
+add up. So noises that would be nearly of one size get exactly one. Let queries of budgets ρ_j and squared
+sensitivities d_j have variances d_j/(2ρ_j). With the common variance Σ d_j/(2·Σ ρ_j) each spends ρ_j' = d_j·Σ
+ρ/Σ d, which adds up to Σ ρ_j as before. With v_j = d_j/ρ_j, the sum of the squared errors, least at the ρ_j,
+grows by the factor (mean of v_j)·(mean of 1/v_j), weighted by ρ_j. For v_j within a ratio g that is at most
+(1+g)²/(4g) (Kantorovich): 1.013 for g = 1.12². Under ε the same holds with scales t_j = d_j/ε_j, and the factor
+is (mean of t_j)²·(mean of 1/t_j²): 1.010 for g = 1.12.
 """
 
 from __future__ import annotations
