@@ -362,8 +362,8 @@ VAULT = [
     Mutant(
         "plan: noises of one size spend more than their budgets",
         "query/plan/allocation.py",
-        "for j in alike) / sum(moves[j] for j in alike)",
-        "for j in alike) / max(moves[j] for j in alike)",
+        "/ sum(moves[j] for j in alike)",
+        "/ max(moves[j] for j in alike)",
         "tests/query/plan/test_allocation.py",
     ),
     Mutant(

@@ -57,7 +57,7 @@ def evened(budgets: Sequence[Fraction], moves: Sequence[int], *, pure: bool) -> 
     sizes = [move / budget for move, budget in zip(moves, budgets, strict=True)]
     result = list(budgets)
     for alike in _alike(sizes, ONE_SIZE if pure else ONE_SIZE**2):
-        together = sum(budgets[j] for j in alike) / sum(moves[j] for j in alike)
+        together = sum((budgets[j] for j in alike), Fraction(0)) / sum(moves[j] for j in alike)
         for j in alike:
             result[j] = moves[j] * together
     return result
