@@ -84,7 +84,7 @@ def _columns(backend: Backend, part: Part, k: int, rows: str, count: int) -> dic
     for first in range(0, len(names), _MOST):
         some = range(first, min(first + _MOST, len(names)))
         sums = [
-            f"SUM(CASE WHEN {readability.at(i, f'states{k}')} = '{state}' THEN n ELSE 0 END)"
+            f"SUM(CASE WHEN {readability.is_in(state, i, f'states{k}')} THEN n ELSE 0 END)"
             for i in some
             for state in _COUNTED
         ]
@@ -108,7 +108,7 @@ def _columns(backend: Backend, part: Part, k: int, rows: str, count: int) -> dic
 
 
 def _examples(backend: Backend, position: int, k: int, rows: str) -> tuple[Example, ...]:
-    here = f"{readability.at(position, f'states{k}')} = '{UNREADABLE}'"
+    here = readability.is_in(UNREADABLE, position, f"states{k}")
     first = f"ORDER BY number{k} LIMIT {_EXAMPLES}"
     found = backend.answer(f"SELECT number{k}, unread{k} FROM {rows} WHERE {here} {first}")
     return tuple(
