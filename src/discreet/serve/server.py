@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import uvicorn
 
 from discreet.errors import Fix, ServiceFailed
 from discreet.serve.app import create_app
-from discreet.serve.door import Door, FlightDoor, Reception
+from discreet.serve.door import Door, Reception
 from discreet.serve.logs import quiet
 from discreet.serve.service import Service
 from discreet.serve.settings import Settings
+
+if TYPE_CHECKING:
+    from discreet.serve.door.flight import FlightDoor
 
 POSTGRESQL, FLIGHT = "PostgreSQL", "Flight SQL"
 """The doors for tools beside HTTP, as people know them."""
@@ -35,14 +39,7 @@ class Server(uvicorn.Server):
         """Prepare the server. `run` runs it."""
         parts = service or Service.of(settings)
         self.reception = Reception(parts)
-        self._doors = {
-            name: kind(parts, self.reception)
-            for name, kind, port in (
-                (POSTGRESQL, Door, settings.door_port),
-                (FLIGHT, FlightDoor, settings.flight_port),
-            )
-            if port >= 0
-        }
+        self._doors = _doors(parts, self.reception)
         self.doors: dict[str, tuple[str, int]] = {}
         self._settings, self._listening = settings, listening
         super().__init__(
@@ -90,3 +87,16 @@ class Server(uvicorn.Server):
             await self._doors[name].stop()
         self.reception.close()
         await super().shutdown(sockets)  # type: ignore[arg-type]
+
+
+def _doors(service: Service, reception: Reception) -> dict[str, Door | FlightDoor]:
+    """Return the doors for tools that the settings open."""
+    found: dict[str, Door | FlightDoor] = {}
+    if service.settings.door_port >= 0:
+        found[POSTGRESQL] = Door(service, reception)
+    if service.settings.flight_port >= 0:
+        # Its library of HTTP/2 takes a tenth of a second to import, which a service without this door saves.
+        from discreet.serve.door.flight import FlightDoor
+
+        found[FLIGHT] = FlightDoor(service, reception)
+    return found

@@ -17,8 +17,7 @@
 What a statement is (command, catalogue, question) and what BI tools mean by it: `query/parse/tool_*.py`.
 """
 
-from discreet.serve.door.flight import FlightDoor
 from discreet.serve.door.reception import Reception
 from discreet.serve.door.server import Door
 
-__all__ = ["Door", "FlightDoor", "Reception"]
+__all__ = ["Door", "Reception"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from pathlib import Path
 from typing import Any, cast
 
 import adbc_driver_manager
@@ -20,6 +21,7 @@ from discreet.serve.limits import Rate
 from tests.serve.door.conftest import CITIES
 from tests.serve.door.flight.conftest import HEADER, ROOTS, Flown
 
+DOCS = Path(__file__).parents[4] / "docs"
 Error = adbc_driver_manager.Error
 BY_CITY = "select city, count(*) as n from trips group by city"
 SESSION = "adbc.flight.sql.session.option."
@@ -172,6 +174,16 @@ def test_a_token_that_is_revoked_ends_at_once_and_nothing_is_charged(flown: Flow
     assert flown.door.spent() == before
 
 
+def test_a_grant_that_is_withdrawn_ends_at_once_for_the_catalogue_as_well(flown: Flown) -> None:
+    running = flown.door.running
+    running.account("gus", Role.ANALYST, "trips")
+    with flown.connected("gus", given={f"{HEADER}discreet.vault": "trips"}) as connection:
+        assert connection.adbc_get_table_schema("trips").names[0] == "city"
+        running.service.accounts.withdraw("gus", "trips")
+        with pytest.raises(Error, match="no such vault"):
+            connection.adbc_get_table_schema("trips")
+
+
 def test_fresh_questions_have_one_rate_at_all_doors(flown: Flown) -> None:
     reception = flown.door.running.server.reception
     flown.rows(BY_CITY)
@@ -288,3 +300,19 @@ def test_a_table_larger_than_a_window_arrives_whole(flown: Flown) -> None:
         table = cursor.fetch_arrow_table()
     assert table.num_rows == 27**3
     assert table.nbytes > 5 * 65_535
+
+
+def test_the_example_of_the_documentation_runs(flown: Flown) -> None:
+    (example,) = (
+        block
+        for block in re.findall(r"```python\n(.*?)```", (DOCS / "service.md").read_text(), re.DOTALL)
+        if "flightsql" in block
+    )
+    certificate = flown.door.running.settings.folder / "door.crt"
+    for written, here in (("grpc+tls://127.0.0.1:5434", flown.uri), ("door.crt", str(certificate))):
+        assert written in example
+        example = example.replace(written, here)
+    facts: dict[str, Any] = {"token": flown.door.running.tokens["ana"]}
+    exec(example, facts)
+    assert facts["frame"].columns == ["city", "n", "n_low", "n_high"]
+    assert "of the budget" in facts["notice"] or "is free" in facts["notice"]

@@ -25,7 +25,8 @@ def test_ctrl_c_ends_the_server_beside_an_open_connection_and_nothing_outlives_i
         assert served.process.stdout is not None
         said = ""
         while (token := re.search(r"\bdsc_\S+(?=\n)", said)) is None:
-            assert (line := served.process.stdout.readline())
+            line = served.process.stdout.readline()
+            assert line, "the server ended"
             said += line
         port = re.search(r"Flight SQL connect to 127\.0\.0\.1, port (\d+)", said)
         assert port is not None
