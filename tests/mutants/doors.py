@@ -93,6 +93,13 @@ DOORS = [
         f"{HOSTILE}::test_a_client_that_does_not_read_loses_its_connection",
     ),
     Mutant(
+        "flight: answers that wait are not counted",
+        "serve/door/flight/calls.py",
+        "        if self.size + size > MOST_WAITING:",
+        "        if False:",
+        f"{HOSTILE}::test_answers_that_are_not_read_do_not_fill_the_memory",
+    ),
+    Mutant(
         "flight: strangers may stay",
         "serve/door/flight/server.py",
         "        async with asyncio.timeout(self.seconds) as limit:",

@@ -13,10 +13,18 @@ from typing import Any
 import pytest
 from h2.config import H2Configuration
 from h2.connection import H2Connection
-from h2.events import ConnectionTerminated, Event, ResponseReceived, SettingsAcknowledged, StreamEnded, StreamReset
+from h2.events import (
+    ConnectionTerminated,
+    DataReceived,
+    Event,
+    ResponseReceived,
+    SettingsAcknowledged,
+    StreamEnded,
+    StreamReset,
+)
 from h2.settings import SettingCodes
 
-from discreet.serve.door.flight import calls, client, facts, grpc, tables
+from discreet.serve.door.flight import FlightDoor, calls, client, facts, grpc, tables
 from discreet.serve.door.flight.calls import SERVICE
 from discreet.serve.door.flight.protobuf import encode, pack
 from discreet.serve.door.flight.statuses import Status
@@ -232,7 +240,7 @@ def test_a_flood_of_frames_ends_the_connection(flown: Flown, monkeypatch: pytest
 
 
 def test_a_stranger_has_a_limited_time_and_a_client_that_signed_in_has_not(flown: Flown) -> None:
-    door = flown.door.running.server._doors[FLIGHT]
+    door = door_of(flown)
     kept, door.seconds = door.seconds, 0.5
     try:
         with opened(flown) as known, opened(flown, None) as stranger:
@@ -255,6 +263,30 @@ def test_a_client_that_does_not_read_loses_its_connection(flown: Flown, monkeypa
         assert events
         assert not isinstance(events[-1], StreamEnded)
     alive(flown)
+    assert door_of(flown).waiting.size == 0
+
+
+def test_answers_that_are_not_read_do_not_fill_the_memory(flown: Flown, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "MOST_WAITING", 200)
+    with opened(flown, "bo", window=10) as silent, opened(flown, "cy") as raw:
+        silent.call("ListActions", b"")
+        assert silent.until(DataReceived)  # the first bytes of its answer, and it opens no window for the rest
+        with flown.caller("cy") as call:
+            status, words, _ = call("ListActions", b"")
+            assert (status, words.split(".")[0]) == (Status.RESOURCE_EXHAUSTED, "Too many answers wait to be read")
+        silent.h2.reset_stream(1)
+        silent.flush()
+        silent.call("CloseSession", b"")  # which is answered after the reset was seen
+        silent.until(StreamEnded)
+        raw.call("ListActions", b"")
+        assert isinstance(raw.until(StreamEnded)[-1], StreamEnded)
+    assert door_of(flown).waiting.size == 0
+
+
+def door_of(flown: Flown) -> FlightDoor:
+    found = flown.door.running.server._doors[FLIGHT]
+    assert isinstance(found, FlightDoor)
+    return found
 
 
 def test_a_question_whose_client_has_gone_goes_on_and_is_charged_once(flown: Flown) -> None:

@@ -10,7 +10,9 @@ A statement goes the way of the PostgreSQL door (`session`): the same parsing, s
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -19,7 +21,7 @@ from discreet.serve.door.flight import facts, tables, tickets
 from discreet.serve.door.flight.client import Caller, Client, settings
 from discreet.serve.door.flight.grpc import Call
 from discreet.serve.door.flight.protobuf import Fields, Malformed, blob, decode, encode, pack, text, unpack
-from discreet.serve.door.flight.statuses import UNKNOWN
+from discreet.serve.door.flight.statuses import TOO_LARGE, UNKNOWN
 from discreet.serve.door.flight.tickets import Ticket
 from discreet.serve.door.refusals import NOT_SUPPORTED, READ_ONLY, SYNTAX, Refusal
 from discreet.serve.door.results import Result
@@ -30,6 +32,9 @@ SERVICE = "/arrow.flight.protocol.FlightService/"
 AT_ONCE = frozenset(SERVICE + name for name in ("Handshake", "DoPut", "DoExchange"))
 """Calls that are answered before a message arrives: signing in, and what is refused whatever follows."""
 
+MOST_WAITING = 1 << 28
+"""The most bytes of answers that wait for their readers, at the whole door."""
+
 _COMMAND = 2  # the kind of a descriptor that holds a command
 _CLOSED = 1
 _SETTING = ("set", "reset")
@@ -37,18 +42,37 @@ _TRANSACTIONS = ("begin", "start", "commit", "end", "rollback", "abort", "savepo
 _PREPARED = "CommandPreparedStatementQuery"
 
 
+@dataclass
+class Waiting:
+    """The answers of a door that wait for their readers."""
+
+    size: int = 0
+
+    @contextmanager
+    def for_reader(self, size: int) -> Iterator[None]:
+        """Count the bytes of an answer while it is read, or refuse it: slow readers must not fill the memory."""
+        if self.size + size > MOST_WAITING:
+            raise Refusal("Too many answers wait to be read.", TOO_LARGE, "Read or close them, and try again.")
+        self.size += size
+        try:
+            yield
+        finally:
+            self.size -= size
+
+
 class Calls:
     """The calls of one client.
 
     Args:
         client: Who calls.
+        waiting: The answers of the door that are not read yet.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, waiting: Waiting) -> None:
         """Take the client."""
-        self._client = client
+        self._client, self._waiting = client, waiting
 
-    async def answer(self, call: Call) -> AsyncIterator[bytes]:
+    async def answer(self, call: Call) -> AsyncGenerator[bytes, None]:
         """Answer one call with messages. A refusal is raised, and leaves by `statuses.told`.
 
         All that is answered to a token waits for the turn of its account: a call beside a question would measure
@@ -56,9 +80,10 @@ class Calls:
         """
         caller = await self._client.caller(call)
         async with caller.turn():
-            messages = await _answered(caller)
-        for message in messages:
-            yield message
+            messages = [*await _answered(caller)]
+        with self._waiting.for_reader(sum(map(len, messages))):
+            for message in messages:
+                yield message
 
 
 async def _answered(caller: Caller) -> Iterable[bytes]:

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 
 from h2.config import H2Configuration
@@ -115,7 +115,7 @@ class Grpc:
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        handle: Callable[[Call], AsyncIterator[bytes]],
+        handle: Callable[[Call], AsyncGenerator[bytes, None]],
         at_once: Collection[str],
         log: Log,
     ) -> None:
@@ -212,8 +212,9 @@ class Grpc:
                     raise refused
                 if stream.call.path not in self._at_once:
                     stream.call.message = _message(bytes(stream.body))
-                async for message in self._handle(stream.call):
-                    await self._send(stream, _PREFIX.pack(0, len(message)) + message)
+                async with aclosing(self._handle(stream.call)) as messages:
+                    async for message in messages:
+                        await self._send(stream, _PREFIX.pack(0, len(message)) + message)
             except _Gone:
                 raise
             except Exception as error:

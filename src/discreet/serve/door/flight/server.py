@@ -6,10 +6,10 @@ A client has ten seconds until its first call with a token that is right.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from discreet.serve.door import tls
-from discreet.serve.door.flight.calls import AT_ONCE, Calls
+from discreet.serve.door.flight.calls import AT_ONCE, Calls, Waiting
 from discreet.serve.door.flight.client import Client
 from discreet.serve.door.flight.grpc import Grpc
 from discreet.serve.door.listener import SECONDS_TO_SIGN_IN, Listener, Visit
@@ -27,11 +27,13 @@ class FlightDoor:
         service: The parts of the service.
         reception: Signs clients in, at all doors.
         seconds: How long a client may take to sign in.
+        waiting: The answers that are not read yet.
     """
 
     service: Service
     reception: Reception
     seconds: float = SECONDS_TO_SIGN_IN
+    waiting: Waiting = field(default_factory=Waiting)
 
     async def start(self) -> tuple[str, int]:
         """Start to listen, and return where."""
@@ -50,5 +52,5 @@ class FlightDoor:
         """Serve one client from its first byte to its last."""
         async with asyncio.timeout(self.seconds) as limit:
             reader, writer = await visit.encrypt(self._tls, self.seconds, _AHEAD)
-            calls = Calls(Client(self.reception, visit, limit))
+            calls = Calls(Client(self.reception, visit, limit), self.waiting)
             await Grpc(reader, writer, calls.answer, AT_ONCE, self.service.log).run()
