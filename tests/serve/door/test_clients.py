@@ -47,6 +47,7 @@ def test_an_answer_has_selected_columns_first_then_intervals_and_its_cost_as_a_n
         ).fetchall()
         assert [row[0] for row in again] == [row[0] for row in rows]
         assert notices[1].startswith("This was answered before, so it is free; ")
+        assert connection.execute("show discreet.notices").fetchone() == (notices[1],)
         assert door.spent() == before
         connection.execute("set discreet.intervals = off")
         assert len(connection.execute(BY_CITY).fetchall()[0]) == 2

@@ -83,7 +83,9 @@ class Session:
                 return await self._command(statement)
             if statement.reads_catalogue:
                 return await self._look_up(statement)
-            return await self._question(statement, key)
+            found = await self._question(statement, key)
+            self.variables.notices = " ".join(found.notices)
+            return found
         except DiscreetError as error:
             raise refusal_of(error) from None
 

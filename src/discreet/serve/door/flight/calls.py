@@ -152,9 +152,8 @@ async def _get(caller: Caller) -> Iterable[bytes]:
     # What a question may cost was fixed with its ticket.
     fixed = session.having(session.variables.having(ticket.settings))
     result = await fixed.execute(statement, key=ticket.key)
-    notices = " ".join(result.notices)
-    session.variables.notices = notices or session.variables.notices
-    return tables.stream(tables.table_of(result), notices)
+    session.variables.notices = fixed.variables.notices
+    return tables.stream(tables.table_of(result), " ".join(result.notices))
 
 
 async def _chosen(caller: Caller) -> Session:
