@@ -143,6 +143,8 @@ class Settings:
         door_spend: The share of the budget that a question at this door may cost unless the connection says
             otherwise, such as "0.5%"; none by default, so that each connection must say.
         door_questions_per_minute: The most fresh questions of one account at this door; recorded ones are free.
+        flight_port: The port for clients of Flight SQL, such as ADBC; 0 lets the system choose one, -1 opens no
+            such door. All settings `door_…` but the port hold for it as well.
         oidc: The provider that signs people in; none by default.
     """
 
@@ -172,6 +174,7 @@ class Settings:
     door_key: str = ""
     door_spend: str = ""
     door_questions_per_minute: int = 30
+    flight_port: int = -1
     oidc: Oidc | None = None
 
     def __post_init__(self) -> None:
