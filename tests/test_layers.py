@@ -48,7 +48,8 @@ OUTSIDE = {
     "local": {"numpy", "scipy", "pyarrow", "duckdb", "cryptography", "altair", "pyspark"},
     "audit": {"numpy", "scipy", "rich", "altair", "vl_convert", "markupsafe"},
     "serve": {
-        *("litestar", "msgspec", "uvicorn", "argon2", "authlib", "joserfc", "httpx2", "jinja2", "markupsafe"),
+        *("litestar", "msgspec", "uvicorn", "h11", "argon2", "authlib", "joserfc", "httpx2"),
+        *("jinja2", "markupsafe"),
         "pyarrow",
         "cryptography",
         "duckdb",

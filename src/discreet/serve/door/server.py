@@ -2,7 +2,8 @@
 
 Before TLS the door reads exactly the eight bytes of a request from the socket, and nothing more: no byte that was
 sent in clear can be taken for one that came through TLS (CVE-2021-23222). A client that does not ask for TLS is
-refused before it is asked for a password. A client has ten seconds to sign in.
+refused before it is asked for a password. A client has `door_sign_in_seconds` to sign in, and at most half of the
+connections are of clients that have not.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from discreet.serve.door.messages import (
     GSS_REQUEST,
     PROTOCOL_3,
     SSL_REQUEST,
+    Limits,
     Wire,
     malformed,
     startup,
@@ -35,12 +37,9 @@ from discreet.serve.door.messages import (
 from discreet.serve.door.refusals import NO_TLS, PROTOCOL, Refusal, refusal_of
 from discreet.serve.door.session import Session
 from discreet.serve.door.variables import REPORTED, Variables
+from discreet.serve.gate import Gate, accept, cut
 from discreet.serve.limits import Rate
 from discreet.serve.service import Service
-
-SECONDS_TO_SIGN_IN = 10.0
-MOST_CONNECTIONS, MOST_STRANGERS = 256, 128
-"""The most connections, and the most that have not signed in."""
 
 _CATALOGUES = 16  # vaults whose catalogues are kept
 _GONE = (asyncio.IncompleteReadError, ConnectionError, TimeoutError, ssl.SSLError, OSError)
@@ -52,15 +51,12 @@ class Door:
 
     Args:
         service: The parts of the service.
-        seconds: How long a client may take to sign in.
     """
 
     service: Service
-    seconds: float = SECONDS_TO_SIGN_IN
     _turns: Turns = field(default_factory=Turns)
     _open: dict[int, tuple[int, Connection]] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    _strangers: int = 0
     _last: int = 0
     _catalogues: OrderedDict[str, Catalogue] = field(default_factory=OrderedDict)
 
@@ -70,10 +66,11 @@ class Door:
         host = settings.door_host or settings.host
         self._tls = tls.context(settings.folder, host, settings.door_certificate, settings.door_key)
         self._fresh = Rate(settings.door_questions_per_minute)
+        self._strangers = Gate(max(1, settings.door_connections // 2), settings.connections_per_address)
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._listener = socket.create_server((host, settings.door_port), family=family, backlog=128)
         self._listener.setblocking(False)
-        self._accepting = asyncio.create_task(self._accept())
+        self._accepting = asyncio.create_task(accept(self._listener, self._admit))
         port: int = self._listener.getsockname()[1]
         self.service.log.note("door", host=host, port=port)
         return host, port
@@ -90,30 +87,21 @@ class Door:
         for catalogue in self._catalogues.values():
             catalogue.close()
 
-    async def _accept(self) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            try:
-                client, address = await loop.sock_accept(self._listener)
-            except OSError:  # no file descriptor is left: wait until connections end
-                await asyncio.sleep(0.1)
-                continue
-            if len(self._tasks) >= MOST_CONNECTIONS or self._strangers >= MOST_STRANGERS:
-                client.close()
-                continue
-            task = asyncio.create_task(self._serve(client, str(address[0])))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+    def _admit(self, client: socket.socket, address: str) -> None:
+        if len(self._tasks) >= self.service.settings.door_connections or not self._strangers.enter(address):
+            client.close()
+            return
+        task = asyncio.create_task(self._serve(client, address))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _serve(self, client: socket.socket, address: str) -> None:
         """Serve one client from its first byte to its last. Nothing that it does ends the door."""
         writer: asyncio.StreamWriter | None = None
-        self._strangers += 1
         signed_in, process = False, 0
         try:
-            client.setblocking(False)
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            async with asyncio.timeout(self.seconds):
+            async with asyncio.timeout(self.service.settings.door_sign_in_seconds):
                 if not await self._asked_for_tls(client):
                     return
                 wire, writer = await self._in_tls(client)
@@ -129,7 +117,7 @@ class Door:
                 except Refusal as refusal:
                     wire.error(Refusal(refusal.message, refusal.state, refusal.hint, fatal=True))
                     return
-            self._strangers -= 1
+            self._strangers.leave(address)
             signed_in = True
             process = self._welcome(wire, connection)
             try:
@@ -141,7 +129,8 @@ class Door:
         except Exception as error:  # its text may hold a value
             self.service.log.note("failed", door="postgresql", kind=type(error).__name__)
         finally:
-            self._strangers -= not signed_in
+            if not signed_in:
+                self._strangers.leave(address)
             self._open.pop(process, None)
             await _closed(client, writer)
 
@@ -172,10 +161,15 @@ class Door:
         reader = asyncio.StreamReader(limit=2 * BEFORE_LOGIN)
         protocol = asyncio.StreamReaderProtocol(reader)
         transport, _ = await loop.connect_accepted_socket(
-            lambda: protocol, client, ssl=self._tls, ssl_handshake_timeout=self.seconds
+            lambda: protocol,
+            client,
+            ssl=self._tls,
+            ssl_handshake_timeout=self.service.settings.door_sign_in_seconds,
         )
         writer = asyncio.StreamWriter(transport, protocol, reader, loop)
-        return Wire(reader, writer), writer
+        settings = self.service.settings
+        limits = Limits(settings.door_idle, settings.door_sign_in_seconds, settings.stall_seconds)
+        return Wire(reader, writer, limits), writer
 
     async def _started(self, wire: Wire) -> dict[str, str] | None:
         code, body = await wire.read_start()
@@ -193,7 +187,7 @@ class Door:
 
     async def _sign_in(self, wire: Wire, start: dict[str, str], address: str) -> Connection:
         self.service.requests.take(f"address {address}")
-        name = start.get("user", "")
+        name, most = start.get("user", ""), self.service.settings.door_connections_per_account
         wire.ask_password()
         await wire.flush()
         letter, fields = await wire.read(BEFORE_LOGIN)
@@ -206,6 +200,8 @@ class Door:
         variables = Variables(start, self.service.settings.door_spend)
         async with analyst.turn():
             catalogue = await self._catalogue(analyst)
+        if sum(one.analyst.name == name for _, one in self._open.values()) >= most:
+            raise Refusal("Too many connections of this account.", "53300", "Close some of them.", fatal=True)
         self.service.log.note("door_sign_in", analyst=name, vault=analyst.vault)
         return Connection(wire, analyst, Session(analyst, variables, catalogue))
 
@@ -272,4 +268,4 @@ async def _closed(client: socket.socket, writer: asyncio.StreamWriter | None) ->
     with suppress(*_GONE):
         async with asyncio.timeout(1):
             await writer.wait_closed()
-    writer.transport.abort()
+    cut(writer.transport)
