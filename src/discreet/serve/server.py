@@ -11,9 +11,9 @@ import uvicorn
 from discreet.errors import Fix, ServiceFailed
 from discreet.serve.app import create_app
 from discreet.serve.door import Door
-from discreet.serve.gate import Gate, accept
+from discreet.serve.limits.gate import Gate, accept
+from discreet.serve.limits.patience import PatientProtocol
 from discreet.serve.logs import quiet
-from discreet.serve.patience import PatientProtocol
 from discreet.serve.service import Service
 from discreet.serve.settings import Settings
 

@@ -37,8 +37,8 @@ from discreet.serve.door.messages import (
 from discreet.serve.door.refusals import NO_TLS, PROTOCOL, Refusal, refusal_of
 from discreet.serve.door.session import Session
 from discreet.serve.door.variables import REPORTED, Variables
-from discreet.serve.gate import Gate, accept, cut
 from discreet.serve.limits import Rate
+from discreet.serve.limits.gate import Gate, accept, cut
 from discreet.serve.service import Service
 
 _CATALOGUES = 16  # vaults whose catalogues are kept

@@ -20,7 +20,7 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from discreet.serve.gate import cut
+from discreet.serve.limits.gate import cut
 from discreet.serve.settings import Settings
 
 
