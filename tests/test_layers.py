@@ -50,6 +50,7 @@ OUTSIDE = {
     "serve": {
         *("litestar", "msgspec", "uvicorn", "h11", "argon2", "authlib", "joserfc", "httpx2"),
         *("jinja2", "markupsafe"),
+        "numpy",
         "pyarrow",
         "cryptography",
         "duckdb",
