@@ -12,6 +12,7 @@ OIDC = "tests/serve/test_oidc.py"
 HOSTILE = "tests/serve/test_hostile_requests.py"
 TICKETS = "tests/serve/test_tickets.py"
 TALLY = "tests/serve/survey/test_tally.py"
+STRANGERS = "tests/serve/test_strangers.py"
 BLIND = "tests/local/tickets/test_tickets.py"
 REFUSED = f"{OIDC}::test_what_does_not_prove_a_person_is_refused"
 
@@ -443,5 +444,40 @@ SERVE = [
         "    if sum(1 for _ in _PART.finditer(text)) > MOST_PARTS:",
         "    if False:",
         "tests/query/parse/test_hostile_texts.py",
+    ),
+    Mutant(
+        "people: a narrow token makes a token of another person",
+        "serve/api/people.py",
+        "        expect_whole_scope(actor)\n\n\ndef _expect_within",
+        "        pass\n\n\ndef _expect_within",
+        f"{STRANGERS}::test_a_narrow_token_makes_no_token_of_another_person",
+    ),
+    Mutant(
+        "people: a token for another person may do more than the one that makes it",
+        "serve/api/people.py",
+        "    if further or not wanted <= actor.verbs:",
+        "    if further:",
+        f"{STRANGERS}::test_a_narrow_token_makes_no_token_of_another_person",
+    ),
+    Mutant(
+        "questions: rows of an upload are read where previews are answered",
+        "serve/questions.py",
+        "                pool = self._pools.private if TASKS[verb].rows else self._pools.public",
+        "                pool = self._pools.public",
+        f"{STRANGERS}::test_rows_are_read_by_the_workers_for_rows_alone",
+    ),
+    Mutant(
+        "server: a client chooses its address",
+        "serve/server.py",
+        "                proxy_headers=settings.behind_tls,",
+        "                proxy_headers=True,",
+        f"{STRANGERS}::test_an_address_is_not_what_a_header_says",
+    ),
+    Mutant(
+        "patience: a head has no end",
+        "serve/limits/patience.py",
+        "            return self._head_since + limits.head_seconds",
+        "            return inf",
+        "tests/serve/test_patience.py",
     ),
 ]

@@ -50,6 +50,7 @@ class Server(uvicorn.Server):
                 port=settings.port,
                 ssl_certfile=settings.tls_certificate or None,
                 ssl_keyfile=settings.tls_key or None,
+                proxy_headers=settings.behind_tls,  # without a proxy, a header would be the client's own word
                 server_header=False,
                 access_log=False,
                 log_config=None,

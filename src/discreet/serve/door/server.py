@@ -38,7 +38,7 @@ from discreet.serve.door.refusals import NO_TLS, PROTOCOL, Refusal, refusal_of
 from discreet.serve.door.session import Session
 from discreet.serve.door.variables import REPORTED, Variables
 from discreet.serve.limits import Rate
-from discreet.serve.limits.gate import Gate, accept, cut
+from discreet.serve.limits.gate import Gate, accept, cut, place_of
 from discreet.serve.service import Service
 
 _CATALOGUES = 16  # vaults whose catalogues are kept
@@ -186,7 +186,7 @@ class Door:
         return {name: value for name, value in start.items() if name not in unknown}
 
     async def _sign_in(self, wire: Wire, start: dict[str, str], address: str) -> Connection:
-        self.service.requests.take(f"address {address}")
+        self.service.requests.take(f"address {place_of(address)}")
         name, most = start.get("user", ""), self.service.settings.door_connections_per_account
         wire.ask_password()
         await wire.flush()

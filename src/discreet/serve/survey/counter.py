@@ -1,9 +1,9 @@
 """Count the reports of one survey, let each invitation count once, and issue tickets for invitations.
 
 What is durable is a sum and a set (`tally`): the counts of all reports, and what must not count twice. No report
-is kept. A report of an open survey is known by its id; one of a survey by invitation, by its pass: a code, or a
-ticket that was issued for a code. A pass is bound to one report in the same change that counts the report. So a
-server that is killed has done both or neither, and the same report may be sent again.
+is kept. A report is known by its id, and in a survey by invitation by its pass as well: a code, or a ticket that
+was issued for a code. A pass is bound to one report in the same change that counts the report. So a server that is
+killed has done both or neither, and the same report may be sent again.
 
 The file does not tell in which order passes and reports arrived, and it does not tell which randomised answer came
 with which pass: beside a pass is a hash of its report, which has a random id of 128 bits. Codes that were
@@ -41,7 +41,7 @@ COUNTED, EXCHANGED = "counted", "exchanged"
 SMALL = 1 << 10
 """The most bytes of a blinded ticket: a modulus has at most 512."""
 MOST_REPORTS = 48_000_000
-"""The most reports of a survey, 2 GB: strangers send them, and must not fill the disk."""
+"""The most reports of a survey, 2 GB, or 4 GB with passes: strangers send them, and must not fill the disk."""
 
 
 class Counter:
@@ -97,12 +97,12 @@ class Counter:
         """The number of codes that were used: for a report, or for a ticket."""
         if self.collection.tickets is not None:
             return self._exchanged.entries
-        return self._counted.entries if self.invited else 0
+        return self._counted.reports if self.invited else 0
 
     @property
     def redeemed(self) -> int:
         """The number of tickets that were used."""
-        return self._counted.entries if self.collection.tickets is not None else 0
+        return self._counted.reports if self.collection.tickets is not None else 0
 
     @property
     def unused(self) -> int:
@@ -140,33 +140,30 @@ class Counter:
             raise ParameterError("An invitation is for one report.", found=len(rows), fix="Send one report.")
         part = self._part(rows)
         with self._lock, self._counted.locked():
-            if self._counted.entries + part.n > MOST_REPORTS:
+            if self._counted.reports + part.n > MOST_REPORTS:
                 raise NotPermitted("This collection is full.", fix="Its operator makes another one.")
-            counted = self._once(part, rows) if used is None else self._with_pass(part, used, sent)
+            uses = {} if used is None else self._unused(used, sent)
+            counted = 0 if uses is None else self._once(part, rows, uses)
             self._refused.update(part.rejected)
             self._read()
             return counted
 
-    def _once(self, part: Aggregator, rows: Rows) -> int:
-        """Count the reports whose ids were not counted before."""
+    def _once(self, part: Aggregator, rows: Rows, uses: dict[bytes, bytes]) -> int:
+        """Count the reports whose ids were not counted before, and use up their pass. With none, it stays good."""
         known = [id_ for id_ in part.ids if self._counted.find(id_.tobytes()) is not None]
         new = self._part(_without(rows, np.array(known, np.uint64))) if known else part
         self._refused["replayed"] += part.n - new.n
         if new.n:
-            self._counted.add({id_.tobytes(): use_of("") for id_ in new.ids}, new.n, new.state)
+            self._counted.add({**uses, **{id_.tobytes(): use_of("") for id_ in new.ids}}, new.n, new.state)
         return new.n
 
-    def _with_pass(self, part: Aggregator, used: str, sent: bytes) -> int:
-        """Count one report, and use up its pass. What is no report of this survey uses up none."""
-        use = use_of(hashlib.sha256(sent).hexdigest())
-        first = self._counted.find(used.encode())
+    def _unused(self, used: str, sent: bytes) -> dict[bytes, bytes] | None:
+        """Return the use of a pass for a report; None if it was used for this one, which was counted then."""
+        use, first = use_of(hashlib.sha256(sent).hexdigest()), self._counted.find(used.encode())
         if first is not None and first != use:
             raise _refusal()
         self._refused["replayed"] += first is not None
-        if first is not None or not part.n:
-            return 0
-        self._counted.add({used.encode(): use}, 1, part.state)
-        return 1
+        return {used.encode(): use} if first is None else None
 
     def _part(self, rows: Rows) -> Aggregator:
         """Return the state of these reports alone."""

@@ -36,7 +36,7 @@ def take_over(folder: Path, collection: Collection, passes: Passes, counted: Tal
         if not counted.entries:
             whole = _counted(reports, collection)
             uses = {key.encode(): _use(what) for which, key, what in found if which == kind}
-            ids = {id_.tobytes(): bytes(16) for id_ in whole.ids} if not found else {}
+            ids = {id_.tobytes(): bytes(16) for id_ in whole.ids}
             counted.add({**uses, **ids}, whole.n, whole.state)
         passes.forget(folder.name)
         reports.unlink()
