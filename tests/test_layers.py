@@ -48,7 +48,9 @@ OUTSIDE = {
     "local": {"numpy", "scipy", "pyarrow", "duckdb", "cryptography", "altair", "pyspark"},
     "audit": {"numpy", "scipy", "rich", "altair", "vl_convert", "markupsafe"},
     "serve": {
-        *("litestar", "msgspec", "uvicorn", "argon2", "authlib", "joserfc", "httpx2", "jinja2", "markupsafe"),
+        *("litestar", "msgspec", "uvicorn", "h11", "argon2", "authlib", "joserfc", "httpx2"),
+        *("jinja2", "markupsafe"),
+        "numpy",
         "pyarrow",
         "cryptography",
         "duckdb",

@@ -88,7 +88,7 @@ DOORS = [
     Mutant(
         "flight: a client that does not read is waited for",
         "serve/door/flight/grpc.py",
-        "                async with asyncio.timeout(SECONDS_TO_READ):\n                    window",
+        "                async with asyncio.timeout(self._limits.stall):\n                    window",
         "                async with asyncio.timeout(None):\n                    window",
         f"{HOSTILE}::test_a_client_that_does_not_read_loses_its_connection",
     ),
@@ -102,7 +102,7 @@ DOORS = [
     Mutant(
         "flight: strangers may stay",
         "serve/door/flight/server.py",
-        "        async with asyncio.timeout(self.seconds) as limit:",
+        "        async with asyncio.timeout(seconds) as limit:",
         "        async with asyncio.timeout(None) as limit:",
         f"{HOSTILE}::test_a_stranger_has_a_limited_time_and_a_client_that_signed_in_has_not",
     ),

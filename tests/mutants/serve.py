@@ -11,6 +11,8 @@ TURNS = "tests/serve/accounts/test_turns.py"
 OIDC = "tests/serve/test_oidc.py"
 HOSTILE = "tests/serve/test_hostile_requests.py"
 TICKETS = "tests/serve/test_tickets.py"
+TALLY = "tests/serve/survey/test_tally.py"
+STRANGERS = "tests/serve/test_strangers.py"
 BLIND = "tests/local/tickets/test_tickets.py"
 REFUSED = f"{OIDC}::test_what_does_not_prove_a_person_is_refused"
 
@@ -341,15 +343,15 @@ SERVE = [
     Mutant(
         "survey: a code is exchanged for two tickets",
         "serve/survey/counter.py",
-        "        if self._passes.use(self._id, CODE, hashed, what).what != what:",
-        "        if not self._passes.use(self._id, CODE, hashed, what):",
+        "            elif first != use:",
+        "            elif not first:",
         TICKETS,
     ),
     Mutant(
         "survey: a ticket is good for two answers",
         "serve/survey/counter.py",
-        "            if use.what != what:",
-        "            if not use:",
+        "        if first is not None and first != use:",
+        "        if first is not None and not first:",
         TICKETS,
     ),
     Mutant(
@@ -361,10 +363,38 @@ SERVE = [
     ),
     Mutant(
         "survey: servers of one folder do not take turns",
-        "serve/survey/counter.py",
-        "            fcntl.flock(file, fcntl.LOCK_EX)",
-        "            fcntl.flock(file, fcntl.LOCK_SH)",
-        f"{TICKETS}::test_a_batch_is_stored_under_a_lock_that_other_servers_see",
+        "serve/survey/tally.py",
+        "            fcntl.flock(held, fcntl.LOCK_EX)",
+        "            fcntl.flock(held, fcntl.LOCK_SH)",
+        f"{TALLY}::test_a_tally_is_locked_for_other_servers",
+    ),
+    Mutant(
+        "survey: entries lie in the order in which they came",
+        "serve/survey/tally.py",
+        "            if there > entry:",
+        "            if False:",
+        f"{TALLY}::test_two_orders_of_arrival_leave_the_same_bytes",
+    ),
+    Mutant(
+        "survey: the last arrival stays readable",
+        "serve/survey/tally.py",
+        "            redo.write(bytes(len(whole)))",
+        "            redo.write(whole)",
+        f"{TALLY}::test_two_orders_of_arrival_leave_the_same_bytes",
+    ),
+    Mutant(
+        "survey: a change of a killed server is lost",
+        "serve/survey/tally.py",
+        "        if bits == self._bits:  # else",
+        "        if False:  # else",
+        f"{TALLY}::test_a_change_that_was_cut_off_is_made_whole_or_not_at_all",
+    ),
+    Mutant(
+        "survey: a change is made again in a table that has grown",
+        "serve/survey/tally.py",
+        "        if bits == self._bits:  # else",
+        "        if True:  # else",
+        f"{TALLY}::test_a_change_that_was_made_is_not_made_again_after_the_table_grew",
     ),
     Mutant(
         "survey: a key makes a collection each time",
@@ -414,5 +444,40 @@ SERVE = [
         "    if sum(1 for _ in _PART.finditer(text)) > MOST_PARTS:",
         "    if False:",
         "tests/query/parse/test_hostile_texts.py",
+    ),
+    Mutant(
+        "people: a narrow token makes a token of another person",
+        "serve/api/people.py",
+        "        expect_whole_scope(actor)\n\n\ndef _expect_within",
+        "        pass\n\n\ndef _expect_within",
+        f"{STRANGERS}::test_a_narrow_token_makes_no_token_of_another_person",
+    ),
+    Mutant(
+        "people: a token for another person may do more than the one that makes it",
+        "serve/api/people.py",
+        "    if further or not wanted <= actor.verbs:",
+        "    if further:",
+        f"{STRANGERS}::test_a_narrow_token_makes_no_token_of_another_person",
+    ),
+    Mutant(
+        "questions: rows of an upload are read where previews are answered",
+        "serve/questions.py",
+        "                pool = self._pools.private if TASKS[verb].rows else self._pools.public",
+        "                pool = self._pools.public",
+        f"{STRANGERS}::test_rows_are_read_by_the_workers_for_rows_alone",
+    ),
+    Mutant(
+        "server: a client chooses its address",
+        "serve/server.py",
+        "                proxy_headers=settings.behind_tls,",
+        "                proxy_headers=True,",
+        f"{STRANGERS}::test_an_address_is_not_what_a_header_says",
+    ),
+    Mutant(
+        "patience: a head has no end",
+        "serve/limits/patience.py",
+        "            return self._head_since + limits.head_seconds",
+        "            return inf",
+        "tests/serve/test_patience.py",
     ),
 ]

@@ -154,7 +154,7 @@ def test_surveys_fill_neither_the_memory_nor_the_disk(running: Running, monkeypa
     assert len(surveys._open) == 2
     again.catch_up()
     assert again.server.n == 4
-    monkeypatch.setattr(counting, "MOST_STORED", 200)
+    monkeypatch.setattr(counting, "MOST_REPORTS", 13)
     with pytest.raises(NotPermitted, match="full"):
         again.take(reports(again.collection, [0] * 10))
     assert again.server.n == 4

@@ -18,8 +18,9 @@ from discreet.render.numbers import number
 from discreet.render.terminal import plain
 
 WIDTH = 520
-_LEFT, _RIGHT, _TOP, _STEP = 150, 22, 10, 28
+_RIGHT, _TOP, _STEP = 22, 10, 28
 _LONGEST = 22  # characters of a label
+_LETTER = 8.6  # the width of a letter on a phone, where pages write labels larger (17 pixels)
 _APART = 76  # pixels between the labels of a line
 
 
@@ -50,10 +51,11 @@ def bars(rows: Sequence[Bar], title: str, scale: tuple[float, float] | None = No
     high = max(0.0, *(row.high for row in known)) if known else 1.0
     low, high = scale or (low, high)
     height = _TOP + _STEP * len(known) + 26
-    along = (WIDTH - _LEFT - _RIGHT) / ((high - low) or 1)
+    left = 16 + _LETTER * max((len(_cut(row.label)) for row in known), default=0)
+    along = (WIDTH - left - _RIGHT) / ((high - low) or 1)
 
     def x(value: float) -> str:
-        return _short(_LEFT + (value - low) * along)
+        return _short(left + (value - low) * along)
 
     axis = _TOP + _STEP * len(known)
     parts = [_begin(title, height)]
@@ -65,7 +67,7 @@ def bars(rows: Sequence[Bar], title: str, scale: tuple[float, float] | None = No
     for i, row in enumerate(known):
         y = _TOP + _STEP * i + _STEP / 2
         parts.append(
-            f'<text x="{_LEFT - 8}" y="{_short(y + 4)}" text-anchor="end">'
+            f'<text x="{_short(left - 8)}" y="{_short(y + 4)}" text-anchor="end">'
             f"{escape(_cut(row.label))}<title>{escape(plain(f'{row.label} {row.words}'))}</title></text>"
         )
         if row.value is not None:

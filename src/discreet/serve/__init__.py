@@ -15,7 +15,7 @@
     problems     errors as problem+json
     guards       who makes a request: tokens for the API, cookies for the console
     headers      security headers on every response
-    limits       rates
+    limits/      requests in a minute, open connections, clients that keep the server waiting
     logs         JSON lines without private values
     metrics      Prometheus text without private values
     api/         routes of the HTTP API; add routes to `ROUTES`

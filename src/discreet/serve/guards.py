@@ -19,6 +19,7 @@ from litestar.handlers import BaseRouteHandler
 
 from discreet.errors import NotPermitted, NotSignedIn
 from discreet.serve.accounts import Actor
+from discreet.serve.limits.gate import place_of
 from discreet.serve.service import Service
 
 Request = ASGIConnection[Any, Any, Any, Any]
@@ -34,7 +35,7 @@ async def by_token(connection: Request, handler: BaseRouteHandler) -> None:
     """Let in who sends a valid token."""
     scheme, _, token = connection.headers.get("authorization", "").partition(" ")
     service = service_of(connection)
-    service.requests.take(f"address {_host(connection)}")
+    service.requests.take(client_place(connection))
     if scheme.lower() != "bearer" or not token:
         raise NotSignedIn("This request has no token.", fix="Send: Authorization: Bearer TOKEN.")
     await _remember(connection, handler, await asyncio.to_thread(service.accounts.by_token, token.strip()))
@@ -114,5 +115,6 @@ def own_cookie(service: Service, name: str, value: str, lasts: int) -> Cookie:
     )
 
 
-def _host(connection: Request) -> str:
-    return connection.client.host if connection.client else ""
+def client_place(connection: Request) -> str:
+    """Return the name under which the requests of a client's address are counted."""
+    return f"address {place_of(connection.client.host if connection.client else '')}"

@@ -158,7 +158,8 @@ class Questions:
         if TASKS[verb].public:
             self._expect_none_here(actor.name)
             async with self._turns.public(actor.name):
-                status, body, _ = await self._computed(self._pools.public, task)
+                pool = self._pools.private if TASKS[verb].rows else self._pools.public
+                status, body, _ = await self._computed(pool, task)
             self._metrics.count("questions", verb=verb, status=str(status))
             return Reply("", actor.name, key, print_, verb, vault, self._replies.server, status, body)
         running = self._running.get(actor.name)

@@ -27,6 +27,12 @@ from urllib.parse import urlsplit
 from discreet.errors import Fix, ParameterError
 
 PREFIX = "DISCREET_SERVE_"
+_POSITIVE = (
+    *("workers", "public_workers", "job_workers", "quantum", "deadline", "body_limit"),
+    *("requests_per_minute", "logins_per_minute", "door_questions_per_minute"),
+    *("connections", "head_seconds", "body_seconds", "slowest_body", "stall_seconds", "idle_seconds"),
+    *("door_connections", "door_connections_per_account", "door_sign_in_seconds", "door_idle"),
+)
 
 
 @dataclass(frozen=True)
@@ -130,6 +136,14 @@ class Settings:
         upload_limit: The most bytes of a table that the curator uploads.
         requests_per_minute: The most requests of one account.
         logins_per_minute: The most attempts to sign in, from one address and for one name.
+        connections: The most open connections of HTTP.
+        connections_per_address: The most of one address (of IPv6: of one network of 64 bits), over HTTP and before
+            sign-in at the door; 0 for no limit. Behind a proxy (`behind_tls`) it holds for the door alone.
+        head_seconds: A client has so many seconds for TLS, and as many for the head of a request.
+        body_seconds: A client has so many seconds for the body of a request, and more if it is long:
+        slowest_body: one second more for so many bytes that have arrived.
+        stall_seconds: A client that takes no byte of a reply for so many seconds is disconnected, at the door too.
+        idle_seconds: A connection ends after so many seconds without a request.
         session_idle: A session ends after so many seconds without a request.
         session_longest: A session ends after so many seconds in any case.
         keep_replies: How many seconds the reply to an idempotency key is kept.
@@ -142,6 +156,11 @@ class Settings:
         door_key: The file of its key.
         door_spend: The share of the budget that a question at this door may cost unless the connection says
             otherwise, such as "0.5%"; none by default, so that each connection must say.
+        door_connections: The most open connections of this door; at most half of them have not signed in.
+        door_connections_per_account: The most of one account.
+        door_sign_in_seconds: A client has so many seconds to sign in, TLS included, and later to finish a message
+            that it began.
+        door_idle: A connection of this door ends after so many seconds without a message.
         door_questions_per_minute: The most fresh questions of one account at this door; recorded ones are free.
         flight_port: The port for clients of Flight SQL, such as ADBC; 0 lets the system choose one, -1 opens no
             such door. All settings `door_…` but the port hold for it as well.
@@ -162,6 +181,13 @@ class Settings:
     upload_limit: int = 256 * 1024 * 1024
     requests_per_minute: int = 6000
     logins_per_minute: int = 10
+    connections: int = 1000
+    connections_per_address: int = 100
+    head_seconds: float = 10.0
+    body_seconds: float = 20.0
+    slowest_body: int = 4096
+    stall_seconds: float = 30.0
+    idle_seconds: int = 30
     session_idle: int = 3600
     session_longest: int = 12 * 3600
     keep_replies: int = 24 * 3600
@@ -173,22 +199,16 @@ class Settings:
     door_certificate: str = ""
     door_key: str = ""
     door_spend: str = ""
+    door_connections: int = 256
+    door_connections_per_account: int = 32
+    door_sign_in_seconds: float = 10.0
+    door_idle: float = 8 * 3600.0
     door_questions_per_minute: int = 30
     flight_port: int = -1
     oidc: Oidc | None = None
 
     def __post_init__(self) -> None:
-        for name in (
-            "workers",
-            "public_workers",
-            "job_workers",
-            "quantum",
-            "deadline",
-            "body_limit",
-            "requests_per_minute",
-            "logins_per_minute",
-            "door_questions_per_minute",
-        ):
+        for name in _POSITIVE:
             if not getattr(self, name) > 0:
                 raise ParameterError(f"The setting {name} must be positive.", found=getattr(self, name))
         if self.deadline < self.quantum:

@@ -48,8 +48,8 @@ def test_a_pass_has_one_use_and_a_cancellation_is_seen_by_the_other_server(place
     assert other.use("survey", "code", "pass", "another") == Use("ticket", first=False)
     assert other.use("survey", "ticket", "pass", "report").first
     assert other.use("another survey", "code", "pass", "ticket").first
-    assert (one.used("survey", "code"), one.used("survey", "ticket")) == (1, 1)
-    other.give_back("survey", "code", "pass")
+    assert one.of("survey") == [("code", "pass", "ticket"), ("ticket", "pass", "report")]
+    other.forget("survey")
     assert one.use("survey", "code", "pass", "another").first
     here, there = Replies(database_at(place), "here"), Replies(database_at(place), "there")
     assert not here.cancelled("question")

@@ -9,11 +9,14 @@ from http.client import HTTPConnection
 
 import httpx2
 import numpy as np
+import pyarrow
 import pytest
 
+import discreet as dp
 from discreet.errors import NotPermitted
 from discreet.local import Collection
 from discreet.local.device.wire import batch, frames
+from discreet.schema import Column
 from discreet.serve.accounts import Passes, Role, database_at
 from discreet.serve.survey.surveys import Surveys
 from tests.serve.conftest import PASSWORD, Running
@@ -196,3 +199,25 @@ def test_a_code_counts_once_and_reports_survive_a_restart(running: Running) -> N
 
 def _report(collection: Collection) -> bytes:
     return batch(frames(collection, collection.randomiser.encode(np.zeros(1, np.int64)), identified=True))
+
+
+def test_a_form_that_was_not_filled_in_yet_is_not_refused(running: Running) -> None:
+    """An oracle cannot have a column of texts, so it is not ticked, and no error greets the analyst."""
+    rows = pyarrow.table({"who": [1, 2], "age": [30, 40], "shop": ["a", "b"]})
+    columns: dict[str, Column] = {"age": dp.Integer(0, 110), "shop": dp.Text()}
+    place, budget = running.settings.folder / "shops.vault", dp.Budget("4", "1e-6")
+    dp.Vault.seal(rows, to=place, name="shops", person="who", columns=columns, budget=budget).close()
+    running.service.accounts.grant("bo", "shops", by="curator")
+    with signed_in(running, "bo") as bo:
+        shown = bo.get("/vaults/shops/products/oracle").text
+    assert 'value="age" checked' in shown
+    assert 'value="shop" checked' not in shown
+    assert 'role="alert"' not in shown
+
+
+def test_a_survey_that_waits_says_so_in_plain_words(running: Running) -> None:
+    made, _ = running.service.surveys.create("ana", "Wait?", ["yes", "no"], epsilon="1", days=5, cohort=1200)
+    with signed_in(running, "ana") as ana:
+        shown = ana.get(f"/surveys/{made.id}").text
+    assert "once there are 1,200 answers" in shown
+    assert "cohort" not in shown

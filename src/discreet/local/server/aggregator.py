@@ -98,6 +98,26 @@ class Aggregator:
         self._days = (first, last)
         self._prefix = np.frombuffer(collection.id[:8], np.uint8)
 
+    @classmethod
+    def of(cls, collection: Collection, n: int, state: Values, rejected: Mapping[str, int]) -> Aggregator:
+        """Return the state of reports that were counted elsewhere, each once, for estimates.
+
+        Args:
+            collection: The collection.
+            n: How many reports there are.
+            state: The sum of their states.
+            rejected: How many arrivals were refused, by reason.
+        """
+        made = cls(collection, identified=True)
+        made.n, made.state = n, state
+        made._rejected.update({reason: rejected.get(reason, 0) for reason in REASONS})
+        return made
+
+    @property
+    def ids(self) -> NDArray[np.uint64]:
+        """The first eight bytes of the ids of the reports that were counted, sorted."""
+        return self._seen.all()
+
     @property
     def rejected(self) -> Mapping[str, int]:
         """The number of refused arrivals by reason. A batch that cannot be read counts as one."""

@@ -7,7 +7,7 @@
     secrets       random keys of 256 bits, and the hash that is stored instead of them
     accounts      Accounts: people, tokens, sessions, invitations and grants
     identities    Identities: sign-ins by a provider that are under way, and whose account a person has
-    passes        Passes: invitation codes, tickets and keys of requests, each used once
+    passes        Passes: keys of requests that make a collection, each used once
     products      Products: oracles, tables, models, holdouts and streams that an account made
     replies       Replies: what was replied to an idempotency key, durable
     slots         a lock for an account that all servers see, and that ends with its server

@@ -1,10 +1,11 @@
-"""Keep what may be used once: invitation codes, tickets, and the keys of requests that make a collection.
+"""Keep what may be used once: the keys of requests that make a collection.
 
 A pass is known by its hash, and what it was used for by another one. The first use is written in a transaction on
 a primary key, so of two requests, at this server or another one, one is first. The same use again is the same use:
 a request whose reply was lost may be sent again.
 
-Neither a time nor an address is kept. A code and the ticket that came of it are in rows that share nothing.
+Invitation codes and tickets are not here: a database keeps rows in the order in which they came (row numbers,
+pages, logs). They are in files of their survey, which do not (`survey.tally`). Older versions had them here.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class Passes:
         """Use a pass for something, and return what it was used for first: this, or something before.
 
         Args:
-            survey: The id of the survey; empty for keys.
-            kind: `CODE`, `TICKET` or `KEY`.
+            survey: Empty for keys.
+            kind: `KEY`.
             pass_: The hash of the pass.
             what: The hash of what it is used for.
         """
@@ -47,13 +48,13 @@ class Passes:
             run("INSERT INTO passes (survey, kind, pass, what) VALUES (?, ?, ?, ?)", survey, kind, pass_, what)
             return Use(what, first=True)
 
-    def give_back(self, survey: str, kind: str, pass_: str) -> None:
-        """Forget the use of a pass that came to nothing."""
-        with self._database.write() as run:
-            run("DELETE FROM passes WHERE survey = ? AND kind = ? AND pass = ?", survey, kind, pass_)
-
-    def used(self, survey: str, kind: str) -> int:
-        """Return how many passes of a kind were used."""
+    def of(self, survey: str) -> list[tuple[str, str, str]]:
+        """Return the codes and tickets of a survey that an older version kept: kind, hash, hash of the use."""
         with self._database.read() as run:
-            ((count,),) = run("SELECT COUNT(*) FROM passes WHERE survey = ? AND kind = ?", survey, kind)
-        return int(count)
+            rows = run("SELECT kind, pass, what FROM passes WHERE survey = ? ORDER BY pass", survey)
+        return [(str(kind), str(pass_), str(what)) for kind, pass_, what in rows]
+
+    def forget(self, survey: str) -> None:
+        """Delete the codes and tickets of a survey."""
+        with self._database.write() as run:
+            run("DELETE FROM passes WHERE survey = ?", survey)

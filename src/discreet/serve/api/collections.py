@@ -122,6 +122,7 @@ async def _counter(service: Service, survey: Survey) -> Counter:
 
 async def _told(service: Service, survey: Survey, codes: list[str] | None = None) -> Collecting:
     counter = await _counter(service, survey)
+    await asyncio.to_thread(counter.catch_up)  # other servers count too
     found, (first, last) = counter.collection, counter.collection.window
     return Collecting(
         id=survey.id,

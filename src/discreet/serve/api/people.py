@@ -8,7 +8,7 @@ from litestar import delete, get, post, put
 from litestar.params import FromPath, JSONBody
 
 from discreet.errors import NotPermitted
-from discreet.serve.accounts import VERBS, Actor, Grant
+from discreet.serve.accounts import VERBS, Actor, Grant, Role
 from discreet.serve.accounts.records import EVERYWHERE, expect_whole_scope
 from discreet.serve.api import bodies
 from discreet.serve.api.bodies import problems
@@ -60,8 +60,7 @@ async def invite(data: JSONBody[bodies.NewInvitation], actor: WhoAsks, service: 
 @get("/people/{person:str}/tokens", responses=problems(404))
 async def tokens(person: FromPath[str], actor: WhoAsks, service: Parts) -> list[bodies.KnownToken]:
     """List the tokens of an account: one's own, or to a curator any."""
-    if person != actor.name:
-        actor.expect("manage")
+    _expect_may_manage(actor, person)
     return [
         bodies.KnownToken(
             *(one.id, one.label, sorted(one.verbs), sorted(one.vaults)),
@@ -77,8 +76,10 @@ async def new_token(
 ) -> bodies.Shown:
     """Make a token of an account. It is shown once."""
     actor.expect("manage")
+    _expect_may_manage(actor, person)
     vaults = [EVERYWHERE] if data.vaults is None else data.vaults
-    _expect_within(actor, person, data.verbs, vaults)
+    role = (await asyncio.to_thread(service.accounts.find, person)).role
+    _expect_within(actor, role, data.verbs, vaults)
     made = await asyncio.to_thread(
         service.accounts.new_token, person, label=data.label, verbs=data.verbs, vaults=vaults, days=data.days
     )
@@ -88,8 +89,7 @@ async def new_token(
 @delete("/people/{person:str}/tokens/{token:str}", responses=problems(404))
 async def revoke(person: FromPath[str], token: FromPath[str], actor: WhoAsks, service: Parts) -> None:
     """Revoke a token for good: one's own, or as a curator any."""
-    if person != actor.name:
-        actor.expect("manage")
+    _expect_may_manage(actor, person)
     await asyncio.to_thread(service.accounts.revoke_token, person, token)
 
 
@@ -124,11 +124,18 @@ def _granted(one: Grant) -> bodies.Granted:
     return bodies.Granted(one.user, one.vault, sorted(one.purposes), one.by, one.since)
 
 
-def _expect_within(actor: Actor, person: str, verbs: list[str] | None, vaults: list[str]) -> None:
-    """Refuse a token that reaches further than the one that makes it."""
-    wanted = {verb for verb, roles in VERBS.items() if actor.role in roles} if verbs is None else set(verbs)
+def _expect_may_manage(actor: Actor, person: str) -> None:
+    """Refuse the tokens of another person to a token for some vaults: it would ask, and pay, in that name."""
+    if person != actor.name:
+        actor.expect("manage")
+        expect_whole_scope(actor)
+
+
+def _expect_within(actor: Actor, role: Role, verbs: list[str] | None, vaults: list[str]) -> None:
+    """Refuse a token that reaches further than the one that makes it, whoever it is for."""
+    wanted = {verb for verb, roles in VERBS.items() if role in roles} if verbs is None else set(verbs)
     further = EVERYWHERE not in actor.vaults and not set(vaults) <= actor.vaults
-    if further or (person == actor.name and not wanted <= actor.verbs):
+    if further or not wanted <= actor.verbs:
         raise NotPermitted(
             "A token cannot make one that may do more than itself.", fix="Name fewer vaults or verbs."
         )

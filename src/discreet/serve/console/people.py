@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
-from litestar import get, post
+from litestar import Request, get, post
 from litestar.params import FromPath, URLEncodedBody
 
 from discreet.errors import NotPermitted, ParameterError
 from discreet.serve.accounts import VERBS, Actor, Role
 from discreet.serve.accounts.records import EVERYWHERE
 from discreet.serve.console.pages import Page, elsewhere, page, provider_of
-from discreet.serve.guards import Parts, WhoAsks
+from discreet.serve.guards import Parts, WhoAsks, client_place
 from discreet.serve.service import Service
 
 _Text = Annotated[str, msgspec.Meta(max_length=128)]
@@ -141,8 +141,8 @@ async def join_page() -> Page:
 
 
 @post("/join", status_code=303)
-async def join(data: URLEncodedBody[Join], service: Parts) -> Page:
+async def join(data: URLEncodedBody[Join], request: Request[Any, Any, Any], service: Parts) -> Page:
     """Make an account with an invitation."""
-    service.logins.take("invitations")
+    service.logins.take(client_place(request))
     await asyncio.to_thread(service.accounts.accept, data.code.strip(), data.name.strip(), data.password)
     return elsewhere("/login")

@@ -16,7 +16,7 @@ from litestar.params import URLEncodedBody
 
 from discreet.errors import AlreadyRunning, NotSignedIn
 from discreet.serve.console.pages import Page, page, provider_of
-from discreet.serve.guards import Parts, by_session, cookie_name, own_cookie, service_of
+from discreet.serve.guards import Parts, by_session, client_place, cookie_name, own_cookie, service_of
 from discreet.serve.service import Service
 
 
@@ -57,10 +57,10 @@ async def sign_in(
     service: Parts,
 ) -> Response[None]:
     """Begin a session. The key of an older session of this browser ends, and is never used again."""
-    service.logins.take(f"address {request.client.host if request.client else ''}")
-    service.logins.take(f"name {data.name}")
+    service.logins.take(client_place(request))
     name = cookie_name(service)
     if data.name:
+        service.logins.take(f"name {data.name}")
         key = await asyncio.to_thread(service.accounts.sign_in, data.name, data.password)
     else:
         key = await asyncio.to_thread(service.accounts.sign_in_with_token, data.password)

@@ -17,7 +17,7 @@ from discreet.errors import DiscreetError
 from discreet.query.parse.tool_statements import Statement
 from discreet.serve.door import results
 from discreet.serve.door.analyst import Analyst
-from discreet.serve.door.messages import Fields, Wire, format_at, malformed
+from discreet.serve.door.messages import Fields, Gone, Wire, format_at, malformed
 from discreet.serve.door.refusals import CANCELLED, PROTOCOL, SYNTAX, WRONG_VALUE, Refusal, failure, refusal_of
 from discreet.serve.door.results import KINDS, Result
 from discreet.serve.door.session import Session, parsed
@@ -113,7 +113,7 @@ class Connection:
                 CANCELLED,
                 "Send it again: once it is recorded, it is free.",
             ) from None
-        except Refusal:
+        except (Refusal, Gone):
             raise
         except DiscreetError as error:
             raise refusal_of(error) from None

@@ -1,8 +1,9 @@
 """Listen for the clients of a door: limits on connections and on strangers, TLS, and the end of a connection.
 
-A stranger is a client that has not signed in yet. A door has few places for them, and each has a limited time.
-Nothing that a client does ends the door. Of a fault on our side the log gets the name of its class, and the client
-nothing: the text of an exception may hold a value.
+A stranger is a client that has not signed in yet. Half of the connections of a door are for them, one address
+has so many of these, and each has a limited time. An account has a limit of its own. Nothing that a client does
+ends the door. Of a fault on our side the log gets the name of its class, and the client nothing: the text of an
+exception may hold a value.
 """
 
 from __future__ import annotations
@@ -14,11 +15,10 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from discreet.errors import Fix, ServiceFailed
+from discreet.serve.door.refusals import Refusal
+from discreet.serve.limits.gate import Gate, accept, cut
 from discreet.serve.service import Service
-
-SECONDS_TO_SIGN_IN = 10.0
-MOST_CONNECTIONS, MOST_STRANGERS = 256, 128
-"""The most connections of a door, and the most that have not signed in."""
 
 _GONE = (asyncio.IncompleteReadError, ConnectionError, TimeoutError, ssl.SSLError, OSError)
 
@@ -30,14 +30,21 @@ class Visit:
     Args:
         client: Its socket.
         address: Where it comes from.
-        stranger: Whether its client has not signed in yet. The door says when that changes.
+        listener: Where it arrived.
+        account: The account that signed in; None while its client is a stranger.
         writer: How to write to it, once it is encrypted.
     """
 
     client: socket.socket
     address: str
-    stranger: bool = True
+    listener: Listener
+    account: str | None = None
     writer: asyncio.StreamWriter | None = None
+
+    def sign_in(self, account: str) -> None:
+        """Note whose token was right. A further account of the same connection counts for the first one."""
+        if self.account is None:
+            self.listener.admit(self, account)
 
     async def encrypt(
         self, context: ssl.SSLContext, seconds: float, limit: int
@@ -67,7 +74,7 @@ class Visit:
         with suppress(*_GONE):
             async with asyncio.timeout(1):
                 await self.writer.wait_closed()
-        self.writer.transport.abort()
+        cut(self.writer.transport)
 
 
 class Listener:
@@ -83,18 +90,28 @@ class Listener:
         """Take the parts. `start` listens."""
         self._service, self._door, self._serve = service, door, serve
         self._visits: dict[asyncio.Task[None], Visit] = {}
+        settings = service.settings
+        self._strangers = Gate(max(1, settings.door_connections // 2), settings.connections_per_address)
 
-    async def start(self, host: str, port: int) -> tuple[str, int]:
+    async def start(self, host: str, port: int, setting: str) -> tuple[str, int]:
         """Start to listen, and return where.
 
         Args:
             host: The address.
             port: The port; 0 lets the system choose one.
+            setting: The setting that the port comes from.
         """
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self._listener = socket.create_server((host, port), family=family, backlog=128)
+        try:
+            self._listener = socket.create_server((host, port), family=family, backlog=128)
+        except OSError:
+            raise ServiceFailed(
+                "The service cannot listen at this address.",
+                found=f"{host}:{port}",
+                fix=[Fix(setting, 0, note="any free one"), "Or end what listens there."],
+            ) from None
         self._listener.setblocking(False)
-        self._accepting = asyncio.create_task(self._accept())
+        self._accepting = asyncio.create_task(accept(self._listener, self._arrived))
         chosen: int = self._listener.getsockname()[1]
         self._service.log.note("door", door=self._door, host=host, port=chosen)
         return host, chosen
@@ -110,26 +127,25 @@ class Listener:
             task.cancel()
         await asyncio.gather(*visits, return_exceptions=True)
 
-    async def _accept(self) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            try:
-                client, address = await loop.sock_accept(self._listener)
-            except OSError:  # no file descriptor is left: wait until connections end
-                await asyncio.sleep(0.1)
-                continue
-            strangers = sum(visit.stranger for visit in self._visits.values())
-            if len(self._visits) >= MOST_CONNECTIONS or strangers >= MOST_STRANGERS:
-                client.close()
-                continue
-            visit = Visit(client, str(address[0]))
-            task = asyncio.create_task(self._served(visit))
-            self._visits[task] = visit
-            task.add_done_callback(self._visits.pop)
+    def admit(self, visit: Visit, account: str) -> None:
+        """Count a connection for the account that signed in, or refuse it."""
+        most = self._service.settings.door_connections_per_account
+        if sum(one.account == account for one in self._visits.values()) >= most:
+            raise Refusal("Too many connections of this account.", "53300", "Close some of them.", fatal=True)
+        visit.account = account
+        self._strangers.leave(visit.address)
+
+    def _arrived(self, client: socket.socket, address: str) -> None:
+        if len(self._visits) >= self._service.settings.door_connections or not self._strangers.enter(address):
+            client.close()
+            return
+        visit = Visit(client, address, self)
+        task = asyncio.create_task(self._served(visit))
+        self._visits[task] = visit
+        task.add_done_callback(self._visits.pop)
 
     async def _served(self, visit: Visit) -> None:
         try:
-            visit.client.setblocking(False)
             visit.client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             await self._serve(visit)
         except _GONE:
@@ -137,4 +153,6 @@ class Listener:
         except Exception as error:  # its text may hold a value
             self._service.log.note("failed", door=self._door, kind=type(error).__name__)
         finally:
+            if visit.account is None:
+                self._strangers.leave(visit.address)
             await visit.close()

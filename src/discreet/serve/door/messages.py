@@ -10,14 +10,34 @@ from __future__ import annotations
 import asyncio
 import struct
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from discreet.serve.door.refusals import PROTOCOL, Refusal
+from discreet.serve.door.refusals import IDLE, PROTOCOL, Refusal
 from discreet.serve.door.results import SIZES, Column, encoded
 
 BEFORE_LOGIN, AFTER_LOGIN = 8 * 1024, 64 * 1024
 SSL_REQUEST, GSS_REQUEST, CANCEL_REQUEST = 80877103, 80877104, 80877102
 PROTOCOL_3 = 3
 MOST_WAITING = 1 << 20  # bytes that may wait for a slow client before the server waits for it
+
+
+class Gone(ConnectionError):
+    """The client has closed the connection, or does not take what it is sent."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a client may keep the server waiting, in seconds.
+
+    Args:
+        idle: Until the first byte of a message.
+        message: From the first byte of a message to its last.
+        stall: To take what waits for it, once that is more than `MOST_WAITING`.
+    """
+
+    idle: float
+    message: float
+    stall: float
 
 
 class Fields:
@@ -93,11 +113,12 @@ class Wire:
     Args:
         reader: What the client sends, inside TLS.
         writer: What it gets.
+        limits: How long the client may keep the server waiting.
     """
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limits: Limits) -> None:
         """Take both directions."""
-        self._reader, self._writer = reader, writer
+        self._reader, self._writer, self._limits = reader, writer, limits
         writer.transport.set_write_buffer_limits(high=MOST_WAITING)
 
     async def read_start(self) -> tuple[int, bytes]:
@@ -109,16 +130,26 @@ class Wire:
 
     async def read(self, limit: int = AFTER_LOGIN) -> tuple[bytes, Fields]:
         """Read a message: its letter and its fields."""
-        letter, size = struct.unpack("!cI", await self._reader.readexactly(5))
-        if not 4 <= size <= limit:
-            raise Refusal(
-                "This message is too long.", PROTOCOL, f"Send at most {limit:,} bytes at once.", fatal=True
-            )
-        return letter, Fields(await self._reader.readexactly(size - 4))
+        try:
+            async with asyncio.timeout(self._limits.idle):
+                letter = await self._reader.readexactly(1)
+        except TimeoutError:
+            raise Refusal("This connection was idle for too long.", IDLE, "Connect again.", fatal=True) from None
+        async with asyncio.timeout(self._limits.message):
+            (size,) = struct.unpack("!I", await self._reader.readexactly(4))
+            if not 4 <= size <= limit:
+                raise Refusal(
+                    "This message is too long.", PROTOCOL, f"Send at most {limit:,} bytes at once.", fatal=True
+                )
+            return letter, Fields(await self._reader.readexactly(size - 4))
 
     async def flush(self) -> None:
-        """Wait until a slow client has taken what waits for it."""
-        await self._writer.drain()
+        """Wait until a slow client has taken what waits for it. One that does not is gone."""
+        try:
+            async with asyncio.timeout(self._limits.stall):
+                await self._writer.drain()
+        except (OSError, TimeoutError):
+            raise Gone from None
 
     def send(self, letter: bytes, body: bytes = b"") -> None:
         """Write a message."""

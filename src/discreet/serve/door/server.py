@@ -2,7 +2,8 @@
 
 Before TLS the door reads exactly the eight bytes of a request from the socket, and nothing more: no byte that was
 sent in clear can be taken for one that came through TLS (CVE-2021-23222). A client that does not ask for TLS is
-refused before it is asked for a password. A client has ten seconds to sign in.
+refused before it is asked for a password. A client has `door_sign_in_seconds` to sign in, and at most half of the
+connections are of clients that have not.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from dataclasses import dataclass, field
 from discreet.errors import DiscreetError
 from discreet.serve.door import tls
 from discreet.serve.door.connection import Connection
-from discreet.serve.door.listener import SECONDS_TO_SIGN_IN, Listener, Visit
+from discreet.serve.door.listener import Listener, Visit
 from discreet.serve.door.messages import (
     BEFORE_LOGIN,
     CANCEL_REQUEST,
     GSS_REQUEST,
     PROTOCOL_3,
     SSL_REQUEST,
+    Limits,
     Wire,
     malformed,
     startup,
@@ -31,6 +33,7 @@ from discreet.serve.door.messages import (
 from discreet.serve.door.reception import Reception
 from discreet.serve.door.refusals import NO_TLS, PROTOCOL, Refusal, refusal_of
 from discreet.serve.door.variables import REPORTED
+from discreet.serve.limits.gate import place_of
 from discreet.serve.service import Service
 
 _BEGINS = "A connection can begin with it: options='-c discreet.epsilon=0.1'."
@@ -43,12 +46,10 @@ class Door:
     Args:
         service: The parts of the service.
         reception: Signs clients in, at all doors.
-        seconds: How long a client may take to sign in.
     """
 
     service: Service
     reception: Reception
-    seconds: float = SECONDS_TO_SIGN_IN
     _open: dict[int, tuple[int, Connection]] = field(default_factory=dict)
     _last: int = 0
 
@@ -58,7 +59,7 @@ class Door:
         host = settings.door_host or settings.host
         self._tls = tls.context(settings.folder, host, settings.door_certificate, settings.door_key)
         self._listener = Listener(self.service, "postgresql", self._serve)
-        return await self._listener.start(host, settings.door_port)
+        return await self._listener.start(host, settings.door_port, "door_port")
 
     async def stop(self) -> None:
         """Stop to listen, and end all connections. Questions that run go on."""
@@ -66,15 +67,18 @@ class Door:
 
     async def _serve(self, visit: Visit) -> None:
         """Serve one client from its first byte to its last."""
-        async with asyncio.timeout(self.seconds):
+        settings = self.service.settings
+        seconds = settings.door_sign_in_seconds
+        async with asyncio.timeout(seconds):
             if not await self._asked_for_tls(visit.client):
                 return
-            wire = Wire(*await visit.encrypt(self._tls, self.seconds, 2 * BEFORE_LOGIN))
+            limits = Limits(settings.door_idle, seconds, settings.stall_seconds)
+            wire = Wire(*await visit.encrypt(self._tls, seconds, 2 * BEFORE_LOGIN), limits)
             try:
                 start = await self._started(wire)
                 if start is None:
                     return
-                connection = await self._sign_in(wire, start, visit.address)
+                connection = await self._sign_in(wire, start, visit)
             except DiscreetError as error:
                 refused = refusal_of(error)
                 wire.error(Refusal(refused.message, refused.state, refused.hint, fatal=True))
@@ -82,7 +86,6 @@ class Door:
             except Refusal as refusal:
                 wire.error(Refusal(refusal.message, refusal.state, refusal.hint, fatal=True))
                 return
-        visit.stranger = False
         process = self._welcome(wire, connection)
         try:
             await connection.run()
@@ -127,8 +130,8 @@ class Door:
             wire.send(b"v", struct.pack("!II", PROTOCOL_3 << 16, len(unknown)) + names)
         return {name: value for name, value in start.items() if name not in unknown}
 
-    async def _sign_in(self, wire: Wire, start: dict[str, str], address: str) -> Connection:
-        self.service.requests.take(f"address {address}")
+    async def _sign_in(self, wire: Wire, start: dict[str, str], visit: Visit) -> Connection:
+        self.service.requests.take(f"address {place_of(visit.address)}")
         name = start.get("user", "")
         wire.ask_password()
         await wire.flush()
@@ -142,6 +145,7 @@ class Door:
         self.service.requests.take(f"account {name}")
         async with analyst.turn():
             session = await self.reception.session(analyst, start, _BEGINS)
+        visit.sign_in(name)
         return Connection(wire, analyst, session)
 
     def _welcome(self, wire: Wire, connection: Connection) -> int:

@@ -23,7 +23,7 @@ from discreet.serve.accounts.identities import LASTS
 from discreet.serve.accounts.records import expect_name
 from discreet.serve.accounts.secrets import new_key
 from discreet.serve.console.pages import Page, page
-from discreet.serve.guards import Parts, cookie_name, own_cookie
+from discreet.serve.guards import Parts, client_place, cookie_name, own_cookie
 from discreet.serve.oidc.records import Identity, ProviderFailed, SignInFailed, SignsIn
 from discreet.serve.problems import Problem, problem_of, unreachable
 from discreet.serve.service import Service
@@ -85,7 +85,7 @@ async def callback(
 async def join(data: URLEncodedBody[Invited], request: Request[Any, Any, Any], service: Parts) -> Response[Any]:
     """Make the account of a person whom the provider signed in, with an invitation, and begin a session."""
     _provider(service)
-    service.logins.take("invitations")
+    _counted(request, service)
     try:
         login = await asyncio.to_thread(
             service.identities.take, data.state, request.cookies.get(_name(service), "")
@@ -175,7 +175,7 @@ async def _signed_in(request: Request[Any, Any, Any], service: Service) -> str:
 
 
 def _counted(request: Request[Any, Any, Any], service: Service) -> None:
-    service.logins.take(f"address {request.client.host if request.client else ''}")
+    service.logins.take(client_place(request))
 
 
 def _name(service: Service) -> str:

@@ -1,42 +1,47 @@
 """Count the reports of one survey, let each invitation count once, and issue tickets for invitations.
 
-Reports are appended to a file as they arrive, and counted in memory. The file is what is durable: a server that
-starts again counts it again, and report ids keep each report from counting twice. Servers of one folder take turns
-by a lock of the file, and count first what others have appended. A report is randomised before it leaves its
-device, so the file is as public as its estimates.
+What is durable is a sum and a set (`tally`): the counts of all reports, and what must not count twice. No report
+is kept. A report is known by its id, and in a survey by invitation by its pass as well: a code, or a ticket that
+was issued for a code. A pass is bound to one report in the same change that counts the report. So a server that is
+killed has done both or neither, and the same report may be sent again.
 
-A survey is open, or a report needs a pass: a code, or a ticket that was issued for a code. A pass is bound to one
-report before the report is counted. So a server that is killed in between lets the same report in again, and no
-other one. What is counted twice is nothing; what is refused was not counted.
+The file does not tell in which order passes and reports arrived, and it does not tell which randomised answer came
+with which pass: beside a pass is a hash of its report, which has a random id of 128 bits. Codes that were
+exchanged for tickets are in a file of their own, which shares no value with the other one.
+
+Servers of one folder take turns by a lock, and see what others have counted.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
-import os
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections import Counter as Numbers
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import BinaryIO
+
+import numpy as np
 
 from discreet.errors import NotFound, NotPermitted, ParameterError
 from discreet.local import Aggregator, Answer, signing
-from discreet.local.device.wire import unpacked
+from discreet.local.device.wire import Layout, Rows, batch, unpacked
+from discreet.local.server.deduplicate import starts
 from discreet.local.tickets import Issuer, Ticket
-from discreet.serve.accounts.passes import CODE, TICKET, Passes
+from discreet.serve.accounts.passes import Passes
 from discreet.serve.accounts.secrets import digest
+from discreet.serve.survey.older import take_over
+from discreet.serve.survey.tally import Tally
 
 ENVELOPE, LABELS, CODES, ISSUER = "collection.json", "labels.json", "codes", "issuer.key"
 """The files of a survey: its signed collection, a long list of labels, hashes of codes, the key of its tickets."""
+COUNTED, EXCHANGED = "counted", "exchanged"
+"""The tallies of a survey: its reports, and the codes that were exchanged for tickets."""
 SMALL = 1 << 10
 """The most bytes of a blinded ticket: a modulus has at most 512."""
-MOST_STORED = 1 << 32
-"""The most bytes of the reports of a survey: strangers write them, and must not fill the disk."""
-_SIZE = 4
+MOST_REPORTS = 48_000_000
+"""The most reports of a survey, 2 GB, or 4 GB with passes: strangers send them, and must not fill the disk."""
 
 
 class Counter:
@@ -44,36 +49,42 @@ class Counter:
 
     Args:
         folder: The folder of the survey.
-        id_: Its id.
         key: The public key that verifies its collection.
         invited: Whether a report needs a code or a ticket.
-        passes: The codes and tickets that were used.
+        passes: Where older versions kept codes and tickets.
     """
 
-    def __init__(self, folder: Path, id_: str, key: str, invited: bool, passes: Passes):
-        """Open the collection, and count what is stored."""
-        self._lock, self._folder, self._id, self._passes = threading.Lock(), folder, id_, passes
+    def __init__(self, folder: Path, key: str, invited: bool, passes: Passes):
+        """Open the collection, and what was counted."""
+        self._lock = threading.Lock()
         self.envelope = (folder / ENVELOPE).read_bytes()
         opened = signing.opened(self.envelope, bytes.fromhex(key), today=date(1970, 1, 1))
         labels = folder / LABELS  # a long list of labels is in the signed text as a hash only
         self.collection = opened.with_labels(json.loads(labels.read_text())) if labels.exists() else opened
         self.invited = invited
-        self.server, self._at = Aggregator(self.collection, identified=True), 0
+        self.server = Aggregator(self.collection, identified=True)
+        self._refused: Numbers[str] = Numbers()
         self._codes = frozenset(lines(folder / CODES)) - frozenset(lines(folder / "used"))
         issuer = folder / ISSUER
         self._issuer = Issuer.read(issuer.read_text()) if issuer.exists() else None
+        self._counted = Tally(folder / COUNTED, len(self.server.state))
+        self._exchanged = Tally(folder / EXCHANGED)
+        take_over(folder, self.collection, passes, self._counted, self._exchanged)
         self.catch_up()
 
     def catch_up(self) -> None:
-        """Count the reports that other servers have stored."""
-        with self._lock, self._stored():
-            pass
+        """Read what other servers have counted."""
+        with self._lock:
+            with self._counted.locked():
+                self._read()
+            with self._exchanged.locked():
+                pass
 
     def estimate(self, candidates: list[str] | None = None) -> Answer:
         """Return the estimates; of texts, those of the candidates."""
         self.catch_up()
-        with self._lock:  # reports of other requests are counted meanwhile
-            return self.server.frequencies(candidates) if candidates else self.server.estimate()
+        server = self.server  # reports of other requests are counted meanwhile, in another one
+        return server.frequencies(candidates) if candidates else server.estimate()
 
     @property
     def has_form(self) -> bool:
@@ -84,12 +95,14 @@ class Counter:
     @property
     def exchanged(self) -> int:
         """The number of codes that were used: for a report, or for a ticket."""
-        return self._passes.used(self._id, CODE)
+        if self.collection.tickets is not None:
+            return self._exchanged.entries
+        return self._counted.reports if self.invited else 0
 
     @property
     def redeemed(self) -> int:
         """The number of tickets that were used."""
-        return self._passes.used(self._id, TICKET)
+        return self._counted.reports if self.collection.tickets is not None else 0
 
     @property
     def unused(self) -> int:
@@ -102,48 +115,72 @@ class Counter:
             raise NotFound("This collection issues no tickets.", fix="Ask its operator where tickets are issued.")
         hashed = self._expect_code(code)
         signature = self._issuer.sign(blinded)  # before the code is used: what is no blinded ticket uses up none
-        what = hashlib.sha256(blinded).hexdigest()
-        if self._passes.use(self._id, CODE, hashed, what).what != what:
-            raise _refusal()
+        use = use_of(hashlib.sha256(blinded).hexdigest())
+        with self._lock, self._exchanged.locked():
+            first = self._exchanged.find(hashed.encode())
+            if first is None:
+                self._exchanged.add({hashed.encode(): use})
+            elif first != use:
+                raise _refusal()
         return signature
 
-    def take(self, batch: bytes, *, code: str | None = None, ticket: str | None = None) -> int:
+    def take(self, sent: bytes, *, code: str | None = None, ticket: str | None = None) -> int:
         """Count a batch, and return how many of its reports were new. With passes it has one report, and uses one.
 
         Args:
-            batch: The bytes that a client made.
+            sent: The batch that a client made.
             code: The invitation code, if the survey has codes and no tickets.
             ticket: The ticket, if the collection has a ticket key.
         """
-        rows = unpacked(batch)
+        rows = unpacked(sent)
         if rows is None or not len(rows):
             raise ParameterError("This is not a batch of reports.", fix="Send what the client made, unchanged.")
         used = self._pass(code, ticket)
-        if used is None:
-            with self._lock, self._stored() as file:
-                return self._count(batch, file)
-        if len(rows) != 1:
+        if used is not None and len(rows) != 1:
             raise ParameterError("An invitation is for one report.", found=len(rows), fix="Send one report.")
-        what = hashlib.sha256(batch).hexdigest()
-        with self._lock, self._stored() as file:
-            use = self._passes.use(self._id, *used, what)
-            if use.what != what:
-                raise _refusal()
-            counted = self._count(batch, file)
-            if use.first and not counted:  # it was no report of this survey, so the pass is as good as new
-                self._passes.give_back(self._id, *used)
+        part = self._part(rows)
+        with self._lock, self._counted.locked():
+            if self._counted.reports + part.n > MOST_REPORTS:
+                raise NotPermitted("This collection is full.", fix="Its operator makes another one.")
+            uses = {} if used is None else self._unused(used, sent)
+            counted = 0 if uses is None else self._once(part, rows, uses)
+            self._refused.update(part.rejected)
+            self._read()
             return counted
 
-    def _pass(self, code: str | None, ticket: str | None) -> tuple[str, str] | None:
-        """Return the kind and the hash of the pass of a report; None if the survey is open."""
+    def _once(self, part: Aggregator, rows: Rows, uses: dict[bytes, bytes]) -> int:
+        """Count the reports whose ids were not counted before, and use up their pass. With none, it stays good."""
+        known = [id_ for id_ in part.ids if self._counted.find(id_.tobytes()) is not None]
+        new = self._part(_without(rows, np.array(known, np.uint64))) if known else part
+        self._refused["replayed"] += part.n - new.n
+        if new.n:
+            self._counted.add({**uses, **{id_.tobytes(): use_of("") for id_ in new.ids}}, new.n, new.state)
+        return new.n
+
+    def _unused(self, used: str, sent: bytes) -> dict[bytes, bytes] | None:
+        """Return the use of a pass for a report; None if it was used for this one, which was counted then."""
+        use, first = use_of(hashlib.sha256(sent).hexdigest()), self._counted.find(used.encode())
+        if first is not None and first != use:
+            raise _refusal()
+        self._refused["replayed"] += first is not None
+        return {used.encode(): use} if first is None else None
+
+    def _part(self, rows: Rows) -> Aggregator:
+        """Return the state of these reports alone."""
+        part = Aggregator(self.collection, identified=True)
+        part.update(batch(rows), received=datetime.now(UTC).date())
+        return part
+
+    def _pass(self, code: str | None, ticket: str | None) -> str | None:
+        """Return the hash of the pass of a report; None if the survey is open."""
         if self.collection.tickets is not None:  # a code is good for a ticket alone, or it would count twice
             found = Ticket.read(ticket or "", self.collection.tickets)
             if found is None:
                 raise NotPermitted(
                     "This report has no ticket of this survey.", fix="Exchange the invitation code for a ticket."
                 )
-            return TICKET, hashlib.sha256(found.message).hexdigest()
-        return (CODE, self._expect_code(code)) if self.invited else None
+            return hashlib.sha256(found.message).hexdigest()
+        return self._expect_code(code) if self.invited else None
 
     def _expect_code(self, code: str | None) -> str:
         hashed = digest(code or "")
@@ -151,36 +188,24 @@ class Counter:
             raise _refusal()
         return hashed
 
-    def _count(self, batch: bytes, file: BinaryIO) -> int:
-        if self._at + _SIZE + len(batch) > MOST_STORED:
-            raise NotPermitted("This collection is full.", fix="Its operator makes another one.")
-        counted = self.server.update(batch, received=datetime.now(UTC).date())
-        if counted:
-            try:
-                file.write(len(batch).to_bytes(_SIZE, "big") + batch)
-                file.flush()
-            except OSError:  # a full disk: what is not stored does not count, so count the file anew
-                self.server, self._at = Aggregator(self.collection, identified=True), 0
-                raise
-            self._at += _SIZE + len(batch)
-        return counted
+    def _read(self) -> None:
+        counted = self._counted
+        self.server = Aggregator.of(self.collection, counted.reports, counted.counts(), self._refused)
 
-    @contextmanager
-    def _stored(self) -> Iterator[BinaryIO]:
-        """Lock the file of reports, count what is new in it, and return it for one more batch."""
-        descriptor = os.open(self._folder / "reports", os.O_RDWR | os.O_CREAT, 0o600)
-        with open(descriptor, "r+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)  # closing the file frees it, also if the process is killed
-            file.seek(self._at)
-            while len(head := file.read(_SIZE)) == _SIZE:
-                size = int.from_bytes(head, "big")
-                if len(batch := file.read(size)) < size:
-                    break
-                self.server.update(batch)
-                self._at += _SIZE + size
-            file.seek(self._at)
-            file.truncate()  # half a batch is of a server that was killed: its client was told nothing
-            yield file
+
+def use_of(what: str) -> bytes:
+    """Return what is kept of the use of a pass: half of its hash. Of a report id nothing is kept."""
+    return bytes.fromhex(what[:32]) if what else bytes(16)
+
+
+def _without(rows: Rows, known: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> Rows:
+    """Return the reports whose ids are not among the known ones."""
+    kept = np.ones(len(rows), np.bool_)
+    for first in np.unique(rows[:, 0]):
+        layout, these = Layout.of(int(first)), rows[:, 0] == first
+        if layout is not None and layout.identity is not None:
+            kept[these] = ~np.isin(starts(rows[these, layout.identity :]), known)
+    return rows[kept]
 
 
 def passes_of(headers: Mapping[str, str]) -> dict[str, str | None]:

@@ -19,7 +19,7 @@ from litestar.params import FromPath
 from discreet.errors import NotFound
 from discreet.serve.console import static
 from discreet.serve.console.pages import Page, page
-from discreet.serve.guards import Parts, address_of, service_of
+from discreet.serve.guards import Parts, address_of, client_place, service_of
 from discreet.serve.survey.client import files
 from discreet.serve.survey.counter import SMALL, passes_of
 from discreet.serve.survey.surveys import LARGEST
@@ -34,7 +34,7 @@ _PREFLIGHT = {**_OPEN, "access-control-allow-methods": "POST"}
 
 def gently(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
     """Limit how often one address asks, without a note of who it was."""
-    service_of(connection).requests.take(f"survey {connection.client.host if connection.client else ''}")
+    service_of(connection).requests.take(f"survey {client_place(connection)}")
 
 
 @get("/s/{survey_id:str}", guards=[gently])

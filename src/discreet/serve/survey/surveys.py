@@ -86,7 +86,7 @@ class Surveys:
 
     Args:
         folder: The folder of the service.
-        passes: The codes, tickets and keys that were used.
+        passes: The keys that were used.
     """
 
     def __init__(self, folder: Path, passes: Passes):
@@ -208,7 +208,7 @@ class Surveys:
         draft.mkdir(mode=0o700, parents=True)
         files = {
             ENVELOPE: made.envelope,
-            CODES: "".join(f"{digest(code)}\n" for code in codes).encode(),
+            CODES: "".join(sorted(f"{digest(code)}\n" for code in codes)).encode(),
             _ABOUT: json.dumps(asdict(about)).encode(),
         }
         if collection.digest is not None and collection.labels is not None:
@@ -245,7 +245,7 @@ class Surveys:
 
     def find(self, id_: str) -> Survey:
         """Return a survey."""
-        path = self._folder / id_ / _ABOUT
+        path = self._folder / id_[:64] / _ABOUT  # a file system refuses longer names in its own words
         if not id_.isalnum() or not path.exists():
             raise NotFound("There is no such survey.", fix="Check the link.")
         return _read(path)
@@ -255,7 +255,7 @@ class Surveys:
         with self._lock:
             if survey.id not in self._open:
                 place = self._folder / survey.id
-                self._open[survey.id] = Counter(place, survey.id, survey.key, survey.invited, self._passes)
+                self._open[survey.id] = Counter(place, survey.key, survey.invited, self._passes)
             self._open.move_to_end(survey.id)
             while len(self._open) > MOST_OPEN:  # a request that still has it shares the file, as two servers do
                 self._open.popitem(last=False)

@@ -161,7 +161,7 @@ def _shown(report: SealingReport) -> dict[str, Any]:
 
 VERBS = {
     "propose": Verb(propose, public=True),
-    "check": Verb(check, public=True),
+    "check": Verb(check, public=True, rows=True),
     "seal": Verb(seal, job=True),
     "recorded": Verb(recorded, public=True),
     "chart": Verb(chart, public=True),

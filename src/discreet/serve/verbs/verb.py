@@ -36,6 +36,8 @@ class Verb:
         resumable: Whether it may be started again for the same key after a crash: the kernel makes that free.
         public: Whether it reads public facts alone, never rows. Such verbs have workers of their own, so that
             their time does not show how busy those are that read rows; they leave at once.
+        rows: Whether it is public in time and reads rows all the same: those of the curator who asks. It leaves at
+            once and is stored nowhere, and the workers that read rows carry it out.
         job: Whether it may take long: the client gets an address at once, and workers for jobs carry it out.
         recorded: Looks for a recorded result, from public facts alone; None if there is none yet.
     """
@@ -43,6 +45,7 @@ class Verb:
     run: Run
     resumable: bool = False
     public: bool = False
+    rows: bool = False
     job: bool = False
     recorded: Callable[[Vault, Mapping[str, Any]], Result | None] | None = None
 

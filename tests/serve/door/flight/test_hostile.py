@@ -8,6 +8,7 @@ import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from discreet.serve.door.flight import FlightDoor, calls, client, facts, grpc, t
 from discreet.serve.door.flight.calls import SERVICE
 from discreet.serve.door.flight.protobuf import encode, pack
 from discreet.serve.door.flight.statuses import Status
+from discreet.serve.limits import Gate
 from discreet.serve.server import FLIGHT
 from tests.serve.door.flight.conftest import Flown
 
@@ -239,24 +241,54 @@ def test_a_flood_of_frames_ends_the_connection(flown: Flown, monkeypatch: pytest
     alive(flown)
 
 
-def test_a_stranger_has_a_limited_time_and_a_client_that_signed_in_has_not(flown: Flown) -> None:
-    door = door_of(flown)
-    kept, door.seconds = door.seconds, 0.5
-    try:
-        with opened(flown) as known, opened(flown, None) as stranger:
-            known.call("ListActions", b"")
-            assert known.until(StreamEnded)
-            stranger.call("ListActions", b"")
-            assert any(isinstance(event, ResponseReceived) for event in stranger.until(StreamEnded))
-            assert [*stranger.events()] == []  # until the server closes
-            known.call("ListActions", b"")
-            assert isinstance(known.until(StreamEnded)[-1], StreamEnded)
-    finally:
-        door.seconds = kept
+def test_a_stranger_has_a_limited_time_and_a_client_that_signed_in_has_not(
+    flown: Flown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hasten(flown, monkeypatch, door_sign_in_seconds=0.5)
+    with opened(flown) as known, opened(flown, None) as stranger:
+        known.call("ListActions", b"")
+        assert known.until(StreamEnded)
+        stranger.call("ListActions", b"")
+        assert any(isinstance(event, ResponseReceived) for event in stranger.until(StreamEnded))
+        assert [*stranger.events()] == []  # until the server closes
+        known.call("ListActions", b"")
+        assert isinstance(known.until(StreamEnded)[-1], StreamEnded)
+
+
+def test_a_client_that_sends_nothing_for_long_is_disconnected(
+    flown: Flown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hasten(flown, monkeypatch, door_idle=0.2)
+    with opened(flown) as raw:
+        raw.call("ListActions", b"")
+        assert raw.until(StreamEnded)
+        assert [*raw.events()] == []  # until the server closes
+    alive(flown)
+
+
+def test_an_account_has_so_many_connections_and_one_address_so_many_strangers(
+    flown: Flown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hasten(flown, monkeypatch, door_connections_per_account=1)
+    with opened(flown, "bo") as first, flown.caller("bo") as second:
+        first.call("ListActions", b"")
+        assert first.until(StreamEnded)
+        status, words, _ = second("ListActions", b"")
+        assert (status, words) == (
+            Status.RESOURCE_EXHAUSTED,
+            "Too many connections of this account. Close some of them.",
+        )
+    monkeypatch.setattr(door_of(flown)._listener, "_strangers", Gate(100, of_place=1))
+    with opened(flown, None) as one:
+        one.call("ListActions", b"")
+        assert one.until(StreamEnded)
+        with pytest.raises(OSError):
+            opened(flown, None).__enter__()
+    alive(flown)
 
 
 def test_a_client_that_does_not_read_loses_its_connection(flown: Flown, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grpc, "SECONDS_TO_READ", 0.2)
+    hasten(flown, monkeypatch, stall_seconds=0.2)
     with opened(flown, window=10) as raw:
         raw.call("ListActions", b"")
         events = raw.until(StreamEnded)
@@ -281,6 +313,14 @@ def test_answers_that_are_not_read_do_not_fill_the_memory(flown: Flown, monkeypa
         raw.call("ListActions", b"")
         assert isinstance(raw.until(StreamEnded)[-1], StreamEnded)
     assert door_of(flown).waiting.size == 0
+
+
+def hasten(flown: Flown, monkeypatch: pytest.MonkeyPatch, **limits: float) -> None:
+    """Give clients that come from now on less time, or fewer connections."""
+    door = door_of(flown)
+    hasty = replace(door.service, settings=replace(door.service.settings, **limits))  # type: ignore[arg-type]
+    monkeypatch.setattr(door, "service", hasty)
+    monkeypatch.setattr(door._listener, "_service", hasty)
 
 
 def door_of(flown: Flown) -> FlightDoor:

@@ -140,8 +140,8 @@ async def _page(
 ) -> Page:
     described = body_of(await service.questions.run(actor, name, "describe", {}))
     filled = {"by": "spend", "epsilon": "0.5", **kind.defaults, **form, "key": new_id()}
-    if not form and kind.name != "model":  # few columns are all ticked at first
-        names = [column["name"] for column in described["columns"]]
+    if not form and kind.name != "model":  # few columns are all ticked at first; texts cannot be used
+        names = [column["name"] for column in described["columns"] if column["type"] != "text"]
         filled |= {f"use-{i}": column for i, column in enumerate(names)} if len(names) <= 8 else {}
     return page(
         f"new_{kind.name}",

@@ -26,6 +26,7 @@ from discreet.serve.door.reception import Reception
 from discreet.serve.door.refusals import Refusal
 from discreet.serve.door.session import Session
 from discreet.serve.door.variables import PREFIX
+from discreet.serve.limits.gate import place_of
 
 VAULT = f"{PREFIX}vault"
 _BEGINS = "A client can begin with it: the option adbc.flight.sql.rpc.call_header.discreet.epsilon."
@@ -53,12 +54,12 @@ class Client:
     async def caller(self, call: Call) -> Caller:
         """Return who calls, or refuse the call."""
         service = self.reception.service
-        service.requests.take(f"address {self.visit.address}")
+        service.requests.take(f"address {place_of(self.visit.address)}")
         name, token = credentials(call.headers.get("authorization", ""))
         found = await asyncio.to_thread(service.accounts.by_token, token)
         if name is not None and name != found.name:
             raise _wrong()
-        self.visit.stranger = False
+        self.visit.sign_in(found.name)
         if self.limit.when() is not None:
             self.limit.reschedule(None)
         return Caller(self, call, found, token)

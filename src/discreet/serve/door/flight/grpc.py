@@ -6,7 +6,8 @@ calls are tasks of the event loop, within these limits:
 
 * a message to us has at most 64 kB, and a client has at most 16 calls at a time;
 * a client that sends more calls, resets and pings than a person or a program needs is closed;
-* a client that does not read its answer for a minute loses the call.
+* a client that reads nothing of an answer for `stall_seconds`, or sends nothing for `door_idle` while nothing is
+  computed for it, loses the connection.
 
 Everything that leaves in error passes `statuses.told`.
 """
@@ -39,6 +40,7 @@ from h2.settings import SettingCodes
 from discreet.errors import TooManyRequests
 from discreet.serve.door.flight.protobuf import Malformed
 from discreet.serve.door.flight.statuses import TOO_LARGE, Status, escaped, expected, told
+from discreet.serve.door.messages import Limits
 from discreet.serve.door.refusals import Refusal
 from discreet.serve.limits import Rate
 from discreet.serve.logs import Log
@@ -51,8 +53,6 @@ MOST_CALLS = 16
 """The most calls of a connection at a time."""
 MOST_FRAMES = 3000
 """The most calls, resets, pings and settings of a connection in a minute."""
-SECONDS_TO_READ = 60.0
-"""How long a client may read nothing of an answer that waits for it."""
 
 _PREFIX = struct.Struct("!BI")  # whether it is compressed, and how long it is
 _CONTENT = (("content-type", "application/grpc"),)
@@ -108,6 +108,7 @@ class Grpc:
         writer: Where they go.
         handle: Answers a call with messages.
         at_once: The paths of calls that are answered before their messages arrive.
+        limits: How long the client may keep the server waiting.
         log: Notes faults on our side, without their text.
     """
 
@@ -117,10 +118,12 @@ class Grpc:
         writer: asyncio.StreamWriter,
         handle: Callable[[Call], AsyncGenerator[bytes, None]],
         at_once: Collection[str],
+        limits: Limits,
         log: Log,
     ) -> None:
         """Take the parts. `run` answers."""
         self._reader, self._writer, self._handle, self._at_once, self._log = reader, writer, handle, at_once, log
+        self._limits = limits
         self._h2 = H2Connection(H2Configuration(client_side=False, header_encoding=None))
         self._streams: dict[int, _Stream] = {}
         self._frames = Rate(MOST_FRAMES)
@@ -134,7 +137,7 @@ class Grpc:
         )
         try:
             await self._flush()
-            while data := await self._reader.read(_READ):
+            while data := await self._read():
                 for event in self._h2.receive_data(data):
                     if isinstance(event, ConnectionTerminated):
                         return
@@ -150,6 +153,16 @@ class Grpc:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _read(self) -> bytes:
+        """Return what the client sends next; nothing if it is gone, or idle while nothing of it is computed."""
+        while True:
+            try:
+                async with asyncio.timeout(self._limits.idle):
+                    return await self._reader.read(_READ)
+            except TimeoutError:
+                if not any(stream.task is not None for stream in self._streams.values()):
+                    return b""
 
     def _event(self, event: Event) -> None:
         if isinstance(event, RequestReceived | StreamReset | PingReceived | RemoteSettingsChanged):
@@ -237,7 +250,7 @@ class Grpc:
         while at < len(data):
             stream.opened.clear()
             with _reading():
-                async with asyncio.timeout(SECONDS_TO_READ):
+                async with asyncio.timeout(self._limits.stall):
                     window = min(
                         self._h2.local_flow_control_window(stream.number), self._h2.max_outbound_frame_size
                     )
@@ -257,7 +270,7 @@ class Grpc:
             self._h2.send_headers(stream.number, ends, end_stream=True)
             if not stream.ended:  # the client need not send the rest
                 self._h2.reset_stream(stream.number, ErrorCodes.NO_ERROR)
-            async with asyncio.timeout(SECONDS_TO_READ):
+            async with asyncio.timeout(self._limits.stall):
                 await self._flush()
 
     async def _flush(self) -> None:

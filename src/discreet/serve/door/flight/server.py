@@ -1,6 +1,6 @@
 """Listen for clients of Arrow Flight SQL, such as ADBC, with TLS only.
 
-A client has ten seconds until its first call with a token that is right.
+A client has `door_sign_in_seconds` until its first call with a token that is right.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from discreet.serve.door import tls
 from discreet.serve.door.flight.calls import AT_ONCE, Calls, Waiting
 from discreet.serve.door.flight.client import Client
 from discreet.serve.door.flight.grpc import Grpc
-from discreet.serve.door.listener import SECONDS_TO_SIGN_IN, Listener, Visit
+from discreet.serve.door.listener import Listener, Visit
+from discreet.serve.door.messages import Limits
 from discreet.serve.door.reception import Reception
 from discreet.serve.service import Service
 
@@ -26,13 +27,11 @@ class FlightDoor:
     Args:
         service: The parts of the service.
         reception: Signs clients in, at all doors.
-        seconds: How long a client may take to sign in.
         waiting: The answers that are not read yet.
     """
 
     service: Service
     reception: Reception
-    seconds: float = SECONDS_TO_SIGN_IN
     waiting: Waiting = field(default_factory=Waiting)
 
     async def start(self) -> tuple[str, int]:
@@ -42,7 +41,7 @@ class FlightDoor:
         self._tls = tls.context(settings.folder, host, settings.door_certificate, settings.door_key)
         self._tls.set_alpn_protocols(["h2"])
         self._listener = Listener(self.service, "flight", self._serve)
-        return await self._listener.start(host, settings.flight_port)
+        return await self._listener.start(host, settings.flight_port, "flight_port")
 
     async def stop(self) -> None:
         """Stop to listen, and end all connections. Questions that run go on."""
@@ -50,7 +49,10 @@ class FlightDoor:
 
     async def _serve(self, visit: Visit) -> None:
         """Serve one client from its first byte to its last."""
-        async with asyncio.timeout(self.seconds) as limit:
-            reader, writer = await visit.encrypt(self._tls, self.seconds, _AHEAD)
+        settings = self.service.settings
+        seconds = settings.door_sign_in_seconds
+        async with asyncio.timeout(seconds) as limit:
+            reader, writer = await visit.encrypt(self._tls, seconds, _AHEAD)
             calls = Calls(Client(self.reception, visit, limit), self.waiting)
-            await Grpc(reader, writer, calls.answer, AT_ONCE, self.service.log).run()
+            limits = Limits(settings.door_idle, seconds, settings.stall_seconds)
+            await Grpc(reader, writer, calls.answer, AT_ONCE, limits, self.service.log).run()

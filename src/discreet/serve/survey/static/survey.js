@@ -194,7 +194,7 @@ async function stop(later) {
 begin().catch((error) =>
   say(
     error instanceof CollectionError || error instanceof RangeError
-      ? `Do not answer this. The survey was changed on its way, or its link is not whole. (${error.message})`
+      ? "Do not answer this. The survey was changed on its way, or its link is not whole. Nothing was sent. Ask the person who gave you the link."
       : "This page does not work in this browser. Nothing was sent.",
   ),
 );

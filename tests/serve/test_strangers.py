@@ -1,0 +1,120 @@
+"""What strangers and narrow tokens can do to others: lock them out, pass for them, or lengthen their own reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from discreet.serve.accounts import Role
+from discreet.serve.tasks import TASKS
+from discreet.serve.workers import Task
+from tests.serve.conftest import PASSWORD, Running, sealed, started
+from tests.serve.console.test_pages import signed_in
+
+MOST = 3
+OWN = {"sec-fetch-site": "same-origin"}
+
+
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("strict")
+    sealed(folder)
+    made = started(folder, logins_per_minute=MOST)
+    made.tokens["curator"] = made.service.accounts.first_run() or ""
+    made.account("ana", Role.ANALYST, "visits")
+    made.account("cora", Role.CURATOR)
+    yield made
+    made.stop()
+
+
+def at(running: Running, address: str) -> httpx2.Client:
+    """Return a client at another address of this machine."""
+    way = httpx2.HTTPTransport(local_address=address)
+    return httpx2.Client(base_url=running.address, transport=way, headers=OWN, timeout=60)
+
+
+def statuses(client: httpx2.Client, path: str, form: dict[str, str], **headers: str) -> list[int]:
+    return [client.post(path, data=form, headers=headers).status_code for _ in range(MOST + 1)]
+
+
+def test_a_stranger_who_guesses_invitations_or_tokens_locks_out_nobody_else(strict: Running) -> None:
+    """The bug it would catch: one limit for all addresses, which a stranger uses up for everybody."""
+    join = {"code": "none", "name": "eve", "password": PASSWORD}
+    with at(strict, "127.0.0.2") as eve, at(strict, "127.0.0.3") as bea:
+        assert statuses(eve, "/join", join) == [404] * MOST + [429]
+        assert bea.post("/join", data=join).status_code == 404
+    with at(strict, "127.0.0.4") as eve, at(strict, "127.0.0.5") as bea:
+        assert statuses(eve, "/login", {"password": "dsc_none"}) == [401] * MOST + [429]
+        assert bea.post("/login", data={"password": strict.tokens["curator"]}).status_code == 303
+
+
+def test_an_address_is_not_what_a_header_says(tmp_path: Path) -> None:
+    """The bug it would catch: each attempt to sign in chooses another X-Forwarded-For. There is no proxy here."""
+    made = started(tmp_path, logins_per_minute=MOST)
+    try:
+        with at(made, "127.0.0.1") as eve:
+            said = [{"x-forwarded-for": f"192.0.2.{i}"} for i in range(2)]
+            found = [statuses(eve, "/login", {"password": "dsc_wrong"}, **one)[0] for one in said]
+    finally:
+        made.stop()
+    assert found == [401, 429]
+
+
+def test_a_narrow_token_makes_no_token_of_another_person(strict: Running) -> None:
+    """The bug it would catch: "manage" for one vault that asks in the name of ana, or of a curator, who pays."""
+    accounts = strict.service.accounts
+    strict.tokens["narrow"] = accounts.new_token("curator", vaults=["visits"])
+    strict.tokens["manager"] = accounts.new_token("curator", verbs=["manage"])
+    known = {who: accounts.tokens(who) for who in ("ana", "cora")}
+    for who, (one, *_) in known.items():
+        place = f"/api/v1/people/{who}/tokens"
+        with strict.client("narrow") as narrow:
+            assert narrow.post(place, json={"vaults": ["visits"], "verbs": ["ask"]}).status_code == 403
+            assert narrow.get(place).status_code == 403
+            assert narrow.delete(f"{place}/{one.id}").status_code == 403
+        with strict.client("manager") as manager:
+            for verbs in (["ask"], ["manage", "ask"], None):
+                assert manager.post(place, json={"verbs": verbs}).status_code == 403
+            assert manager.get(place).status_code == 200
+    assert {who: accounts.tokens(who) for who in ("ana", "cora")} == known
+    with strict.client("curator") as curator:
+        made = curator.post("/api/v1/people/ana/tokens", json={"verbs": ["ask"]})
+        assert accounts.by_token(made.json()["secret"]).verbs == {"ask"}
+    with strict.client("narrow") as narrow:  # one's own, as narrow as the token that makes it
+        assert narrow.post("/api/v1/people/curator/tokens", json={"vaults": ["visits"]}).status_code == 201
+
+
+def test_a_name_of_a_survey_that_is_too_long_is_not_there(strict: Running) -> None:
+    with at(strict, "127.0.0.1") as eve:
+        for name in ("a" * 300, "a" * 5000, "\u00b2" * 40):
+            assert eve.get(f"/s/{name}").status_code == 404
+
+
+def test_rows_are_read_by_the_workers_for_rows_alone(strict: Running, tmp_path: Path) -> None:
+    """A curator's check reads the rows of an upload. The bug: previews of analysts wait behind it, and time it."""
+    ran: list[Task] = []
+    pool = strict.service.public
+    run = pool.run
+
+    def noted(task: Task, *more: object) -> object:
+        ran.append(task)
+        return run(task, *more)  # type: ignore[arg-type]
+
+    pool.run = noted  # type: ignore[method-assign, assignment]
+    try:
+        with signed_in(strict, "cora") as cora:
+            table = {"file": ("people.csv", b"who,age\n1,30\n2,40\n")}
+            place = cora.post("/new", files=table).headers["location"]
+            form = {"name": "people", "person": "who", "rows": "1", "type-1": "integer", "lo-1": "0", "hi-1": "99"}
+            shown = cora.post(f"{place}/check", data={**form, "counts": "40", "margin": "20", "delta": "1e-9"})
+            assert shown.status_code == 200
+            assert "2" in shown.text
+    finally:
+        pool.run = run  # type: ignore[method-assign]
+    assert {task.verb for task in ran} == {"propose"}
+    with strict.service.accounts.database.read() as read:
+        assert read("SELECT * FROM replies WHERE verb = ?", "check") == []  # the report is stored nowhere
+    assert TASKS["check"].public
