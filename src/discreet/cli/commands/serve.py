@@ -49,9 +49,9 @@ def serve(
     }
     settings = Settings.read(folder, config=config, **given)
     service = Service.of(settings)
-    first = service.accounts.first_run()
 
     def listening(address: str) -> None:
+        first = service.accounts.first_run()  # not before: a start that fails would lose the token
         output.say(f"Discreet serves {folder} at")
         output.command(address)
         for door, (where, number) in server.doors.items():
