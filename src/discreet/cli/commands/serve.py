@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -36,6 +37,12 @@ def serve(
         from discreet.serve.settings import Settings
     if not folder.is_dir():
         raise DiscreetError("There is no such directory.", found=folder, fix="Make it, and seal a vault in it.")
+    if (folder / "ledger.sqlite").exists():
+        raise DiscreetError(
+            "This is a vault, and the service takes the directory that holds vaults.",
+            found=folder,
+            fix=f"Try: discreet serve {shlex.quote(str(folder.absolute().parent))}.",
+        )
     settings = Settings.read(folder, config=config, host=host, port=port, workers=workers, door_port=door_port)
     service = Service.of(settings)
     first = service.accounts.first_run()
