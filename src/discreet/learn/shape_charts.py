@@ -104,7 +104,9 @@ def _panel(alt: ModuleType, shapes: Shapes, shape: Shape) -> Any:
         shown = shapes.scores[: len(COLOURS)]
         colour = {"color": alt.Color("score:N", scale=palette(shown), sort=None, title=None)}
     layers = (_bars if shape.categorical else _lines)(alt, shapes, shape, domain, colour)
-    return alt.layer(*layers).properties(title=alt.TitleParams(shape.name, fontSize=14, offset=6, frame="group"))
+    return alt.layer(*layers).properties(
+        title=alt.TitleParams(shape.name, fontSize=14, offset=6, frame="group", limit=WIDTH - 60)
+    )
 
 
 def _lines(
