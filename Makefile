@@ -27,6 +27,7 @@ help: ## List the targets
 install: $(STAMP) ## Create .venv with everything the project needs, pinned by requirements.lock
 
 $(STAMP): requirements.lock pyproject.toml
+	@echo "Installing everything pinned by requirements.lock into .venv: a minute or a few, and 2 GB."
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/pip install --quiet --quiet --disable-pip-version-check "$$(grep -oE '^uv==[^ ]+' requirements.lock)"
 	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+from pathlib import Path
+
 import pytest
 import typer
 
-from discreet.cli import exit_codes
+from discreet.cli import exit_codes, output
 from discreet.cli.exit_codes import reporting_errors
 from discreet.errors import (
     BudgetExceeded,
@@ -31,6 +34,8 @@ from tests.cli.desk import run
         (LedgerUnavailable("x"), 75),
         (LedgerMissing("x"), 1),  # trying again does not help
         (PermissionError(13, "Permission denied", "people.vault"), 2),
+        (OSError(errno.ENOSPC, "No space left on device", "people.parquet"), 2),
+        (OSError("x"), 70),
         (KeyboardInterrupt(), 130),
         (RuntimeError("x"), 70),
     ],
@@ -47,6 +52,25 @@ def test_every_ending_has_a_code_of_its_own(
     said = capsys.readouterr()
     assert said.out == ""
     assert ("Traceback" in said.err) is (code == exit_codes.CRASHED)
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
+def test_half_a_file_is_not_left_behind(tmp_path: Path, error: BaseException) -> None:
+    """A table whose last rows are missing looks like a whole one."""
+
+    def half(file: Path) -> None:
+        file.write_text("age\n31\n", encoding="utf-8")
+        raise error
+
+    def none(file: Path) -> None:
+        raise error
+
+    kept = tmp_path / "kept.csv"
+    kept.write_text("age\n", encoding="utf-8")
+    for file, writer in ((tmp_path / "new.csv", half), (kept, none)):
+        with pytest.raises((DiscreetError, KeyboardInterrupt)):
+            output.write("--out", file, writer)
+    assert [file.name for file in tmp_path.iterdir()] == ["kept.csv"]
 
 
 def test_an_interrupt_says_what_was_charged_and_where_to_see_it(capsys: pytest.CaptureFixture[str]) -> None:

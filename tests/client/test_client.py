@@ -13,7 +13,14 @@ import pyarrow
 import pytest
 
 import discreet as dp
-from discreet.errors import BudgetExceeded, DatabaseUnavailable, NotFound, NotSignedIn, QuestionRefused
+from discreet.errors import (
+    BudgetExceeded,
+    DatabaseUnavailable,
+    NotFound,
+    NotSignedIn,
+    ParameterError,
+    QuestionRefused,
+)
 from discreet.serve.accounts import Role
 from tests.serve.conftest import Running, started
 
@@ -89,6 +96,11 @@ def test_refusals_raise_the_errors_of_a_local_vault(client: dp.Client, service: 
         stranger.vaults()
     with dp.Client("http://127.0.0.1:9", token="x", retries=0) as nowhere, pytest.raises(DatabaseUnavailable):
         nowhere.vaults()
+
+
+def test_an_address_without_its_scheme_is_refused_before_anything_is_sent() -> None:
+    with pytest.raises(ParameterError, match=r'address="http://127\.0\.0\.1:8470"'):
+        dp.Client("127.0.0.1:8470", token="dsc_")
 
 
 def test_the_asynchronous_client_has_the_same_verbs(service: Running) -> None:

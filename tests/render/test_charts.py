@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from IPython.core.formatters import DisplayFormatter
 
 from discreet.errors import ParameterError
 from discreet.render import charts
@@ -24,6 +25,19 @@ def drawn(keys: dict[str, list[Any]], *, from_zero: bool = True, axis: str = "nu
 def marks(chart: dict[str, Any]) -> list[str]:
     panel = chart["vconcat"][0]
     return [layer["mark"]["type"] for layer in panel.get("spec", panel)["layer"]]
+
+
+def test_a_notebook_shows_a_chart_without_a_network_unless_the_analyst_chose_otherwise() -> None:
+    """Altair's default loads scripts from another host, and fails without a network."""
+    altair = charts.altair_module()
+    chart = charts.house_style(altair.Chart(altair.InlineData([{"x": 1}])).mark_point().encode(x="x:Q"))
+    formatter: Any = DisplayFormatter()
+    shown, _ = formatter.format(chart)
+    assert shown["image/svg+xml"].startswith("<svg")
+    assert "text/html" not in shown
+    with altair.renderers.enable("json"):
+        chosen, _ = formatter.format(chart)
+    assert "application/json" in chosen
 
 
 def test_one_number_is_an_interval() -> None:

@@ -91,6 +91,13 @@ def test_of_a_csv_file_only_the_header_is_read(tmp_path: Path) -> None:
     assert str(SECRET) not in text
 
 
+def test_a_separator_at_the_end_of_the_header_makes_no_column_to_declare(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("id;age;\n1;44;\n", encoding="utf-8")
+    drafted = propose(tmp_path / "people.csv")
+    assert '[columns.""]' not in drafted
+    assert "# A column without a name is left out." in drafted
+
+
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
 def test_a_header_that_is_not_utf8_is_not_drafted(tmp_path: Path, encoding: str) -> None:
     (tmp_path / "people.csv").write_bytes("näme,age\nx,3\n".encode(encoding))

@@ -185,6 +185,16 @@ def test_sealing_stops_if_more_than_half_of_a_column_is_unreadable(tmp_path: Pat
         assert vault.metadata.version == 2
 
 
+def test_dates_in_several_notations_are_not_answered_with_the_notation_of_the_few() -> None:
+    """Following that advice would make the many unreadable."""
+    rows = pa.table({"day": ["26.12.2025"] * 9 + ["12/24/2025", "2025-01-31"]})
+    report = dp.Vault.check(
+        rows, person=None, columns={"day": dp.Date("2025-01-01", "2025-12-31", format="%d.%m.%Y")}
+    )
+    assert "holds dates in several notations" in str(report)
+    assert "Declare column" not in str(report)
+
+
 def test_half_of_a_column_may_be_unreadable(tmp_path: Path) -> None:
     rows = pa.table({"v": ["x", "7"]})
     with Vault.seal(

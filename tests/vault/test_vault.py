@@ -130,6 +130,11 @@ def test_a_relative_width_is_found_step_by_step_and_is_free_again(tmp_path: Path
     assert first.value is not None
     assert first.error is not None
     assert first.error <= 0.2 * first.value
+    shown = " ".join(str(first).split())
+    assert re.search(
+        r"found in \d+ steps?\. The intervals of all steps hold together with 95 %, so this one", shown
+    )
+    assert not re.search(r"\d{7,} %", shown)  # 99.9951171875 % would look like a mistake
     spent = vault.ledger.balance().spent
     assert vault.ask("select count(*) from people", within="20%").value == first.value
     assert vault.ledger.balance().spent == spent

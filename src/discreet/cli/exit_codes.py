@@ -20,6 +20,7 @@ error is one JSON object on stderr (`DiscreetError.to_json`), so that stdout hol
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 import traceback
@@ -54,6 +55,9 @@ _CODES: dict[type[DiscreetError], int] = {
     LedgerMissing: CAUGHT,  # trying again does not help
     LedgerUnavailable: UNAVAILABLE,
 }
+
+_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
+"""Faults of the disk, which are none of ours: it is full, or read-only, or fails."""
 
 _options: ContextVar[frozenset[str] | None] = ContextVar("options", default=None)  # of the command that runs
 
@@ -90,6 +94,16 @@ def reporting_errors(command: Callable[Parameters, None]) -> Callable[Parameters
             )
             report(denied, typed, as_json=bool(kwargs.get("as_json")))
             raise typer.Exit(BAD_INPUT) from error
+        except OSError as error:
+            if error.errno not in _DISK:
+                raise _crashed(tell) from error
+            full = DiscreetError(
+                f"A file cannot be written: {os.strerror(error.errno)}.",
+                found=error.filename,
+                fix="Free some space, or choose another folder.",
+            )
+            report(full, typed, as_json=bool(kwargs.get("as_json")))
+            raise typer.Exit(BAD_INPUT) from error
         except KeyboardInterrupt as stop:
             # A note says what was charged before; `kernel.spend` writes it.
             tell(
@@ -97,10 +111,15 @@ def reporting_errors(command: Callable[Parameters, None]) -> Callable[Parameters
             )
             raise typer.Exit(STOPPED) from None
         except Exception as error:
-            tell(traceback.format_exc())  # Python's own: it shows no local variables, which may hold exact values
-            raise typer.Exit(CRASHED) from error
+            raise _crashed(tell) from error
 
     return reported
+
+
+def _crashed(tell: Callable[[str], None]) -> typer.Exit:
+    """Print the traceback of a fault of our own, and return the exit."""
+    tell(traceback.format_exc())  # Python's own: it shows no local variables, which may hold exact values
+    return typer.Exit(CRASHED)
 
 
 def code_of(error: DiscreetError) -> int:

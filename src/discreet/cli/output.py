@@ -145,15 +145,29 @@ def write(option: str, file: Path | None, writer: Callable[[Path], None], *, qui
     """
     if file is None:
         return
+    before = _state(file)
     try:
         writer(file)
-    except OSError as error:
+    except (OSError, KeyboardInterrupt) as error:
+        if file.is_file() and _state(file) != before:
+            file.unlink()  # half a file looks like a whole one
+        if isinstance(error, KeyboardInterrupt):
+            raise
         raise DiscreetError(
             f"The file for {option} cannot be written: {error.strerror or error}.",
             found=file,
             fix="Asking again is free.",
         ) from error
     typer.echo(f"Wrote {file}", err=quiet)
+
+
+def _state(file: Path) -> tuple[int, int] | None:
+    """Return the size of a file and the time of its last change; None if there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns
 
 
 def _plain(text: str) -> str:

@@ -172,12 +172,13 @@ def _module(name: str) -> Any:
 
 
 def guess(written: str, names: Iterable[str], few: int = 20) -> list[str]:
-    """Return a sentence with the names that were probably meant, or with all names if they are few."""
+    """Return a sentence with the names that were probably meant, or with the first names of all."""
     public = [name for name in names if not name.startswith("_")]
     close = difflib.get_close_matches(written, public, n=3)
     if close:
         return [f"Did you mean {' or '.join(map(repr, close))}?"]
-    return [f"There are: {', '.join(sorted(public))}."] if 0 < len(public) <= few else []
+    more = f" and {len(public) - few} more" if len(public) > few else ""
+    return [f"There are: {', '.join(sorted(public)[:few])}{more}."] if public else []
 
 
 # -- callables --------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from discreet.client import collections
 from discreet.client.remote import AsyncRemoteVault, RemoteCollection, RemoteVault
 from discreet.client.requests import Flow, Request, get
 from discreet.client.verb import Verb
-from discreet.errors import DatabaseUnavailable, extra
+from discreet.errors import DatabaseUnavailable, Fix, ParameterError, extra
 
 with extra("client", "The client needs httpx2"):
     import httpx2
@@ -46,6 +46,16 @@ class _Patience:
 
 def _pause(attempt: int) -> float:
     return float(min(0.1 * 2**attempt, 5.0))
+
+
+def _expect_address(address: str) -> None:
+    """Refuse an address without its scheme at once: sending to it would fail again and again."""
+    if not address.startswith(("http://", "https://")):
+        raise ParameterError(
+            "The address of a service begins with http:// or https://.",
+            found=address,
+            fix=Fix("address", f"http://{address}"),
+        )
 
 
 def _unreachable(address: str) -> DatabaseUnavailable:
@@ -84,6 +94,7 @@ class _Service:
 
     def __init__(self, address: str, *, token: str, retries: int, timeout: float):
         """Take the address and the token. Nothing is sent yet."""
+        _expect_address(address)
         self._address, self._patience = address, _Patience(retries)
         headers = {"Authorization": f"Bearer {token.encode('ascii', 'ignore').decode()}"}
         self._terms: dict[str, Any] = {"base_url": address, "headers": headers, "timeout": timeout}

@@ -11,8 +11,18 @@ threshold_test  Guard: above-threshold runs that survive a restart
 """
 
 from discreet.kernel.amount import amount_of
-from discreet.kernel.payer import Payer, strictest_budget, vault_budget
+from discreet.kernel.payer import Payer, expect_delta, strictest_budget, vault_budget
 from discreet.kernel.sealed_table import SealedTable
 from discreet.kernel.spend import Job, Ready, spend
 
-__all__ = ["Job", "Payer", "Ready", "SealedTable", "amount_of", "spend", "strictest_budget", "vault_budget"]
+__all__ = [
+    "Job",
+    "Payer",
+    "Ready",
+    "SealedTable",
+    "amount_of",
+    "expect_delta",
+    "spend",
+    "strictest_budget",
+    "vault_budget",
+]

@@ -69,6 +69,33 @@ def strictest_budget(balances: Sequence[Balance]) -> Budget:
     return min(budgets, key=lambda budget: (budget.delta, budget.epsilon))
 
 
+def expect_delta(budget: Budget, product: str) -> None:
+    """Refuse a product that takes a budget with δ. The budget that is offered has the same ε.
+
+    Args:
+        budget: The budget that decides.
+        product: What is refused, as the subject of a sentence: "An oracle".
+
+    >>> expect_delta(Budget(2, "1e-9"), "An oracle")
+    >>> expect_delta(Budget(1), "An oracle")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.ParameterError: An oracle adds up many small losses, which takes a budget with δ
+    (found: ε = 1). Try: ledger.amend(budget=Budget(epsilon="1", delta="1e-9")) (by the curator, with a reason).
+    """
+    if budget.pure:
+        raise ParameterError(
+            f"{product} adds up many small losses, which takes a budget with δ.",
+            found=budget,
+            fix=Fix(
+                "budget",
+                Budget(budget.epsilon, "1e-9").code,
+                call="ledger.amend",
+                note="by the curator, with a reason",
+            ),
+        )
+
+
 def vault_budget(balances: Sequence[Balance]) -> Budget:
     """Return the budget of the whole vault."""
     if balances[0].budget is None:

@@ -26,8 +26,12 @@ if TYPE_CHECKING:
     from discreet.learn.shapes import Shape, Shapes
 
 WIDTH, HEIGHT = 264, 150
+_TITLE = (
+    170  # pixels: panels are 204 wide or more, and a browser's letters up to a fifth wider than those measured
+)
 """The size of one picture, without its axes: with them it fits a phone."""
 
+_TITLE = 170  # pixels: a panel is 204 wide, and letters of a browser are up to a fifth wider than measured
 _BESIDE = 52  # pixels for a missing value beside a line
 _BAR = 22  # pixels for a bar
 _PALE = "#b5b5b5"  # of missing values: often there are few, and then their effect is noise
@@ -104,7 +108,9 @@ def _panel(alt: ModuleType, shapes: Shapes, shape: Shape) -> Any:
         shown = shapes.scores[: len(COLOURS)]
         colour = {"color": alt.Color("score:N", scale=palette(shown), sort=None, title=None)}
     layers = (_bars if shape.categorical else _lines)(alt, shapes, shape, domain, colour)
-    return alt.layer(*layers).properties(title=alt.TitleParams(shape.name, fontSize=14, offset=6, frame="group"))
+    return alt.layer(*layers).properties(
+        title=alt.TitleParams(shape.name, fontSize=14, offset=6, frame="group", limit=_TITLE)
+    )
 
 
 def _lines(

@@ -21,8 +21,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import Code, Fix, LawTooWide, NotForRelease, ParameterError
-from discreet.kernel import Job, Ready, SealedTable, amount_of, strictest_budget, vault_budget
+from discreet.errors import Fix, LawTooWide, NotForRelease, ParameterError
+from discreet.kernel import Job, Ready, SealedTable, amount_of, expect_delta, strictest_budget, vault_budget
 from discreet.kernel import spend as spend_on
 from discreet.kernel.journal import Journal
 from discreet.ledger.charge import Charge, Standing
@@ -193,12 +193,7 @@ def _rho(table: SealedTable, epsilon: Rational | None, spend: str | None) -> Fra
         raise ParameterError(
             "This epsilon is too large to protect a person.", found=epsilon, fix=Fix("epsilon", 1)
         )
-    if strictest_budget(balances).pure:
-        raise ParameterError(
-            "An oracle adds up many small losses, which takes a budget with δ.",
-            found=strictest_budget(balances),
-            fix=Fix("budget", Code('Budget(epsilon=2, delta="1e-9")'), call="ledger.amend"),
-        )
+    expect_delta(strictest_budget(balances), "An oracle")
     return amount_of(balances, epsilon=epsilon, spend=spend)
 
 

@@ -5,9 +5,12 @@ Altair is imported only when a picture is drawn, so that `import discreet` stays
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
+from functools import partial
+from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -58,7 +61,23 @@ def house_style(chart: Chart) -> Chart:
         .configure_header(labelFontSize=12, title=None)
         .configure_legend(labelFontSize=12, titleFontSize=13, titleFontWeight="normal")
     )
+    # Altair stores attributes as parts of the specification; this one is for notebooks, and no part of it.
+    object.__setattr__(styled, "_repr_mimebundle_", partial(_notebook, styled))
     return styled
+
+
+def _notebook(chart: Any, **asked: Any) -> Any:
+    """Return a chart as a notebook shows it: as SVG, which needs no network.
+
+    Altair's default is a page that loads scripts from another host. A machine without a network shows an error
+    instead, and others tell that host who reads the notebook. A renderer that the analyst chose is respected.
+    """
+    alt = altair_module()
+    if alt.renderers.active != "default" or find_spec("vl_convert") is None:
+        return type(chart)._repr_mimebundle_(chart, **asked)
+    written = io.StringIO()
+    chart.save(written, format="svg")
+    return {"image/svg+xml": written.getvalue(), "text/plain": "<chart>"}
 
 
 def palette(names: Sequence[str]) -> altair.Scale:
@@ -165,11 +184,12 @@ def _panel(
         if row["key"] is None:  # its place in pixels: the colours stand side by side
             step = _NULL / (len(colours) + 2)
             row["beside"] = beside + step * (1.5 + colours.index(str(row["colour"])))
-    layers = _marks(alt, estimate, over, names[0] if names else "", told, colours, width, beside)
+    title = _fitting(names[0], height) if names and over == "name" else names[0] if names else ""
+    layers = _marks(alt, estimate, over, title, told, colours, width, beside)
     if beside < width:
         layers.append(_null(alt, beside, height))
     if any(row["value"] is None for row in rows):
-        layers.append(_unknown(alt, estimate, over, names[0] if names else ""))
+        layers.append(_unknown(alt, estimate, over, title))
 
     def drawn(title: str, some: list[dict[str, Any]]) -> altair.LayerChart:
         layered: altair.LayerChart = alt.layer(*layers, data=alt.Data(values=some))
@@ -257,6 +277,16 @@ def _unknown(alt: ModuleType, estimate: Estimated, over: str, name: str) -> alta
     word = alt.Chart().transform_filter("datum.value === null && datum.key !== null")
     shown: altair.Chart = word.mark_text(text="unknown", fontSize=11, dy=-8, color=GREY).encode(**where)
     return shown
+
+
+def _fitting(name: str, height: int) -> str:
+    """Return the title of an axis that goes upwards: one much longer than the axis would run into the next panel.
+
+    >>> _fitting("district", 60), _fitting("the district of the hospital", 60)
+    ('district', 'the district…')
+    """
+    most = (height + 40) // 8  # a letter of 13 pixels is 8 wide or less
+    return name if len(name) <= most + 1 else f"{name[:most].rstrip()}…"
 
 
 def _null(alt: ModuleType, beside: int, height: int) -> altair.Chart:

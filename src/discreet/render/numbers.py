@@ -104,10 +104,18 @@ def number(value: float | Fraction, digits: int = 4) -> str:
 def percent(share: float) -> str:
     """Return a share in percent. A share below one is never rounded up to 100 %.
 
+    It is rounded down, to three digits of what it lacks to 100 %: an interval never claims more than it holds.
+
     >>> percent(0.95), percent(0.999), percent(1 - 1e-9), percent(1 - 1e-15)
     ('95 %', '99.9 %', '99.9999999 %', '99.9999999999 %')
+    >>> percent(1 - 0.05 / 2**10), percent(0.2535), percent(1)
+    ('99.99511 %', '25.35 %', '100 %')
     """
-    return f"{min(100 * share, 99.9999999999) if share < 1 else 100 * share:.12g} %"
+    if share >= 1:
+        return f"{100 * share:.12g} %"
+    exact = Decimal(f"{min(100 * share, 99.9999999999):.12g}")
+    places = max(2, 2 - (100 - exact).adjusted())
+    return f"{exact.quantize(Decimal(1).scaleb(-places), ROUND_FLOOR).normalize():f} %"
 
 
 # -- amounts of a budget ----------------------------------------------------------------------------------------

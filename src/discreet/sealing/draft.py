@@ -94,8 +94,10 @@ def written(name: str, columns: Mapping[str, str], chosen: Mapping[str, Mapping[
     drafts = [
         _table(column, kind, _fields(column, kind) if chosen is None else _lines(chosen[column]))
         for column, kind in columns.items()
-        if chosen is None or column in chosen
+        if (chosen is None and column) or (chosen is not None and column in chosen)
     ]
+    if chosen is None and "" in columns:  # a separator at the end of the header line makes such a column
+        drafts.append("# A column without a name is left out.\n")
     return "\n".join([_HEAD.format(name=name, open=OPEN), *drafts])
 
 
@@ -259,7 +261,7 @@ def _key(name: str) -> str:
 
 def _refuse_open(file: str, text: str, columns: Mapping[str, Any]) -> None:
     unfinished = [
-        f"{name}.{field} (line {_line(text, name, field)})"
+        f"{name or 'the column without a name'}.{field} (line {_line(text, name, field)})"
         for name, fields in columns.items()
         if isinstance(fields, dict)
         for field, value in fields.items()

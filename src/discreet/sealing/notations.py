@@ -51,6 +51,20 @@ def suggestion(kind: str, texts: Sequence[str]) -> str:
     return best if 2 * fitting.get(best, 0) > len(trimmed) else ""
 
 
+def other_dates(kind: str, texts: Sequence[str]) -> bool:
+    """Return whether unreadable texts of a column of dates are dates, in notations that it does not declare.
+
+    >>> other_dates("date", ["11/30/2025", "2025-12-14"]), other_dates("date", ["n/a", "2025-12-14"])
+    (True, False)
+    """
+    if kind not in ("date", "datetime") or not texts:
+        return False
+    days = "|".join([*_DATES.values(), r"\d{4}-\d{1,2}-\d{1,2}"])
+    return _fitting(rf"({days})([ T]+\d{{1,2}}:\d{{2}}(:\d{{2}})?)?", [text.strip() for text in texts]) == len(
+        texts
+    )
+
+
 def _fitting(pattern: str, texts: Sequence[str]) -> int:
     """Return how many texts are written so."""
     return sum(re.fullmatch(pattern, text) is not None for text in texts)

@@ -14,7 +14,7 @@ from typing import NoReturn
 from discreet.errors import Code, Fix, SealingFailed
 from discreet.render.html import fragment, framed
 from discreet.render.terminal import plain
-from discreet.sealing.notations import suggestion
+from discreet.sealing.notations import other_dates, suggestion
 from discreet.sealing.sources.csv import FILE, Lines
 
 _PAGE = (
@@ -137,7 +137,13 @@ class SealingReport:
         column = self.columns[name]
         if column.kind == "boolean":
             return f"Declare column {name!r} as a category, and list its values." if column.examples else ""
-        found = suggestion(column.kind, [example.text for example in column.examples])
+        texts = [example.text for example in column.examples]
+        if column.read > column.unreadable and other_dates(column.kind, texts):
+            return (
+                f"Column {name!r} holds dates in several notations, and only one can be declared. Rewrite the "
+                "others in the source before sealing."
+            )
+        found = suggestion(column.kind, texts)
         return "" if not found else f"Declare column {name!r} with {found}."
 
     @property

@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import Code, Fix, ParameterError
-from discreet.kernel import Job, Ready, SealedTable, strictest_budget, vault_budget
+from discreet.errors import Fix, ParameterError
+from discreet.kernel import Job, Ready, SealedTable, expect_delta, strictest_budget, vault_budget
 from discreet.kernel import spend as spend_on
 from discreet.kernel.gaussian_budget import Unit, parts, proven, release_rho
 from discreet.ledger.balance import Balance
-from discreet.ledger.budget import Budget
 from discreet.ledger.charge import Charge, Standing
 from discreet.ledger.costs import described
 from discreet.oracle import prior as priors
@@ -111,7 +110,8 @@ def synthesize(
     draw = whole(seed, "seed", least=0)
 
     def prepare(ready: Ready) -> Job[Synthetic]:
-        _expect_delta(strictest_budget(ready.balances))  # here: a table that is recorded is free for every account
+        # Here, because a table that is recorded is free for every account.
+        expect_delta(strictest_budget(ready.balances), "A synthetic table")
         return Job(
             ZeroConcentrated(order.rho),
             run=lambda charge: _measured(order, ready.engine, charge, progress),
@@ -140,7 +140,7 @@ def _ordered(
 ) -> _Order:
     metadata = table.metadata
     balances = table.payer.balances()
-    _expect_delta(vault_budget(balances))
+    expect_delta(vault_budget(balances), "A synthetic table")
     names = _closed(metadata) if columns is None else columns if isinstance(columns, str) else list(columns)
     fine = adaptive_bins.fine_axes(metadata, names, bins)
     given = {name.casefold() for name in bins or {}}
@@ -167,15 +167,6 @@ def _ordered(
     text = f"synthetic table over {', '.join(domain.names)}{ids} [rho {rho}, {digest}]"
     known = cache_key.text(metadata, text)
     return _Order(metadata, fine, kept, rho, proven(balances, epsilon), wanted, public, conditions, persons, known)
-
-
-def _expect_delta(budget: Budget) -> None:
-    if budget.pure:
-        raise ParameterError(
-            "A synthetic table adds up many small losses, which takes a budget with δ.",
-            found=budget,
-            fix=Fix("budget", Code('Budget(epsilon=2, delta="1e-9")'), call="ledger.amend"),
-        )
 
 
 def _expect_noise(rho: Fraction, balances: Sequence[Balance], unit: Unit, columns: int) -> None:

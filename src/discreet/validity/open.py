@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.errors import Code, Fix, ParameterError
-from discreet.kernel import Job, Ready, SealedTable, amount_of, strictest_budget
+from discreet.errors import Fix, ParameterError
+from discreet.kernel import Job, Ready, SealedTable, amount_of, expect_delta, strictest_budget
 from discreet.kernel import spend as spend_on
 from discreet.kernel.journal import HOLDOUT, Journal
 from discreet.ledger.charge import Charge, Standing
@@ -70,12 +70,7 @@ def holdout(
         tails.alpha(confidence),
         count(queries, "queries"),
     )
-    if strictest_budget(table.payer.balances()).pure:
-        raise ParameterError(
-            "A holdout adds up many small losses, which takes a budget with δ.",
-            found=strictest_budget(table.payer.balances()),
-            fix=Fix("budget", Code('Budget(epsilon=2, delta="1e-9")'), call="ledger.amend"),
-        )
+    expect_delta(strictest_budget(table.payer.balances()), "A holdout")
     rho = amount_of(table.payer.balances(), epsilon=epsilon, spend=spend)
     listed = ", ".join(columns)
     text = (

@@ -8,7 +8,7 @@ Ordering, having and limits are applied afterwards, to what was released.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ from discreet.query.question import Question
 from discreet.rational import Rational, positive, rational
 from discreet.release.receipt import Receipt
 from discreet.release.release import Release
+from discreet.render.numbers import percent
 from discreet.vault.refusal import with_margins
 
 if TYPE_CHECKING:
@@ -213,11 +214,24 @@ def _step_by_step(table: SealedTable, query: Question, within: str, wanted: Term
         except StopIteration:  # there is no plan for a further step
             break
         if relative_accuracy.reached(relative_accuracy.estimates_of(steps[-1]), within):
-            return relative_accuracy.with_receipt(postprocess(query, steps[-1]), steps)
+            return _told(relative_accuracy.with_receipt(postprocess(query, steps[-1]), steps), steps, wanted)
     last = relative_accuracy.short(
         postprocess(query, steps[-1]), relative_accuracy.estimates_of(steps[-1]), within, why
     )
-    return relative_accuracy.with_receipt(last, steps)
+    return _told(relative_accuracy.with_receipt(last, steps), steps, wanted)
+
+
+def _told(release: Release, steps: Sequence[Release], wanted: Terms) -> Release:
+    """Return a release with a note on its confidence, which is above the one that was asked for."""
+    asked, has = (percent(float(rational(c, "confidence"))) for c in (wanted.confidence, release.confidence))
+    many = "1 step" if len(steps) == 1 else f"{len(steps)} steps"
+    note = f"found in {many}. The intervals of all steps hold together with {asked}, so this one has {has}."
+    return replace(
+        release,
+        aggregates=tuple(
+            replace(answer, note=" ".join(filter(None, (answer.note, note)))) for answer in release.aggregates
+        ),
+    )
 
 
 def _released(table: SealedTable, keys: list[str], planned: Callable[[tuple[Balance, ...]], Plan]) -> Release:

@@ -129,6 +129,24 @@ def test_sealing_names_a_question_that_fits_and_the_kind_of_budget(
     assert run(*shlex.split(command)[1:]).exit_code == 0
 
 
+@pytest.mark.parametrize("name", ["my people", "select", "Größe"])
+def test_the_question_that_sealing_names_is_answered_whatever_the_vault_is_called(here: Path, name: str) -> None:
+    sealed = run("seal", "people.csv", *OPTIONS, "--to", f"{name}.vault")
+    command = sealed.stdout.strip().splitlines()[-1].strip()
+    assert run(*shlex.split(command)[1:]).exit_code == 0
+
+
+def test_a_column_that_is_misspelled_is_guessed(here: Path) -> None:
+    options = [{"user_id": "User_ID"}.get(option, option) for option in OPTIONS]
+    refused = run("seal", "people.csv", *options, "--to", "new.vault")
+    assert "people.csv has no column 'User_ID'. Did you mean 'user_id'?" in " ".join(refused.stderr.split())
+
+
+def test_the_help_says_with_which_status_a_check_ends() -> None:
+    shown = " ".join(run("seal", "--help").stdout.replace("│", " ").split())
+    assert "1 With --check, more than half of a column is unreadable." in shown
+
+
 def test_sealing_again_offers_what_is_left(here: Path) -> None:
     run("seal", "people.csv", *OPTIONS[:-2], "--epsilon", "1", "--to", "new.vault")
     run("ask", "new.vault", "select count(*) from new", "--spend", "98%")

@@ -42,6 +42,18 @@ def test_a_port_that_is_taken_is_named_and_loses_no_token(tmp_path: Path) -> Non
         assert process.wait(60) == 130
 
 
+def test_a_vault_is_not_taken_for_the_folder_that_holds_it(tmp_path: Path) -> None:
+    """The accounts of the service would be written among the rows."""
+    vault = tmp_path / "people.vault"
+    vault.mkdir()
+    (vault / "ledger.sqlite").touch()
+    command = [sys.executable, "-m", "discreet", "serve", str(vault)]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert found.returncode == 2
+    assert f"discreet serve {tmp_path}" in found.stderr
+    assert [file.name for file in vault.iterdir()] == ["ledger.sqlite"]
+
+
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "discreet", "serve", str(tmp_path / "none")]
     found = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -10,6 +10,7 @@ import pytest
 from discreet.errors import QuestionRefused
 from discreet.query.parse.statement import statement
 from discreet.query.parse.tool_statements import MOST_PARTS, statements
+from tests.query.parse.test_select import PEOPLE
 
 MOST_CPU = 0.25
 """Seconds of CPU for one text. The worst takes 0.025 s on a quiet core, and without bounds some take hours."""
@@ -90,7 +91,7 @@ def test_a_vault_reads_nesting_in_bounded_time(kind: str) -> None:
     for depth in (12, 30, 55):
         start = time.process_time()
         with suppress(QuestionRefused, RecursionError):  # the caller turns the second into a refusal
-            statement(f"select {before * depth}1{behind * depth} from people")
+            statement(f"select {before * depth}1{behind * depth} from people", PEOPLE)
         assert time.process_time() - start < 1  # arrays of 30 levels took hours
 
 
@@ -98,7 +99,7 @@ def test_the_steps_of_the_parser_are_counted() -> None:
     """Eight levels take 2,045 steps and 28 tokens, of which 412 are allowed: refused by number, on any machine."""
     text = f"select {'array[' * 8}1{']' * 8}"
     with pytest.raises(QuestionRefused, match="too many steps"):
-        statement(f"{text} from people")
+        statement(f"{text} from people", PEOPLE)
 
 
 def test_words_are_counted_before_a_text_is_tokenized() -> None:

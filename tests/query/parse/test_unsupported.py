@@ -176,6 +176,41 @@ def test_a_refusal_is_one_short_sentence_and_a_fix(text: str) -> None:
     assert all(str(fix).endswith((".", "?")) for fix in fixes)
 
 
+HOSPITAL = TableMetadata(
+    "my table",
+    {name: Integer(0, 110) for name in ("Alter", "select", "Kosten €", "Größe")},
+    person="Patient-Nr",
+)
+TO_BE_QUOTED = [
+    ('select select, count(*) from "my table" group by select', '"select"'),
+    ('select avg(Alter) from "my table"', '"Alter"'),
+    ('select avg(kosten €) from "my table"', '"Kosten €"'),
+    ('select avg(Kosten €) as "Kosten €" from "my table"', '"Kosten €"'),
+    ("select count(*) from my table", 'from "my table"'),
+    ("select count(*) from people", 'from "my table"'),
+    ("select count(*)", 'from "my table"'),
+    ('select Patient-Nr from "my table"', '"Patient-Nr"'),
+    ('select "Patient-Nr" from "my table"', 'count(distinct "Patient-Nr")'),
+    ('select count(distinct "Größe") from "my table"', 'count(distinct "Patient-Nr")'),
+    ("drop table people", 'select count(*) from "my table"'),
+    ("", 'select count(*) from "my table"'),
+]
+
+
+@pytest.mark.parametrize(("text", "copied"), TO_BE_QUOTED)
+def test_a_refusal_writes_names_so_that_they_can_be_copied(text: str, copied: str) -> None:
+    with pytest.raises(QuestionRefused) as refused:
+        parse(text, HOSPITAL)
+    assert copied in " ".join(map(str, refused.value.fixes))
+
+
+@pytest.mark.parametrize("text", ["select count(*) from people where", "select avg( from people", "select ) from"])
+def test_wrong_sql_is_described_without_words_of_the_parser(text: str) -> None:
+    with pytest.raises(QuestionRefused) as refused:
+        parse(text, PEOPLE)
+    assert not re.search(r"keyword|token|class|Invalid expression|'this'", refused.value.problem)
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_function_is_on_the_page_of_sql_that_is_answered(name: str) -> None:
     page = Path(__file__).parents[3] / "docs" / "sql.md"

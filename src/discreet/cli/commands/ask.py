@@ -150,7 +150,10 @@ def preview(
         raise DiscreetError(
             "The cost of a relative margin depends on the answer: ε is doubled until the margin is met.",
             found=price["within"],
-            fix=[Fix("epsilon", "0.01", note="previews one step"), Fix("within", 200, note="an absolute margin")],
+            fix=[
+                Fix("epsilon", "0.01", note="previews one step"),
+                Fix("within", 200, note="an absolute margin, for counts and sums"),
+            ],
         )
     with Vault(vault, analyst=analyst, purpose=purpose) as asked:
         found = asked.preview(_read(question), **price)

@@ -119,6 +119,8 @@ def seal(
     [cyan]discreet seal spark:shop.visits --schema visits.toml --person user_id --epsilon 2 --rows private.visits
     --to visits.vault[/cyan]
       rows that stay in Spark
+
+    Exit status: 1 = with --check, more than half of a column is unreadable.
     """
     from discreet.sealing.draft import read_schema
     from discreet.vault.vault import Vault
@@ -305,6 +307,7 @@ _READ = {
 def _tell(vault: Vault, *, again: bool) -> None:
     from discreet.cli.commands.describe import show
     from discreet.cli.output import command, say
+    from discreet.query.parse.scope import named
 
     described = vault.metadata
     place = shlex.quote(str(vault.place))
@@ -330,8 +333,7 @@ def _tell(vault: Vault, *, again: bool) -> None:
         say("Nothing is left of the budget: discreet budget VAULT --amend --epsilon …")
         return
     say("Now ask:")
-    name = described.name if described.name.isidentifier() else '"' + described.name.replace('"', '""') + '"'
-    question = f"select count(*) from {name}"
+    question = f"select count(*) from {named(described.name)}"
     command(f"discreet ask {place} {shlex.quote(question)} --spend {share}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -40,6 +41,12 @@ def serve(
         from discreet.serve.settings import Settings
     if not folder.is_dir():
         raise DiscreetError("There is no such directory.", found=folder, fix="Make it, and seal a vault in it.")
+    if (folder / "ledger.sqlite").exists():
+        raise DiscreetError(
+            "This is a vault, and the service takes the directory that holds vaults.",
+            found=folder,
+            fix=f"Try: discreet serve {shlex.quote(str(folder.absolute().parent))}.",
+        )
     given: dict[str, Any] = {
         "host": host,
         "port": port,

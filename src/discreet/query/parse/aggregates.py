@@ -20,7 +20,7 @@ from discreet.query.bounds import arithmetic, conditionals
 from discreet.query.bounds.comparisons import Constant
 from discreet.query.parse import functions
 from discreet.query.parse.expressions import bare, condition, only, term, value
-from discreet.query.parse.scope import Scope
+from discreet.query.parse.scope import Scope, named
 from discreet.query.parse.unsupported import not_understood
 from discreet.query.question import Aggregate, Term
 from discreet.schema.metadata import UNIT
@@ -89,7 +89,7 @@ def _persons(node: exp.Expression, scope: Scope, name: str) -> Aggregate:
         )
     raise QuestionRefused(
         "Only persons are counted as distinct.",
-        fix=f"Write count(distinct {person}), or group by the column and count the groups that have rows.",
+        fix=f"Write count(distinct {named(person)}), or group by the column and count the groups that have rows.",
     )
 
 

@@ -9,15 +9,13 @@ tests/query/parse/test_select.py checks for every question it knows. Some equal 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from decimal import Decimal
-from functools import lru_cache
 
 from sqlglot import exp
 
 from discreet.query.parse.expressions import bare, chain, unit_of
-from discreet.query.parse.scope import Scope
+from discreet.query.parse.scope import Scope, identifier, named
 
 _COMPOUND = (exp.Binary, exp.Connector, exp.Not, exp.Neg, exp.Between, exp.In)
 _TIGHT = (exp.Binary, exp.Not, exp.Neg, exp.Between, exp.In)
@@ -54,25 +52,10 @@ def question(
     >>> question("people", ["city"], ["count(*)"], "age >= 65", ["city"])
     'select city, count(*) from people where age >= 65 group by city'
     """
-    text = f"select {', '.join([*keys, *aggregates])} from {_named(table)}"
+    text = f"select {', '.join([*keys, *aggregates])} from {named(table)}"
     if where is not None:
         text += f" where {where}"
     return f"{text} group by {', '.join(groups)}" if groups else text
-
-
-def identifier(name: str) -> exp.Identifier:
-    """Return a name, quoted unless it is plain and not a keyword of SQL."""
-    plain = re.fullmatch("[a-z_][a-z0-9_]*", name) is not None and name.upper() not in _words()
-    return exp.Identifier(this=name, quoted=not plain)
-
-
-@lru_cache(1)
-def _words() -> frozenset[str]:
-    from sqlglot.dialects.duckdb import DuckDB
-
-    return frozenset(DuckDB.Tokenizer.KEYWORDS) | frozenset(
-        word.upper() for word in ("all", "end", "else", "then")
-    )
 
 
 def _written(node: exp.Expression, *, last: bool = False) -> str:
@@ -86,7 +69,7 @@ def _written(node: exp.Expression, *, last: bool = False) -> str:
 def _plain(node: exp.Expression) -> str | None:
     """Return the text of what is common, as sqlglot's writer gives it, but sooner; None for all else."""
     if isinstance(node, exp.Column):
-        return _named(node.name)
+        return named(node.name)
     if isinstance(node, exp.Literal):
         return None if node.is_string else str(node.this)
     if type(node) in _SIMPLE and (inside := _only(node)):
@@ -103,12 +86,7 @@ def _only(call: exp.Expression) -> str:
         return ""
     if isinstance(call.this, exp.Star):
         return "" if any(call.this.args.values()) else "*"
-    return _named(call.this.name) if isinstance(call.this, exp.Column) else ""
-
-
-@lru_cache(4096)
-def _named(name: str) -> str:
-    return identifier(name).sql("duckdb")
+    return named(call.this.name) if isinstance(call.this, exp.Column) else ""
 
 
 def _normal(node: exp.Expression, scope: Scope) -> exp.Expression:

@@ -33,7 +33,7 @@ from sqlglot import exp
 from discreet.errors import QuestionRefused
 from discreet.query.parse import inner_selects, statement, unsupported
 from discreet.query.parse.expressions import bare, only, term
-from discreet.query.parse.scope import Scope, did_you_mean
+from discreet.query.parse.scope import Scope, did_you_mean, named
 
 if TYPE_CHECKING:
     from discreet.schema.metadata import TableMetadata
@@ -138,7 +138,7 @@ def _from(
         raise statement.one_table()
     clause = select.args.get("from_")
     if clause is None:
-        raise QuestionRefused("The question names no table.", fix=f"Write from {inliner.metadata.name}.")
+        raise QuestionRefused("The question names no table.", fix=f"Write from {named(inliner.metadata.name)}.")
     return _table(inliner, clause.this, known, outer)
 
 

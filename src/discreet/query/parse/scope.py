@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -50,14 +51,22 @@ class Scope:
         if self.is_person(node):
             raise QuestionRefused(
                 f"{written} names the person of a row, and a question may only count it.",
-                fix=f"Write count(distinct {written}).",
+                fix=f"Write count(distinct {named(written)}).",
             )
         if written.casefold() in self._folded:
             return self._folded[written.casefold()]
-        hints = [did_you_mean(written, self.metadata.columns)]
+        hints = [self._unquoted(written) or did_you_mean(written, self.metadata.columns)]
         if node.this.args.get("quoted"):
             hints.insert(0, f"Text stands in single quotes: '{written[:40]}'.")
         raise QuestionRefused(f"There is no column {written}.", fix=hints)
+
+    def _unquoted(self, written: str) -> str:
+        """Return a hint if a word is the beginning of a name that needs quotes, such as Patient of Patient-Nr."""
+        for name in filter(None, (*self.metadata.columns, self.metadata.person)):
+            first = re.match(r"\w+", name)
+            if first and first[0] != name and first[0].casefold() == written.casefold():
+                return f"Write a name with other signs than letters and digits in double quotes: {named(name)}."
+        return ""
 
     def is_person(self, node: exp.Expression) -> bool:
         """Return whether a node names the person column."""
@@ -90,7 +99,7 @@ class Scope:
         known = self.alias or self.metadata.name
         if node.table and node.table.casefold() != known.casefold():
             raise QuestionRefused(
-                f"{node.table} is not the table of this question.", fix=f"Write {known}.{node.name}."
+                f"{node.table} is not the table of this question.", fix=f"Write {named(known)}.{named(node.name)}."
             )
 
 
@@ -116,6 +125,31 @@ def column_term(sealed: str, column: Column) -> Term:
         labels=labels,
         nullable=nullable,
     )
+
+
+def identifier(name: str) -> exp.Identifier:
+    """Return a name, quoted unless it is plain and not a keyword of SQL.
+
+    >>> identifier("age").sql(), identifier("select").sql(), identifier("Kosten €").sql()
+    ('age', '"select"', '"Kosten €"')
+    """
+    plain = re.fullmatch("[a-z_][a-z0-9_]*", name) is not None and name.upper() not in _words()
+    return exp.Identifier(this=name, quoted=not plain)
+
+
+@lru_cache(1)
+def _words() -> frozenset[str]:
+    from sqlglot.dialects.duckdb import DuckDB
+
+    return frozenset(DuckDB.Tokenizer.KEYWORDS) | frozenset(
+        word.upper() for word in ("all", "end", "else", "then")
+    )
+
+
+@lru_cache(4096)
+def named(name: str) -> str:
+    """Return the text of a name, as a question writes it: what a hint shows can be copied."""
+    return identifier(name).sql("duckdb")
 
 
 def did_you_mean(written: str, names: Iterable[str]) -> str:

@@ -53,7 +53,7 @@ def parse(text: str, metadata: TableMetadata) -> Question:
             "The question contains a NUL, or half of a UTF-16 surrogate pair.", fix="Leave this character out."
         )
     try:
-        select = derived_tables.inlined(statement.statement(text), metadata)
+        select = derived_tables.inlined(statement.statement(text, metadata), metadata)
         scope = statement.scope(select, metadata)
         return _question(shorthands.written_out(select, scope), scope)
     except RecursionError:

@@ -20,7 +20,7 @@ from sqlglot.errors import SqlglotError
 
 from discreet.errors import QuestionRefused
 from discreet.query.parse import unsupported
-from discreet.query.parse.scope import SCHEMAS, Scope
+from discreet.query.parse.scope import SCHEMAS, Scope, named
 
 if TYPE_CHECKING:
     from discreet.schema.metadata import TableMetadata
@@ -79,10 +79,13 @@ def _counting(dialect: type[Dialect]) -> Any:
     return Counting
 
 
-def statement(text: str) -> exp.Expression:
-    """Return the one select that a text consists of, or refuse it."""
+def statement(text: str, metadata: TableMetadata) -> exp.Expression:
+    """Return the one select that a text consists of, or refuse it. The names of the table are for the hints."""
+    table = named(metadata.name)
     if not text.strip():
-        raise QuestionRefused("The question is empty.", fix="Write SQL text, such as select count(*) from people.")
+        raise QuestionRefused(
+            "The question is empty.", fix=f"Write SQL text, such as select count(*) from {table}."
+        )
     if len(text) > LONGEST:
         raise QuestionRefused(
             f"A question has at most {LONGEST} characters.", found=len(text), fix="Ask it in parts."
@@ -93,7 +96,7 @@ def statement(text: str) -> exp.Expression:
             part for part in parsed(dialect, dialect.tokenize(text), text) if part is not None
         ]
     except SqlglotError as wrong:
-        hints = [hint for hint in (_hint(text), _word_of_sql(wrong)) if hint]
+        hints = [hint for hint in (_hint(text), _name_to_quote(text, wrong, metadata)) if hint]
         raise QuestionRefused(f"This is not valid SQL: {_where_wrong(wrong)}", fix=hints) from None
     except (ValueError, TypeError, AttributeError, KeyError, IndexError) as wrong:  # of the parser, on odd texts
         if isinstance(wrong, QuestionRefused):
@@ -111,7 +114,7 @@ def statement(text: str) -> exp.Expression:
             raise unsupported.not_understood(select)
         raise QuestionRefused(
             "A vault answers select and nothing else.",
-            fix="Write select count(*) from people; a preview shows its cost, and the vault itself its columns.",
+            fix=f"Write select count(*) from {table}; a preview shows its cost, and the vault itself its columns.",
         )
     check_depth(select)
     for name, argument in select.args.items():
@@ -158,8 +161,22 @@ def _where_wrong(wrong: SqlglotError) -> str:
     first = found[0]
     near = str(first.get("highlight") or "")[:40]
     place = f"line {first.get('line')}, column {first.get('col')}"
-    what = re.sub(r"<class '[\w.]*?(\w+)'>", r"\1", str(first.get("description")))
-    return f"{what[:160].rstrip('.')}, at {place}{f', near {near}' if near else ''}."
+    return f"{_plainly(str(first.get('description')))}, at {place}{f', near {near}' if near else ''}."
+
+
+def _plainly(description: str) -> str:
+    """Return what the parser found wrong, in words that need no knowledge of the parser.
+
+    >>> _plainly("Required keyword: 'this' missing for <class 'sqlglot.expressions.Where'>")
+    'something is missing in where'
+    >>> _plainly("Invalid expression / Unexpected token.")
+    'this text is not expected'
+    """
+    if missing := re.match(r"Required keyword: '\w+' missing for <class '[\w.]*?(\w+)'>", description):
+        return f"something is missing in {missing[1].lower()}"
+    if description.startswith("Invalid expression / Unexpected token"):
+        return "this text is not expected"
+    return re.sub(r"<class '[\w.]*?(\w+)'>", r"\1", description)[:160].rstrip(".")
 
 
 _CLAUSE_WORDS = {
@@ -180,10 +197,18 @@ _CLAUSE_WORDS = {
 }
 
 
-def _word_of_sql(wrong: SqlglotError) -> str:
-    """Return a hint if the parser stopped at a word of SQL that may be the name of a column, such as alter."""
+def _name_to_quote(text: str, wrong: SqlglotError, metadata: TableMetadata) -> str:
+    """Return a hint if the parser may have stopped at a name that stands in double quotes, such as alter."""
     first: dict[str, Any] = next(iter(getattr(wrong, "errors", None) or ()), {})
     near = str(first.get("highlight") or "")
+    names = {name.casefold(): name for name in (*metadata.columns, metadata.person, metadata.name) if name}
+    if near.casefold() in names:
+        return (
+            f"Write the name in double quotes, because it is also a word of SQL: {named(names[near.casefold()])}."
+        )
+    for folded, name in names.items():
+        if re.search(r"\W", name) and re.search(f'(?<!"){re.escape(folded)}(?!")', text.casefold()):
+            return f"Write the name in double quotes: {named(name)}."
     words = DuckDB.tokenizer_class.KEYWORDS
     if not near.isidentifier() or near.upper() not in words or near.casefold() in _CLAUSE_WORDS:
         return ""
@@ -229,9 +254,9 @@ def table_scope(table: exp.Expression, metadata: TableMetadata) -> Scope:
     check_table(table, metadata)
     schema = table.args.get("db")
     if schema is not None and schema.name.casefold() not in SCHEMAS:
-        raise QuestionRefused(f"There is no schema {schema.name} here.", fix=f"Write from {metadata.name}.")
+        raise QuestionRefused(f"There is no schema {schema.name} here.", fix=f"Write from {named(metadata.name)}.")
     if table.name.casefold() != metadata.name.casefold():
-        raise QuestionRefused(f"There is no table {table.name} here.", fix=f"Write from {metadata.name}.")
+        raise QuestionRefused(f"There is no table {table.name} here.", fix=f"Write from {named(metadata.name)}.")
     if table.args.get("alias") and table.args["alias"].args.get("columns"):
         raise QuestionRefused(
             "Columns keep their names in from.", fix="Rename them in the select list: age as years."
@@ -245,7 +270,7 @@ def check_table(table: exp.Expression, metadata: TableMetadata) -> None:
         raise one_table()
     for name, argument in table.args.items():
         if argument and name not in ("this", "alias", "db"):
-            raise _refused_clause(name, "FROM takes the table alone.", f"Write from {metadata.name}.")
+            raise _refused_clause(name, "FROM takes the table alone.", f"Write from {named(metadata.name)}.")
 
 
 def scope(select: exp.Expression, metadata: TableMetadata) -> Scope:

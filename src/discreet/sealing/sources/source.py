@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -111,8 +112,14 @@ class Reading:
         if column not in self.types:
             raise ParameterError(
                 f"{source.display_name} has no column {column!r}.",
-                fix=f"It has {', '.join(map(repr, self.types))}.",
+                fix=[*_near(column, self.types), f"It has {', '.join(map(repr, self.types))}."],
             )
+
+
+def _near(column: str, names: Iterable[str]) -> list[str]:
+    """Return a question that names the column that was probably meant; nothing if none is near."""
+    known = {name.casefold(): name for name in names}
+    return [f"Did you mean {known[near]!r}?" for near in get_close_matches(column.casefold(), known, n=1)]
 
 
 def family(kind: str) -> Family:
