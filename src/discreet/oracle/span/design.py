@@ -183,7 +183,15 @@ Box: TypeAlias = tuple[tuple[int, int, int], ...]
 
 
 def questions(columns: Sequence[Column], count: int, most: int = 3) -> Iterator[Box]:
-    """Yield questions by the public law, on up to `most` columns: the same every time."""
+    """Yield questions by the public law, on up to `most` columns: the same every time.
+
+    A range over all levels of a column is no condition, and is left out, as it is of a question.
+
+    >>> from discreet.oracle.span.strategy import strategy
+    >>> boxes = [*questions([Column(3, 3, strategy(3, 3)), Column(2, 0, strategy(2, 0))], 50)]
+    >>> len(boxes), () in boxes, any(part == (0, 0, 3) for box in boxes for part in box)
+    (50, True, False)
+    """
     usable = [i for i, column in enumerate(columns) if column.size >= 2]
     law = law_of_sizes(len(usable), most)
     draws = hashlib.shake_256(b"discreet: the law of questions").digest(80 * count)
@@ -197,7 +205,7 @@ def questions(columns: Sequence[Column], count: int, most: int = 3) -> Iterator[
             place *= len(left)
             chosen, place = left.pop(int(place)), place - int(place)
             box.append(_interval(columns[chosen], chosen, float(row[2 + 2 * j]), float(row[3 + 2 * j])))
-        yield tuple(sorted(box))
+        yield tuple(sorted(part for part in box if part[2] - part[1] < columns[part[0]].size))
 
 
 def _interval(column: Column, place: int, first: float, second: float) -> tuple[int, int, int]:
