@@ -285,6 +285,20 @@ PRACTICAL = [
         f"{THRESHOLD_TEST} {TOGETHER}",
     ),
     Mutant(
+        "plan: ranges that divide bins are promised",
+        "oracle/span/plan.py",
+        "deviation = math.inf if divided(box) else math.sqrt(",
+        "deviation = math.sqrt(",
+        "tests/oracle/span/test_plan.py",
+    ),
+    Mutant(
+        "opening: an oracle that was made with bins is charged again",
+        "oracle/open.py",
+        'if agreed.start == "span" and axes != earlier:',
+        "if False:",
+        "tests/oracle/span/test_plan.py",
+    ),
+    Mutant(
         "span: a scan without numbers is measured again",
         "oracle/span/measure.py",
         "                span.forget(columns)\n",

@@ -80,7 +80,8 @@ def both(rows: list[dict[str, Any]], *, closed: int | None = None) -> Any:
             oracle._seen = oracle._answers = 10**6
             said.append(_asked(oracle, text))
         with closing(oracle):
-            return said, str(oracle.spent), oracle.rows, oracle.marginal("age", "kids").tolist()
+            bought = [record["begin"] for record in oracle._journal.begun.values()].count("credit")
+            return said, str(oracle.spent), bought, oracle.rows, oracle.marginal("age", "kids").tolist()
 
 
 def _sealed(rows: list[dict[str, Any]], folder: str, budget: Budget, columns: dict[str, Column]) -> Vault:
@@ -192,7 +193,8 @@ def test_a_span_with_a_test_and_credit_is_private_and_its_journal_pays_for_every
     computation = partial(both, closed=closed)
     first = record(computation, CROWD, seed=1)
     assert not first.raised, first.result
-    said, spent, *_ = cast(Any, first.result)
+    said, spent, bought, *_ = cast(Any, first.result)
+    assert bought == 2  # the first two runs, and the third: where no run is left, nothing is written
     assert [answer[3] for answer in said[:3]] == [("span",), ("checked",), ("paid", "paid")]
     assert [answer[3] for answer in said[3:]] == [("paid",)] * 3
     called = [call.what for call in first.tape.calls]
@@ -219,6 +221,7 @@ def test_a_span_with_a_test_and_credit_is_private_and_its_journal_pays_for_every
 TRIED = [
     Neighbour("without a person of the crowd", CROWD[1:], added=False),
     Neighbour("with one more of them", [*CROWD, {**CROWD[0], "who": 99, "age": 25}], added=True),
+    Neighbour("with a person in a checked answer", [*CROWD, {"who": 99, "age": 3, "kids": 1}], added=True),
     Neighbour("with a person of many rows", [*CROWD, *({**CROWD[9], "who": 99},) * 50], added=True),
     Neighbour(
         "with a person without any value", [{"who": 99, "age": None, "kids": "?", "pay": "x"}, *CROWD], added=True
