@@ -26,8 +26,14 @@ from tests.vault.sealed_tables import scratch
 GIVEN: dict[str, Any] = {"epsilon": 4, "within": 150, "promise": "each", "queries": 1000}
 
 
-def agreed(within: int) -> Terms:
-    given: dict[str, Any] = {"confidence": "0.95", "queries": 20, "start": "span", "rows_per_person": 1}
+def agreed(within: int, promise: str = "every") -> Terms:
+    given: dict[str, Any] = {
+        "promise": promise,
+        "confidence": "0.95",
+        "queries": 20,
+        "start": "span",
+        "rows_per_person": 1,
+    }
     return terms(rho=Fraction(61, 100), within=within, **given)
 
 
@@ -65,8 +71,9 @@ def test_a_plan_does_not_promise_ranges_that_divide_the_bins_of_a_column_of_many
     about_pay = [box for box in boxes if any(place == 0 for place, *_ in box)]
     assert np.mean([divided(box) for box in about_pay]) > 0.99
     assert not any(divided(box) for box in questions(columns_of(given), 600, 2))
-    shares = [plan(axes, agreed(100), 100 * FINE).free for axes in (even, given)]
-    assert shares[0] < 0.3 < 0.9 < shares[1]
+    for promise in ("each", "every"):
+        shares = [plan(axes, agreed(100, promise), 100 * FINE).free for axes in (even, given)]
+        assert shares[0] < 0.3 < 0.9 < shares[1]
 
 
 def test_a_span_keeps_the_levels_of_a_year_and_answers_its_ranges(vault: Vault) -> None:
