@@ -6,6 +6,20 @@ from tests.mutants.mutant import Mutant
 
 AUDIT = [
     Mutant(
+        "replay: the threshold test is free",
+        "audit/replay/recorder.py",
+        "losses=_losses(mechanism.mechanism))",
+        "losses=())",
+        "tests/audit/replay/test_comparisons.py",
+    ),
+    Mutant(
+        "transcript: a run that tells nothing of its threshold",
+        "audit/replay/comparisons.py",
+        "return math.log(mass) - start / c - (start / b if above else 0.0)",
+        "return math.log(mass)",
+        "tests/audit/replay/test_comparisons.py",
+    ),
+    Mutant(
         "exact: what was not explored is forgotten",
         "audit/attacks/comparison.py",
         "low = max(0, low - Q.missing)",

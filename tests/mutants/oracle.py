@@ -9,6 +9,10 @@ ORACLE_TESTS = "tests/oracle/test_oracle.py"
 SUMS = "tests/oracle/test_exact_sums.py"
 THRESHOLD_TEST = "tests/kernel/test_threshold_test.py"
 TERMS = "tests/oracle/test_pricing.py"
+TOGETHER = (
+    "tests/oracle/test_replay.py::"
+    "test_a_span_with_a_test_and_credit_is_private_and_its_journal_pays_for_every_release[open]"
+)
 
 PRACTICAL = [
     Mutant(
@@ -237,6 +241,62 @@ PRACTICAL = [
         "        drawn = {columns: np.atleast_1d(noises[columns].release(sealed[columns])) for columns in sets}\n"
         '        step = journal.begin("span", rho, sets=[list(columns) for columns in sets])\n',
         "tests/oracle/test_span_crashes.py",
+    ),
+    Mutant(
+        "span and test: a journal that leaves out the span",
+        "oracle/span/measure.py",
+        'step = journal.begin("span", rho, sets',
+        'step = journal.begin("span", rho / 2, sets',
+        TOGETHER,
+    ),
+    Mutant(
+        "span and test: a journal that leaves out the runs",
+        "kernel/threshold_test.py",
+        'self._journal.begin("run", self._cost, side',
+        'self._journal.begin("run", Fraction(0), side',
+        TOGETHER,
+    ),
+    Mutant(
+        "span and test: a payment that is free",
+        "oracle/span_oracle.py",
+        'step = self._journal.begin("payment", known.single, question=query.text)',
+        'step = self._journal.begin("payment", Fraction(0), question=query.text)',
+        TOGETHER,
+    ),
+    Mutant(
+        "span and test: a marginal on credit that is free",
+        "oracle/marginals.py",
+        "step = self._journal.begin(kind, rho, columns=list(columns), coarse=coarse)",
+        "step = self._journal.begin(kind, Fraction(0), columns=list(columns), coarse=coarse)",
+        TOGETHER,
+    ),
+    Mutant(
+        "span and test: a checked answer that is the exact sum",
+        "oracle/threshold_oracle.py",
+        'found = Part.around(predicted, known.margin, "checked")',
+        'found = Part.around(self._sums._sum(query, statement), known.margin, "checked")',
+        TOGETHER,
+    ),
+    Mutant(
+        "span and test: an alarm that is raised by the exact sum",
+        "kernel/threshold_test.py",
+        "        gap: Any = added(exact, one_sided(self.mechanism.query_scale)) - self.value\n",
+        "        gap: Any = added(exact, 0) - self.mechanism.threshold\n",
+        f"{THRESHOLD_TEST} {TOGETHER}",
+    ),
+    Mutant(
+        "plan: ranges that divide bins are promised",
+        "oracle/span/plan.py",
+        "deviation = math.inf if divided(box) else math.sqrt(",
+        "deviation = math.sqrt(",
+        "tests/oracle/span/test_plan.py",
+    ),
+    Mutant(
+        "opening: an oracle that was made with bins is charged again",
+        "oracle/open.py",
+        'if agreed.start == "span" and axes != earlier:',
+        "if False:",
+        "tests/oracle/span/test_plan.py",
     ),
     Mutant(
         "span: a scan without numbers is measured again",

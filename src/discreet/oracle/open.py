@@ -33,6 +33,7 @@ from discreet.oracle.label import receipt
 from discreet.oracle.marginals import MOST_AT_START
 from discreet.oracle.oracle import Oracle
 from discreet.oracle.pricing import MOST_ROWS, Terms, margin_of, narrowest, prices, terms
+from discreet.oracle.span.design import MOST_BINS
 from discreet.oracle.span.plan import OraclePlan, plan
 from discreet.oracle.span_oracle import SpanOracle
 from discreet.oracle.threshold_oracle import ThresholdOracle
@@ -90,7 +91,7 @@ def oracle(
         span: The share of the budget that the span takes; by default what the plan finds, and 0 for none.
     """
     metadata = table.metadata
-    axes = axes_of(metadata, columns, bins)
+    earlier, axes = axes_of(metadata, columns, bins), _axes(metadata, columns, bins, start, prior)
     agreed = _terms(
         table,
         epsilon=epsilon,
@@ -110,11 +111,14 @@ def oracle(
         )
     known = _prior(prior, axes, metadata)
     text = cache_key.text(metadata, _price(axes, agreed, _identity(prior, known), name))
-    keys = {text: agreed}
+    keys = {text: (agreed, axes)}
+    if agreed.start == "span" and axes != earlier:
+        # The same call made this oracle when a span divided columns of more than 128 levels into bins.
+        keys = {cache_key.text(metadata, _price(earlier, agreed, "none", name)): (agreed, earlier), **keys}
     if start is None and prior is None and agreed.promise == "every" and agreed.span is None:
         # The same call made this oracle before there were spans; what was charged for then is opened again.
         before = replace(agreed, start="pairs")
-        keys = {cache_key.text(metadata, _price(axes, before, "none", name)): before, text: agreed}
+        keys = {cache_key.text(metadata, _price(earlier, before, "none", name)): (before, earlier), **keys}
 
     def prepare(ready: Ready) -> Job[Journal]:
         _expect_use(agreed, len(axes), vault_budget(ready.balances).delta)
@@ -122,7 +126,7 @@ def oracle(
 
     journal = spend_on(table, [*keys], read=lambda standing: _found(table, [*keys], standing), prepare=prepare)
     try:
-        charged = keys[journal.header["question"]]
+        charged, axes = keys[journal.header["question"]]
         sums = Sums(table.engine(), charged.sensitivity)
         believed = priors.restored(journal.header["prior"], axes)
         made: type[Oracle] = SpanOracle if charged.start == "span" else ThresholdOracle
@@ -162,7 +166,7 @@ def plan_oracle(
         span: The share of the budget that the span takes; by default what the plan finds.
         rows: About how many rows there are, if the margin is a share of them: the vault does not tell.
     """
-    axes = axes_of(table.metadata, columns, bins)
+    axes = _axes(table.metadata, columns, bins, "span", None)
     agreed = _terms(
         table,
         epsilon=epsilon,
@@ -181,6 +185,21 @@ def plan_oracle(
         )
     _expect_use(agreed, len(axes), vault_budget(table.payer.balances()).delta)
     return plan(axes, agreed, margin_of(agreed, float(rows or 0)))
+
+
+def _axes(
+    metadata: TableMetadata, columns: Sequence[str], bins: Mapping[str, Bins] | None, start: str | None, prior: Any
+) -> tuple[Axis, ...]:
+    """Return the columns with their bins. A span keeps more levels, for it answers only what divides no bin."""
+    narrow = axes_of(metadata, columns, bins)
+    wide = axes_of(metadata, columns, bins, few=MOST_BINS - 1)  # with a bin for the missing value
+    if isinstance(prior, Oracle):
+        return wide if _sizes(prior.axes) == _sizes(wide) else narrow
+    return wide if start == "span" or (start is None and prior is None) else narrow
+
+
+def _sizes(axes: Sequence[Axis]) -> list[tuple[str, int]]:
+    return [(axis.name, axis.size) for axis in axes]
 
 
 def _terms(table: SealedTable, *, epsilon: Rational | None, spend: str | None, **given: Any) -> Terms:
@@ -202,7 +221,7 @@ def _prior(given: Any, axes: Sequence[Axis], metadata: TableMetadata) -> list[di
         return []
     if not isinstance(given, Oracle):
         return priors.of_rows(given, axes, metadata)
-    if [(axis.name, axis.size) for axis in given.axes] != [(axis.name, axis.size) for axis in axes]:
+    if _sizes(given.axes) != _sizes(axes):
         raise ParameterError(
             "The earlier oracle has other columns or bins.",
             fix="Make both over the same columns and bins.",

@@ -7,8 +7,9 @@
 **What is private.** Gaussian noise on residuals (`discreet.oracle.span.residuals`), on the number of rows if the
 margin is a share of them, on the largest error of a fitted table (`discreet.oracle.span.certificate`), and on
 single answers. Each has a ρ that is set aside in the journal before the noise
-is drawn. Which questions are free, all margins and all refusals follow from public facts and, if the margin is a
-share of the rows, from their noisy number.
+is drawn. A plan may set a threshold test beside the span, which is private by itself. Which questions are free,
+all margins and all refusals follow from public facts, from the outcomes of that test and, if the margin is a share
+of the rows, from their noisy number. Only the noisy thresholds of the test, in the journal, are secret.
 
 **What an answer promises.** One of two sentences: `discreet.oracle.span.plan.PROMISES`. Under "every", an answer
 is wrong if the span as a whole failed (α/10) or its payment missed (9α/10), for any analyst; with a threshold
@@ -200,8 +201,9 @@ class SpanOracle(ThresholdOracle):
         if risky and self._journal.left >= reserved + known.single:
             return None
         running = {run.side for run in self._guard.runs if not run.over}
-        cost = (2 - len(running)) * known.run
-        if cost > self._left_for_payments():
+        missing = 2 - len(running)
+        cost = missing * known.run
+        if missing > self._guard.to_come or cost > self._left_for_payments():
             return None
         if cost:
             self._journal.end(self._journal.begin("credit", Fraction(0), answers=self._given))

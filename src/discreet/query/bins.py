@@ -58,6 +58,15 @@ class Axis:
         return len(self.starts) + self.nullable
 
     @property
+    def even(self) -> bool:
+        """Whether its bins are those of a column of many levels for which none were given: no question knows them.
+
+        >>> Axis("pay", "c0", 9001, False, _even(9001, BINS)).even, Axis("age", "c1", 9, False, (0, 3, 6)).even
+        (True, False)
+        """
+        return self.levels > FEW and self.starts == _even(self.levels, BINS)
+
+    @property
     def places(self) -> int:
         """The number of levels, the missing one included."""
         return self.levels + self.nullable
@@ -109,14 +118,22 @@ class Axis:
 
 
 def axes_of(
-    metadata: TableMetadata, columns: Sequence[str], bins: Mapping[str, Bins] | None = None
+    metadata: TableMetadata, columns: Sequence[str], bins: Mapping[str, Bins] | None = None, *, few: int = FEW
 ) -> tuple[Axis, ...]:
     """Return the axes of an oracle over these columns.
+
+    Args:
+        metadata: The metadata of the vault.
+        columns: The names of the columns.
+        bins: The bins of some columns.
+        few: The most levels of a number that are kept, where no bins are given.
 
     >>> from discreet.schema import Integer, Real
     >>> people = TableMetadata("people", {"age": Integer(0, 110), "pay": Real(0, 9000, 1)}, person="id")
     >>> [axis.size for axis in axes_of(people, ["age", "pay"])]
     [112, 65]
+    >>> [axis.size for axis in axes_of(people, ["pay"], few=10_000)]
+    [9002]
     """
     if isinstance(columns, str) or not columns:
         raise ParameterError(
@@ -146,7 +163,7 @@ def axes_of(
             found=sorted(strange)[0],
             fix=Fix("bins", {names[0]: 64}),
         )
-    return tuple(_axis(metadata, name, wanted.get(name)) for name in names)
+    return tuple(_axis(metadata, name, wanted.get(name), few) for name in names)
 
 
 def cells(axes: Sequence[Axis]) -> int:
@@ -158,14 +175,14 @@ def cells(axes: Sequence[Axis]) -> int:
     return prod(axis.size for axis in axes)
 
 
-def _axis(metadata: TableMetadata, name: str, cut: Bins | None) -> Axis:
+def _axis(metadata: TableMetadata, name: str, cut: Bins | None, few: int) -> Axis:
     column = metadata.columns[name]
     if column.levels is None:
         raise ParameterError(
             f"{name} is a text column, whose values are not public.", fix="Leave it out, or seal it as a Category."
         )
     nullable = getattr(column, "missing", None) is None
-    starts = _starts(name, column, column.levels, cut)
+    starts = _starts(name, column, column.levels, cut, few)
     if len(starts) > MOST_BINS:
         raise ParameterError(
             f"{name} has {len(starts):,} bins, and {MOST_BINS:,} is the most.", fix=Fix("bins", {name: 64})
@@ -174,10 +191,10 @@ def _axis(metadata: TableMetadata, name: str, cut: Bins | None) -> Axis:
     return Axis(name, metadata.sealed_name(name), column.levels, nullable, starts, ordered)
 
 
-def _starts(name: str, column: Any, levels: int, cut: Bins | None) -> tuple[int, ...]:
+def _starts(name: str, column: Any, levels: int, cut: Bins | None, few: int) -> tuple[int, ...]:
     if cut is None:
-        few = levels <= FEW or column.kind in ("category", "boolean")
-        return tuple(range(levels)) if few else _even(levels, BINS)
+        kept = levels <= few or column.kind in ("category", "boolean")
+        return tuple(range(levels)) if kept else _even(levels, BINS)
     if isinstance(cut, int):
         if not 1 <= cut <= levels:
             raise ParameterError(

@@ -10,9 +10,11 @@ import pytest
 
 from discreet.audit.attacks import exact
 from discreet.audit.shipped import shipped
+from discreet.audit.shipped.oracle_conversation import BUDGET
 from discreet.audit.shipped.oracles import oracles
+from discreet.ledger.costs import cost
 from discreet.mechanisms import AboveThreshold, ReportNoisyMax, Sparse
-from discreet.privacy import Approximate
+from discreet.privacy import Approximate, ZeroConcentrated
 
 # What each loses of its claim, at least: less would mean that its queries are not aimed at the threshold any more.
 TIGHT = {
@@ -26,6 +28,7 @@ TIGHT = {
     "Intervals": 0.999,
     "Intervals, Gaussian": 0.999,
     "Residuals": 0.9,
+    "Span with a test": 0.85,
 }
 
 
@@ -45,6 +48,17 @@ def test_an_oracle_keeps_its_claim_and_comes_near_it(name: str) -> None:
     assert verdict.found is not None
     assert verdict.claimed is not None
     assert verdict.found >= TIGHT[name] * verdict.claimed
+
+
+def test_a_charge_that_leaves_out_the_span_or_a_run_of_the_test_is_caught() -> None:
+    """The plan gives half of ρ to the span, and two fifths to three runs."""
+    subject = oracles()["Span with a test"]
+    assert subject.attacks is not None
+    charged = cost(subject.loss).rho
+    whole = BUDGET.rho_of(6)
+    for left_out in (whole / 2 * Fraction(99, 100), whole * Fraction(2, 15) * Fraction(99, 100)):
+        short = replace(subject, loss=ZeroConcentrated(charged - left_out))
+        assert subject.attacks["transcript"](short).caught
 
 
 def test_a_person_alone_is_kept_nearly_as_often_as_delta_allows() -> None:

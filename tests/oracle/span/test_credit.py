@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -67,6 +68,16 @@ def test_runs_that_leave_no_room_for_a_hypothesis_are_not_offered_and_the_most_p
             assert gap >= gap_margin(watch, credit.GAP * given.alpha / credit.RUNS) > 0
     assert not [*credit.shares(agreed(300), 300 * FINE)]
     assert [*credit.shares(agreed(4000), 4000 * FINE)] == [Fraction(5, 100)]
+
+
+def test_the_first_runs_fit_into_what_the_plan_sets_aside_also_if_the_number_of_rows_was_measured() -> None:
+    """They were priced by the whole budget, so with a margin in percent the first one waited for credit."""
+    given = replace(agreed(), within=Fraction(12, 1000))
+    left = given.rho - given.for_total
+    assert left < given.rho
+    for share in credit.shares(given, 586 * FINE):
+        _, rho, _ = credit.credit_test(given, 586 * FINE, share) or pytest.fail("no test")
+        assert credit.AT_ONCE * rho <= credit.at_once(share) * left
 
 
 def test_a_plan_with_a_test_promises_enough_also_if_its_first_runs_are_lost_at_once() -> None:

@@ -4,8 +4,10 @@ Inside `recording` and `replaying` the mechanisms' own methods are wrapped, and 
 block, so that the mechanisms need no code for it. The recorded methods are found, not listed: every method
 `release` of a class of this package (and of its subclasses) that is given an `Exact` or an `ExactByKey`; `ask` of
 the runs of the sparse vector technique; `Session.charge`, which is always executed, because it sees no data; and
-functions marked as `primitive`. A call within a call (a mechanism that uses another) is part of the outer call. So
-partition selection is one call: its value is the presence of all partitions, its answer those that it keeps.
+functions marked as `primitive`. All comparisons with one noisy threshold (`kernel.threshold_test`) are one run,
+with the loss of its mechanism; a run that goes on after a restart counts twice. A call within a call (a mechanism
+that uses another) is part of the outer call. So partition selection is one call: its value is the presence of all
+partitions, its answer those that it keeps.
 
 A tape belongs to one context: threads that were not given it are neither recorded nor changed, and a method that
 was bound before the block began (`draw = mechanism.release`) is not recorded either. A release that is not
@@ -33,6 +35,7 @@ from discreet.audit.attacks.outcomes import glimpse
 from discreet.audit.replay.sensitivity import Bound, Norm, exactly
 from discreet.audit.replay.tape import Call, Tape, copied, running
 from discreet.errors import DiscreetError
+from discreet.kernel.threshold_test import NoisyThreshold
 from discreet.mechanisms import Exact, Mechanism
 from discreet.mechanisms.exact import ExactByKey, opened
 from discreet.mechanisms.threshold_run import Run
@@ -121,7 +124,10 @@ def _release(original: Callable[..., Any]) -> Callable[..., Any]:
         if tape is None or not isinstance(exact, Exact | ExactByKey):
             return make()
         beside = _arguments(given[1:], {name: part for name, part in named.items() if part is not exact})
-        return tape.meet(_call(mechanism, "release", exact, beside), make)
+        call = _call(mechanism, "release", exact, beside)
+        if isinstance(mechanism, NoisyThreshold):
+            call = replace(call, owner=tape.number(mechanism), losses=_losses(mechanism.mechanism))
+        return tape.meet(call, make)
 
     return release
 

@@ -6,6 +6,7 @@ sum of the losses of its releases, each of which is known exactly:
 
     discrete Gaussian noise of variance s   ρ = ‖v − v′‖²/(2s)
     discrete Laplace noise of scale s       ε = ‖v − v′‖₁/s
+    a run of the threshold test             ε, at least: see `audit.replay.comparisons`
 
 Claim. If every release may depend on the ones before, and the costs of all are fixed in advance, then no
 transcript may show more than what was charged: where one does, some release moved by more than it was paid for.
@@ -24,9 +25,12 @@ import numpy as np
 
 from discreet import privacy
 from discreet.audit.inputs.subject import Subject
+from discreet.audit.replay.comparisons import run_loss
+from discreet.audit.replay.tape import Call
 from discreet.audit.replay.traces import Trace, again, record
 from discreet.audit.report.verdict import Verdict
 from discreet.errors import DiscreetError
+from discreet.kernel.threshold_test import NoisyThreshold
 from discreet.ledger.costs import NOTHING, Cost, cost
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.privacy import Loss, Pure, ZeroConcentrated
@@ -46,10 +50,14 @@ def losses(first: Trace, second: Trace) -> list[Loss]:
     [Pure(epsilon=Fraction(1, 2))]
     """
     found: list[Loss] = []
+    runs: dict[int, list[tuple[Call, Call]]] = {}
     for call, other in zip(first.tape.calls, second.tape.calls, strict=True):
         if call.value is None:  # a charge: nothing is released
             continue
         mechanism = call.parameters.get("mechanism")
+        if isinstance(mechanism, NoisyThreshold) and call.owner is not None:
+            runs.setdefault(call.owner, []).append((call, other))
+            continue
         moved = [int(a) - int(b) for a, b in zip(_flat(call.value), _flat(other.value), strict=True)]
         if not any(moved):
             continue
@@ -62,6 +70,11 @@ def losses(first: Trace, second: Trace) -> list[Loss]:
                 f"A transcript has additive noise only, and this one has {call.what}.",
                 fix="Use the exact attack, or the black box.",
             )
+    for compared in runs.values():
+        mechanism = compared[0][0].parameters["mechanism"].mechanism
+        lost = run_loss(mechanism, [(int(call.value), int(other.value)) for call, other in compared])
+        if lost:
+            found.append(Pure(Fraction(lost)))
     return found
 
 

@@ -1,6 +1,7 @@
 """Collect every mechanism, protocol and session that the package ships, as subjects of an attack.
 
     oracles             the mechanisms of `oracle`, and of questions: quantiles and partition selection
+    oracle_conversation a whole oracle: a span, a threshold test and what credit buys
     learning            finite classes and statistical queries, on tables of a few rows
     learning_methods    the fits of all models of `learn`
     learning_densities  softmax minimisers and bounded posteriors, by formulas

@@ -12,6 +12,7 @@ histograms and queries are aimed at the thresholds (`inputs.transcripts`), so th
     Intervals                      the tree of noisy sums around quantiles: a person moves a sum of each level
     Residuals                      what an oracle measures first, of one column
     Certificate                    the largest error of a table over all boxes: a person moves it by a row
+    Span with a test               a whole oracle as it is planned (`oracle_conversation`)
     Selection                      partition selection of questions with string keys: towns near the threshold
     Alone                          its δ: a person is alone in two towns
 """
@@ -32,6 +33,7 @@ from discreet.audit.inputs.subject import Subject
 from discreet.audit.inputs.transcripts import followed
 from discreet.audit.replay import transcript
 from discreet.audit.report.verdict import Verdict
+from discreet.audit.shipped.oracle_conversation import span_with_test
 from discreet.errors import BudgetExceeded
 from discreet.kernel import threshold_test
 from discreet.mechanisms import Exact, Gaussian, Sensitivity
@@ -85,6 +87,7 @@ def oracles() -> dict[str, Subject]:
         "Alone": _alone(),
         "Residuals": _residuals(),
         "Certificate": _certificate(),
+        "Span with a test": span_with_test(),
     }
 
 

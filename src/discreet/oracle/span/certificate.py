@@ -43,7 +43,7 @@ from discreet.oracle.linear_query import GRAIN, Query
 from discreet.oracle.pricing import Terms
 from discreet.oracle.span.box_search import LARGEST, largest_error
 from discreet.oracle.span.certificate_price import certified_sets, certifier
-from discreet.oracle.span.design import Columns, questions
+from discreet.oracle.span.design import Columns, divided, questions
 from discreet.oracle.span.estimates import estimated
 from discreet.oracle.span.measure import packed, scans, unpacked
 from discreet.oracle.span.span import Span
@@ -143,7 +143,9 @@ class Certifier:
         if not tables:
             return 0.0
         found = [
-            self._span.box_margin(box) * UNIT > self._margin and any({i for i, *_ in box} <= some for some in sets)
+            self._span.box_margin(box) * UNIT > self._margin
+            and not divided(box)
+            and any({i for i, *_ in box} <= some for some in sets)
             for box in questions(self._span.columns, SAMPLE)
         ]
         return sum(found) / SAMPLE

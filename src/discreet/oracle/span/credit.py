@@ -68,7 +68,8 @@ def at_once(share: Fraction) -> Fraction:
 
 def credit_test(agreed: Terms, margin: int, share: Fraction) -> tuple[Watch, Fraction, int] | None:
     """Return the test whose runs take a share of the budget together, the ρ of a run, and the gap's margin."""
-    trial = untuned(replace(agreed, rho=agreed.rho * share / THRESHOLD_TEST), RUNS) if share else None
+    left = agreed.rho - agreed.for_total  # what a plan divides
+    trial = untuned(replace(agreed, rho=left * share / THRESHOLD_TEST), RUNS) if share else None
     if trial is None or (threshold := margin - slack(trial, FREE * agreed.alpha / RUNS)) <= 0:
         return None
     watch = replace(trial, threshold=threshold)

@@ -56,11 +56,16 @@ MOST_CELLS = 2**23
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One column of a design: its strategy, and what the law of questions makes of it."""
+    """One column of a design: its strategy, and what the law of questions makes of it.
+
+    `levels` are those of a column whose bins no one chose (`Axis.even`): questions name levels, and a range that
+    divides a bin has no answer. It is 0 where bins are levels, or were given: then questions follow them.
+    """
 
     size: int
     ordered: int
     strategy: Strategy
+    levels: int = 0
 
     @cached_property
     def variances(self) -> Floats:
@@ -118,6 +123,7 @@ def columns_of(axes: Sequence[Axis]) -> tuple[Column, ...]:
             axis.size,
             len(axis.starts) if axis.ordered else 0,
             of_axis(axis) if axis.size <= MOST_BINS else nothing,
+            axis.levels if axis.even else 0,
         )
         for axis in axes
     )
@@ -183,7 +189,16 @@ Box: TypeAlias = tuple[tuple[int, int, int], ...]
 
 
 def questions(columns: Sequence[Column], count: int, most: int = 3) -> Iterator[Box]:
-    """Yield questions by the public law, on up to `most` columns: the same every time."""
+    """Yield questions by the public law, on up to `most` columns: the same every time.
+
+    A range over all levels of a column is no condition, and is left out, as it is of a question. A range that
+    divides a bin is empty here: see `divided`.
+
+    >>> from discreet.oracle.span.strategy import strategy
+    >>> boxes = [*questions([Column(3, 3, strategy(3, 3)), Column(2, 0, strategy(2, 0))], 50)]
+    >>> len(boxes), () in boxes, any(part == (0, 0, 3) for box in boxes for part in box)
+    (50, True, False)
+    """
     usable = [i for i, column in enumerate(columns) if column.size >= 2]
     law = law_of_sizes(len(usable), most)
     draws = hashlib.shake_256(b"discreet: the law of questions").digest(80 * count)
@@ -197,10 +212,26 @@ def questions(columns: Sequence[Column], count: int, most: int = 3) -> Iterator[
             place *= len(left)
             chosen, place = left.pop(int(place)), place - int(place)
             box.append(_interval(columns[chosen], chosen, float(row[2 + 2 * j]), float(row[3 + 2 * j])))
-        yield tuple(sorted(box))
+        yield tuple(sorted(part for part in box if part[2] - part[1] < columns[part[0]].size))
+
+
+def divided(box: Box) -> bool:
+    """Return whether a question of the law divides a bin, so that a span has no answer.
+
+    >>> from discreet.oracle.span.strategy import strategy
+    >>> [divided(box) for box in questions([Column(64, 64, strategy(64, 64), levels=9001)], 4)]
+    [True, True, True, True]
+    """
+    return any(low == high for _, low, high in box)
 
 
 def _interval(column: Column, place: int, first: float, second: float) -> tuple[int, int, int]:
+    if column.levels:
+        starts = {i * column.levels // column.ordered: i for i in range(column.ordered + 1)}
+        levels = sorted((int(first / RANGES * column.levels), int(second * column.levels)))
+        low, high = starts.get(levels[0]), starts.get(levels[1] + 1)
+        whole = first < RANGES and low is not None and high is not None
+        return (place, low or 0, high or 0) if whole else (place, 0, 0)
     if column.ordered > 2 and first < RANGES:
         ends = int(first / RANGES * column.ordered), int(second * column.ordered)
         return place, min(ends), max(ends) + 1

@@ -41,7 +41,17 @@ from discreet.oracle.pricing import FINE, Terms, payment_within
 from discreet.oracle.span import credit
 from discreet.oracle.span.certificate_price import certified_sets, certifier
 from discreet.oracle.span.confidence import box_weight, quantile, split
-from discreet.oracle.span.design import Box, Column, Columns, Design, columns_of, design, questions, variance
+from discreet.oracle.span.design import (
+    Box,
+    Column,
+    Columns,
+    Design,
+    columns_of,
+    design,
+    divided,
+    questions,
+    variance,
+)
 from discreet.oracle.span.residuals import sensitivity
 from discreet.query.bins import Axis
 from discreet.render import numbers
@@ -263,7 +273,7 @@ def _widths(made: Design, agreed: Terms, rho: Fraction, certificate: bool, test:
     alpha = float(split(agreed.alpha, True, agreed.promise, test, certificate)[0])
     found = []
     for box in questions(made.columns, SAMPLE, max(made.most, 3)):
-        deviation = math.sqrt(variance(_factors(made, box), variances))
+        deviation = math.inf if divided(box) else math.sqrt(variance(_factors(made, box), variances))
         weight = 1.0 if agreed.promise == "each" else box_weight(shapes, box, made.most)
         found.append(quantile(alpha * weight) * deviation if weight else math.inf)
     return np.array(found)
