@@ -56,7 +56,7 @@ _REFUSED: dict[str, tuple[str, str]] = {
         ("class_weight", "sample_weight", "priors", "class_prior", "fit_prior"), (_WEIGHTS, "Leave it out.")
     ),
     "random_state": (
-        "Noise cannot be seeded: whoever knows the seed could subtract it.",
+        "Noise cannot be seeded: an attacker who knows the seed could subtract it.",
         "Leave it out. Repeat the fit to see how much it varies.",
     ),
     "fit_intercept": ("There is always an intercept, regularised like the rest.", "Leave it out."),

@@ -33,7 +33,7 @@ class Features(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         kind: "hats", the default, or "linear".
         knots: The number of hat functions of a number; 9 by default.
         line: The size of a centred column beside the hats of a number; 0, the default, for none. Classifiers with
-            a δ take 0.7 for two classes, and 2 or 3 for more.
+            a δ take 1.2 for two classes, and 2 or 3 for more.
 
     >>> import discreet as dp
     >>> features = Features(columns={"age": dp.Integer(0, 100, missing=0)}, knots=3)

@@ -43,7 +43,7 @@ LEAST, MOST = 2.0, 10.0
 WIDEST = 2.0
 """The largest margin that is chosen: its slope at 0 is .88, and more biases the intercept of a rare class."""
 
-LINE, LINES, STRONGEST = 0.7, 2.0, 3.0
+LINE, LINES, STRONGEST = 1.2, 2.0, 3.0
 """The line beside the hats of a number: of two classes, where a solver finds the minimum; of more, where persons
 are many; and where they are fewer."""
 
