@@ -37,7 +37,9 @@ def columns(draw: st.DrawFn) -> Column:
 def schemas(draw: st.DrawFn) -> tuple[FeatureMap, dict[str, Any]]:
     """Draw a map, and codes for it: the ends, missing values, and anything between."""
     named = {f"x{i}": draw(columns()) for i in range(draw(st.integers(1, 6)))}
-    made = FeatureMap(named, draw(st.sampled_from(["hats", "linear"])), draw(st.integers(2, 12)))
+    kind: Any = draw(st.sampled_from(["hats", "linear"]))
+    line = draw(st.sampled_from([0, 0.0625, 0.7, 4])) if kind == "hats" else 0
+    made = FeatureMap(named, kind, draw(st.integers(2, 12)), line=line)
     codes = {}
     for name, column in named.items():
         last = (column.levels or 1) - 1
@@ -111,9 +113,32 @@ def test_hats_interpolate_and_linear_features_are_centred() -> None:
     assert (linear / linear[:, -1:] / 2).round(2).tolist() == [[-1, 0.5], [0, 0.5], [1, 0.5]]
 
 
+def test_a_line_stands_beside_three_hats_or_more_and_is_nothing_where_a_value_is_missing() -> None:
+    column: dict[str, Column] = {
+        "x": Integer(0, 100),
+        "few": Integer(0, 1, missing=0),
+        "town": Category(["a", "b"], missing="a"),
+    }
+    made = FeatureMap(column, knots=3, line=2)
+    assert made.names[:6] == ["x 0", "x 50", "x 100", "x line", "x missing", "few 0"]
+    codes = {"x": np.array([0, 25, 100, -1]), "few": np.zeros(4, int), "town": np.zeros(4, int)}
+    rows = made.rows(codes)
+    assert ((rows / rows[:, -1:]).round(2))[:, :5].tolist() == [
+        [1, 0, 0, -2, 0],
+        [0.5, 0.5, 0, -1, 0],
+        [0, 0, 1, 2, 0],
+        [0, 0, 0, 0, 1],
+    ]
+    assert not any("line" in name for name in made.names[5:])
+    assert "line" not in FeatureMap(column).as_json()  # as models were written that know of no line
+
+
 @pytest.mark.parametrize(
     ("given_", "words"),
     [
+        ({"columns": {"a": Integer(0, 1)}, "line": 5}, "line is 0"),
+        ({"columns": {"a": Integer(0, 1)}, "line": -1}, "line is 0"),
+        ({"columns": {"a": Integer(0, 1)}, "kind": "linear", "line": 1}, "line is 0"),
         ({"columns": {"a": Text()}}, "strings that the schema does not list"),
         ({"columns": {"a": Integer(0, 1)}, "kind": "cubic"}, "no such feature map"),
         ({"columns": {"a": Integer(0, 1)}, "knots": 1}, "knots"),

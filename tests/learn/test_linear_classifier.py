@@ -78,6 +78,25 @@ def test_few_rows_have_linear_features() -> None:
     assert (few.feature_map_.kind, many.feature_map_.kind) == ("linear", "hats")
 
 
+def test_of_five_classes_hats_learn_what_is_straight_in_their_few_steps() -> None:
+    """The noise is next to none. Hats alone have .715 to .721, with a line .810, linear features .818 (5 runs)."""
+    rng = np.random.default_rng(7)
+    values = rng.normal(0, 1, (3000, 12))
+    truth = (values @ rng.normal(0, 1.5, (12, 5)) + rng.gumbel(0, 1, (3000, 5))).argmax(axis=1)
+    model = LogisticRegression(epsilon=50, delta="1e-6", columns=Real(-4, 4, step="0.01"), classes=range(5))
+    model.fit(values, truth)
+    assert model.feature_map_.kind == "hats"
+    assert model.score(values, truth) > 0.78
+
+
+def test_pure_noise_and_intervals_have_hats_without_lines() -> None:
+    """The l1 norm of a row, which pure noise pays for, would be longer; an interval would have no coefficient."""
+    task = Task(FEATURES, "rich", Boolean())
+    assert LogisticRegression()._line(task, Price.alone(1, "1e-6")) > 0
+    assert LogisticRegression()._line(task, Price.alone(1)) == 0
+    assert LogisticRegression(intervals=True)._line(task, Price.alone(1, "1e-6")) == 0
+
+
 def test_a_margin_finds_more_where_rows_are_few_for_the_noise() -> None:
     """400 rows of ten numbers.
 

@@ -10,13 +10,16 @@ import pandas
 import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression as Plain
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.validation import has_fit_parameter
 
 from discreet import learn
+from discreet.errors import ParameterError
 from discreet.learn import FeatureMap, Features, LogisticRegression
 from discreet.learn.feature_map import SCALE
 from discreet.learn.label import ALONE
@@ -105,6 +108,50 @@ def test_parameters_are_read_set_and_cloned() -> None:
         made.set_params(eps=1)
     assert "epsilon=4" in repr(LogisticRegression(**GIVEN))
     assert is_classifier(made)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("C", "see regularisation"),
+        ("max_iter", "fixed tolerance"),
+        ("class_weight", "a person weighs 1"),
+        ("random_state", "cannot be seeded"),
+        ("epsilom", "Did you mean 'epsilon'"),
+        ("weights", "It has epsilon, delta, columns, classes"),
+    ],
+)
+def test_parameters_that_have_no_place_here_are_refused_with_the_reason(name: str, words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        LogisticRegression(**{name: 1})  # type: ignore[arg-type]
+
+
+def test_weights_of_rows_are_refused_with_the_reason_in_a_pipeline_too() -> None:
+    ones = np.ones(len(RICH))
+    with pytest.raises(ParameterError, match="a person weighs 1"):
+        LogisticRegression(**GIVEN).fit(TABLE, RICH, sample_weight=ones)
+    piped = make_pipeline(LogisticRegression(**GIVEN))
+    with pytest.raises(ParameterError, match="a person weighs 1"):
+        piped.fit(TABLE, RICH, logisticregression__sample_weight=ones)
+    assert LogisticRegression(**GIVEN).fit(TABLE, RICH, sample_weight=None).classes_.tolist() == [False, True]
+    assert not has_fit_parameter(LogisticRegression(), "sample_weight")  # as meta-estimators ask
+
+
+@pytest.mark.parametrize("wrong", ["auto", {"age": (0, 100)}, ["age", "town"], {"age": None}])
+def test_columns_that_are_not_declared_by_a_type_are_refused(wrong: Any) -> None:
+    with pytest.raises(ParameterError, match="declared by its type"):
+        LogisticRegression(**{**GIVEN, "columns": wrong}).fit(TABLE, RICH)
+
+
+def test_numbers_are_no_classes_that_are_words() -> None:
+    """An ensemble may replace classes by their numbers: by its type alone, no row would have a class."""
+    words = LogisticRegression(**{**GIVEN, "classes": ["poor", "rich"]})
+    with pytest.raises(ParameterError, match="the classes are words"):
+        words.fit(TABLE, RICH.astype(int))
+    with pytest.raises(ParameterError, match="the classes are words"):
+        VotingClassifier([("one", words)]).fit(TABLE, np.where(RICH, "rich", "poor"))
+    for classes in (["1", "2"], ["type 1", "type 2"]):  # text that numbers may be read as
+        LogisticRegression(**{**GIVEN, "classes": classes}).fit(TABLE, RICH.astype(int))
 
 
 def test_names_of_features_are_those_of_the_frame() -> None:

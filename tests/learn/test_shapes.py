@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.learn import BoostedHistograms, LinearSVC, LogisticRegression, Ridge
+from discreet.learn import BoostedHistograms, FeatureMap, LinearSVC, LogisticRegression, Ridge
 from discreet.learn.shape_charts import named
 from discreet.learn.training import Task
 from discreet.schema import Boolean, Category, Column, Date, Datetime, Integer, Real
@@ -79,6 +79,23 @@ def test_a_score_between_knots_has_the_sign_of_its_effects_and_is_not_smaller() 
     clear = np.abs(at_age + rest) > 150 * np.abs(made.coef_).sum() / 4096
     ratio = truth[clear] / (at_age + rest)[clear]
     assert ((ratio > 0.98) & (ratio < 2**0.5)).all()
+
+
+def test_with_lines_effects_are_the_score_but_for_the_norm_of_its_row() -> None:
+    feature_map = FeatureMap(COLUMNS, line=2)
+    made = model(feature_map)
+    shapes = made.shapes()
+    stated = np.sqrt(len(COLUMNS) + 4 * 4 / 3 + 1)  # age, pay, day and seen have lines of 2
+    for place, t in enumerate(np.linspace(-1, 1, 9)):
+        row = {name: [None] for name in COLUMNS} | {"only": ["one"], "age": [shapes["age"].values[place]]}
+        total = float(shapes.base[0]) + float(shapes["only"].effects[0, 0])
+        total += float(shapes["age"].effects[0, place])
+        for name in ("town", "day", "seen"):
+            total += float(shapes[name].missing[0])
+        total += float(shapes["pay"].effects[0, 0]) + float(shapes["kids"].effects[0, 0])
+        norm = np.sqrt(len(COLUMNS) + (2 * t) ** 2 + 2**2 + 1)  # pay is filled with 0, the left end of its line
+        slack = np.abs(made.coef_).sum() / 4096 * norm / stated
+        assert total == pytest.approx(made.decision_function(row)[0] * norm / stated, abs=slack)
 
 
 def test_effects_are_centred_and_ordered_by_their_range() -> None:

@@ -86,9 +86,30 @@ LEARN = [
     Mutant(
         "hats: the second hat is not in the norm of a row",
         "learn/methods/hat_sums.py",
-        "square += (one.first**2 + one.second**2)[found[name]]",
-        "square += (one.first**2)[found[name]]",
+        "square += (one.first**2 + one.second**2 + one.line**2)[found[name]]",
+        "square += (one.first**2 + one.line**2)[found[name]]",
         HATS,
+    ),
+    Mutant(
+        "hats: the line is not in the norm of a row of places",
+        "learn/methods/hat_sums.py",
+        "square += (one.first**2 + one.second**2 + one.line**2)[found[name]]",
+        "square += (one.first**2 + one.second**2)[found[name]]",
+        HATS,
+    ),
+    Mutant(
+        "features: the line beside hats is not in the norm of a row",
+        "learn/feature_map.py",
+        "square[there] += centred**2",
+        "square[there] += 0.0",
+        FEATURES,
+    ),
+    Mutant(
+        "features: the l1 norm, which pure noise is for, leaves out the line",
+        "learn/feature_map.py",
+        "min(2, self.width) + (self.line > 0)",
+        "min(2, self.width)",
+        FEATURES,
     ),
     Mutant(
         "hats: a row without a class counts in gradients",

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
@@ -41,6 +43,28 @@ Columns = Mapping[str, Column] | Sequence[Column] | Column
 """Declared columns: by name, in the order of an array, or one declaration for every column."""
 
 
+_SOLVER = "The solver runs until a fixed tolerance is met, which the noise pays for."
+_WEIGHTS = "Weights for rows or classes are not offered: the guarantee counts on it that a person weighs 1."
+_REGULARISED = "Regularisation is stated as a multiple of the least that the noise allows."
+_REFUSED: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(("C", "alpha", "penalty", "l1_ratio"), (_REGULARISED, "Leave it out, or see regularisation.")),
+    **dict.fromkeys(
+        ("max_iter", "tol", "solver", "n_jobs", "warm_start", "dual", "copy_X", "verbose", "max_fun"),
+        (_SOLVER, "Leave it out."),
+    ),
+    **dict.fromkeys(
+        ("class_weight", "sample_weight", "priors", "class_prior", "fit_prior"), (_WEIGHTS, "Leave it out.")
+    ),
+    "random_state": (
+        "Noise cannot be seeded: an attacker who knows the seed could subtract it.",
+        "Leave it out. Repeat the fit to see how much it varies.",
+    ),
+    "fit_intercept": ("There is always an intercept, regularised like the rest.", "Leave it out."),
+    "multi_class": ("More than two classes are always one softmax problem.", "Leave it out."),
+}
+"""Parameters of scikit-learn that have no place here: why, and what to do."""
+
+
 _KINDS: dict[str, type[PrivateEstimator]] = {}
 """The estimators that a saved model may name."""
 
@@ -56,6 +80,15 @@ class PrivateEstimator(Guarded, BaseEstimator):  # type: ignore[misc]
         super().__init_subclass__(**keywords)
         if not cls.__name__.startswith("_"):
             _KINDS[cls.__name__] = cls
+
+    def __new__(cls, *_: Any, **keywords: Any) -> Self:
+        """Refuse parameters of scikit-learn that have no place here, with the reason."""
+        offered = [name for name in signature(cls.__init__).parameters if name != "self"]
+        for name in keywords:
+            if name not in offered:
+                raise not_offered(name, cls.__name__, offered)
+        made: Self = super().__new__(cls)
+        return made
 
     # -- what a subclass decides --------------------------------------------------------------------------------
 
@@ -73,13 +106,17 @@ class PrivateEstimator(Guarded, BaseEstimator):  # type: ignore[misc]
 
     # -- fitting ------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, **others: Any) -> Self:
         """Fit to a frame or an array whose columns are declared. Each row is a person; there is no ledger.
 
         Args:
             X: A frame of pandas, polars or Arrow, or an array.
             y: The target, one value for each row.
+            others: What other estimators take beside it, such as sample_weight: refused with the reason.
         """
+        for name, value in others.items():
+            if value is not None:
+                raise not_offered(name, f"{type(self).__name__}.fit", [])
         task, training, codes = self._prepared(X, y)
         rows = MemoryExamples(codes, np.full(len(codes[task.target]), WHOLE, np.int16))
         with one_thread():
@@ -97,6 +134,7 @@ class PrivateEstimator(Guarded, BaseEstimator):  # type: ignore[misc]
         while target in columns:
             target += "_"
         task = Task(columns, target, self.outcome())
+        _expect_words(y, task.outcome)
         training = self.plan(task, self.price())
         codes = {**encoded(X, columns), **encoded({target: _column(y)}, {target: task.outcome})}
         sizes = sorted({len(values) for values in codes.values()})
@@ -233,6 +271,24 @@ class PrivateEstimator(Guarded, BaseEstimator):  # type: ignore[misc]
         return {"text/plain": str(self), "text/html": self._repr_html_()}
 
 
+def not_offered(name: str, where: str, offered: Sequence[str]) -> ParameterError:
+    """Return the error about a parameter that is not offered: why, if scikit-learn has it, and what to do.
+
+    >>> print(not_offered("fit_intercept", "Ridge", ["epsilon"]))
+    There is always an intercept, regularised like the rest (found: fit_intercept of Ridge). Leave it out.
+    >>> print(not_offered("epsilom", "Ridge", ["epsilon", "delta"]))
+    Ridge has no parameter 'epsilom'. Did you mean 'epsilon'?
+    """
+    if name in _REFUSED:
+        problem, fix = _REFUSED[name]
+        return ParameterError(problem, found=f"{name} of {where}", fix=fix)
+    near = get_close_matches(name, offered, 1)
+    listed = f"It has {', '.join(offered)}." if offered else "Leave it out."
+    return ParameterError(
+        f"{where} has no parameter {name!r}.", fix=f"Did you mean {near[0]!r}?" if near else listed
+    )
+
+
 def declared(columns: Columns | None, names: Sequence[str] | None, width: int | None) -> dict[str, Column]:
     """Return the declared columns by name, for data with these names or with so many columns.
 
@@ -244,6 +300,13 @@ def declared(columns: Columns | None, names: Sequence[str] | None, width: int | 
             "The columns must be declared: their ranges and categories are public, and not read off the data.",
             fix=Fix("columns", Code('{"age": dp.Integer(0, 110), "city": dp.Category(["Oslo", "Bergen"])}')),
         )
+    for one in columns.values() if isinstance(columns, Mapping) else _listed(columns):
+        if not isinstance(one, Column):
+            raise ParameterError(
+                "A column is declared by its type and its range, or its categories.",
+                found=repr(one),
+                fix=Fix("columns", Code('{"age": dp.Integer(0, 110), "city": dp.Category(["Oslo", "Bergen"])}')),
+            )
     if isinstance(columns, Mapping):
         return dict(columns)
     if not isinstance(columns, Sequence):
@@ -258,6 +321,10 @@ def declared(columns: Columns | None, names: Sequence[str] | None, width: int | 
     return dict(zip(found, columns, strict=True))
 
 
+def _listed(columns: Any) -> Sequence[Any]:
+    return columns if isinstance(columns, Sequence) and not isinstance(columns, str) else [columns]
+
+
 def _column(y: Any) -> Any:
     """Return a target with one dimension: a frame or an array of one column is taken for its column."""
     if hasattr(y, "to_frame") or hasattr(y, "combine_chunks"):  # a series, or a column of Arrow
@@ -269,6 +336,19 @@ def _column(y: Any) -> Any:
     if array.ndim != 1:
         raise ParameterError("y must have one value for each row.", found=f"shape {array.shape}")
     return array
+
+
+def _expect_words(y: Any, outcome: Column) -> None:
+    """Refuse a target of numbers for classes that are words: by its type alone, no row could have a class."""
+    if not isinstance(outcome, Category) or getattr(getattr(y, "dtype", None), "kind", "") not in ("i", "u", "f"):
+        return
+    words = [value for value in outcome.values(list(range(outcome.levels))) if isinstance(value, str)]
+    if len(words) == outcome.levels and not any(any(letter.isdigit() for letter in word) for word in words):
+        raise ParameterError(
+            "y has numbers, and the classes are words: no row would have a class.",
+            found=f"classes {', '.join(map(repr, words[:4]))}",
+            fix="Declare the classes as y has them; some ensembles replace them by numbers.",
+        )
 
 
 def outcome_of_classes(classes: Sequence[Any] | None) -> Column:

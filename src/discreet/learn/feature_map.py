@@ -1,6 +1,7 @@
 """Map a row to a vector of norm 1, by the public schema alone.
 
-    hats      every number becomes 9 hat functions on its declared range, every category one column per value
+    hats      every number becomes 9 hat functions on its declared range, every category one column per value;
+              with `line`, a number has a centred column beside its hats, so that what is straight is learnt first
     linear    every number becomes one centred column, every category one column per value: for few rows
 
 A column for the intercept is appended, and every row is scaled to norm 1. A model that is linear in hats is
@@ -52,6 +53,7 @@ class Block:
         start: The index of its first feature.
         width: The number of its features, without one for missing values.
         missing: Whether a further feature says that the value is missing.
+        line: The size of a centred column that follows the hats; 0, the default, if there is none.
     """
 
     name: str
@@ -59,11 +61,22 @@ class Block:
     start: int
     width: int
     missing: bool
+    line: float = 0.0
 
     @property
     def size(self) -> int:
-        """The number of features, with that for missing values."""
-        return self.width + self.missing
+        """The number of features, with the line and that for missing values."""
+        return self.width + (self.line > 0) + self.missing
+
+    @property
+    def along(self) -> int:
+        """The index of the line, if there is one."""
+        return self.start + self.width
+
+    @property
+    def absent(self) -> int:
+        """The index of the feature for missing values, if there is one."""
+        return self.start + self.width + (self.line > 0)
 
     @property
     def categorical(self) -> bool:
@@ -83,7 +96,7 @@ class Block:
     @property
     def most(self) -> int:
         """The most features of the block that are not 0 in one row."""
-        return 1 if self.categorical else min(2, self.width)
+        return 1 if self.categorical else min(2, self.width) + (self.line > 0)
 
     @property
     def knots(self) -> Floats:
@@ -101,6 +114,7 @@ class FeatureMap:
         kind: "hats", the default, or "linear".
         knots: The number of hat functions of a number; 9 by default.
         intercept: The column for the intercept, before a row is scaled; 1 for hats and ½ for "linear" by default.
+        line: Beside three hats or more, the size of a column from −line to line; 0, the default, for none.
 
     >>> from discreet.schema import Category, Integer
     >>> hats = FeatureMap({"age": Integer(0, 80, missing=0), "city": Category(["Oslo", "Bergen"], missing="Oslo")})
@@ -115,6 +129,7 @@ class FeatureMap:
     kind: Kind = "hats"
     knots: int = KNOTS
     intercept: float | None = None
+    line: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", dict(self.columns))
@@ -128,6 +143,12 @@ class FeatureMap:
                 "intercept must lie between 1/1024 and 1024.", found=shown(wanted), fix=Fix("intercept", 1)
             )
         object.__setattr__(self, "intercept", wanted)
+        line = float(rational(self.line, "line", floats="exact"))
+        if not (line == 0 or (2**-4 <= line <= 2**2 and self.kind == "hats")):
+            raise ParameterError(
+                "line is 0, or beside hats between 1/16 and 4.", found=shown(line), fix=Fix("line", 0)
+            )
+        object.__setattr__(self, "line", line)
         for name, column in self.columns.items():
             if column.levels is None:
                 raise ParameterError(
@@ -146,7 +167,10 @@ class FeatureMap:
             else:
                 width = min(self.knots, max(levels, 1)) if self.kind == "hats" else 1
             lacks = column.filling is None and (self.kind == "hats" or isinstance(column, Category | Boolean))
-            found.append(Block(name, column, start, width, lacks))
+            number = not isinstance(column, Category | Boolean)
+            # Two hats span no more than a line and the intercept do.
+            line = self.line if number and width > 2 else 0.0
+            found.append(Block(name, column, start, width, lacks, line))
             start += found[-1].size
         return tuple(found)
 
@@ -188,13 +212,15 @@ class FeatureMap:
     def as_json(self) -> dict[str, Any]:
         """Return what `from_json` reads."""
         columns = {name: column.as_json() for name, column in self.columns.items()}
-        return {"kind": self.kind, "knots": self.knots, "intercept": self.intercept, "columns": columns}
+        line = {"line": self.line} if self.line else {}
+        return {"kind": self.kind, "knots": self.knots, "intercept": self.intercept, **line, "columns": columns}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> FeatureMap:
         """Return the map that `as_json` wrote."""
         columns = {name: from_json(column) for name, column in record["columns"].items()}
-        return cls(columns, record["kind"], record["knots"], record.get("intercept", 1.0))
+        intercept, line = record.get("intercept", 1.0), record.get("line", 0.0)
+        return cls(columns, record["kind"], record["knots"], intercept, line)
 
 
 def _fill_lines(made: Floats, blocks: Sequence[Block], codes: NDArray[np.integer]) -> Floats:
@@ -207,7 +233,7 @@ def _fill_lines(made: Floats, blocks: Sequence[Block], codes: NDArray[np.integer
         centred[absent] = 0.0
         for i, block in enumerate(blocks):
             if block.missing:
-                made[absent[:, i], block.start + block.width] = 1.0
+                made[absent[:, i], block.absent] = 1.0
     made[:, [block.start for block in blocks]] = centred
     square: Floats = np.einsum("ij,ij->i", centred, centred)
     square += (absent & np.array([block.missing for block in blocks])).sum(axis=1)
@@ -220,7 +246,7 @@ def _fill(made: Floats, block: Block, codes: NDArray[np.int64]) -> Floats:
     there = codes >= 0
     square = np.ones(len(codes)) if block.missing else there.astype(float)
     if block.missing:
-        made[row[~there], block.start + block.width] = 1.0
+        made[row[~there], block.absent] = 1.0
     row, codes = row[there], codes[there]
     if block.binary:
         made[row, block.start] = 2.0 * codes - 1.0
@@ -233,6 +259,10 @@ def _fill(made: Floats, block: Block, codes: NDArray[np.int64]) -> Floats:
         made[row, block.start + left] = 1.0 - share
         made[row, block.start + left + 1] = share
         square[there] = (1.0 - share) ** 2 + share**2
+        if block.line:
+            centred = block.line * (place * (2.0 / (block.width - 1)) - 1.0)
+            made[row, block.along] = centred
+            square[there] += centred**2
     return square
 
 
@@ -248,4 +278,5 @@ def _names(block: Block) -> list[str]:
         last = (block.column.levels or 1) - 1
         places = [round(last * i / (block.width - 1)) for i in range(block.width)]
         listed = [f"{block.name} {value}" for value in block.column.values(places)]
+        listed += [f"{block.name} line"] * (block.line > 0)
     return [*listed, f"{block.name} missing"] if block.missing else listed

@@ -20,7 +20,7 @@ from discreet.learn import methods
 from discreet.learn.estimator import Columns, PrivateEstimator, class_values, outcome_of_classes
 from discreet.learn.feature_map import SCALE, FeatureMap
 from discreet.learn.methods.margin_losses import Logistic, MarginLoss, hinge
-from discreet.learn.methods.problem import MapChoice, Problem, feature_maps
+from discreet.learn.methods.problem import LINE, LINES, MapChoice, Problem, feature_maps
 from discreet.learn.price import Price
 from discreet.learn.shape_charts import named
 from discreet.learn.shapes import Shapes, shapes_of
@@ -71,12 +71,22 @@ class _LinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         problem = Problem(
             task,
             self.loss_of(len(task.classes)),
-            feature_maps(task, self.feature_map),
+            feature_maps(task, self.feature_map, self._line(task, price)),
             factor,
             intervals,
             widens=self.margin is None and factor is None and not intervals,
         )
         return methods.plan(self.method, problem, price)
+
+    def _line(self, task: Task, price: Price) -> float:
+        """Return the size of the line beside the hats of a number.
+
+        There is none for pure ε, whose noise grows with the sum of a row's features, nor for intervals: a line
+        follows from hats, so that neither would have coefficients of its own.
+        """
+        if price.pure or self.intervals:
+            return 0.0
+        return LINE if len(task.classes) == 2 else LINES
 
     def restore(self, state: State) -> None:
         """Set `coef_`, `intercept_`, `classes_` and `feature_map_` from a released model."""

@@ -6,13 +6,15 @@
 
 A model that is linear in the features of a `FeatureMap` is additive: its score is a base plus one function of each
 column, divided by the norm of the row. Effects are stated at the norm √(k + c²) of a row of k columns whose
-numbers lie on knots, c being the column for the intercept. They are centred: their mean over the values of a
+numbers lie on knots, c being the column for the intercept; a line beside hats (`FeatureMap.line`) counts as it
+does in the mean over its range, a third of its square. They are centred: their mean over the values of a
 column is 0, and the base has the rest. Of more than two classes, each has its own effects, around their mean over
 the classes.
 
 Claims. Shapes follow from the model alone: they are post-processing, and cost nothing. At knots, categories and
 missing values, base and effects add up to the score of the model, up to rounding of the features. Between knots
-the norm is smaller, so that a score is larger, by a factor of less than √2 on hats; its sign is the same.
+the norm is smaller, so that a score is larger, by a factor of less than √2 on hats; its sign is the same. With
+lines, base and effects are the score times the norm of its row over the stated norm: the sign is the same again.
 """
 
 from __future__ import annotations
@@ -163,7 +165,8 @@ def shapes_of(model: Any, unit: str) -> Shapes:
         unit: What a score is, for titles.
     """
     feature_map: FeatureMap = model.feature_map_
-    norm, constant = np.sqrt(len(feature_map.blocks) + feature_map.constant**2), feature_map.constant
+    lines, constant = sum(block.line**2 / 3 for block in feature_map.blocks), feature_map.constant
+    norm = np.sqrt(len(feature_map.blocks) + lines + constant**2)
     coefficients, base = np.atleast_2d(model.coef_) / norm, np.atleast_1d(model.intercept_) * constant / norm
     if len(coefficients) > 1:  # a softmax does not change if every class gets the same
         coefficients, base = coefficients - coefficients.mean(axis=0), base - base.mean()
@@ -172,8 +175,12 @@ def shapes_of(model: Any, unit: str) -> Shapes:
         weights = coefficients[:, block.start : block.start + block.width]
         if block.width == 1 and block.column.levels != 1:  # one feature from −1 to 1
             weights = np.hstack([-weights, weights])
+        if block.line:
+            weights = weights + block.line * np.outer(
+                coefficients[:, block.along], np.linspace(-1, 1, block.width)
+            )
         middle = weights.mean(axis=1)
-        missing = coefficients[:, block.start + block.width] - middle if block.missing else None
+        missing = coefficients[:, block.absent] - middle if block.missing else None
         values = _values(block.column, knots(block))
         found.append(Shape(block.name, block.column, values, weights - middle[:, None], missing))
         base = base + middle

@@ -28,7 +28,7 @@ COLUMNS: dict[str, Column] = {
     "town": Category(["a", "b", "c"]),
     "ill": Boolean(missing=False),
 }
-MAP = FeatureMap(COLUMNS)
+MAP = FeatureMap(COLUMNS, line=2)
 
 
 def rows(count: int, seed: int = 0, size: int = 8192) -> MemoryExamples:
@@ -49,6 +49,8 @@ def vectors(tables: Tables, batch: Batch) -> NDArray[Any]:
         for i, place in enumerate(batch.codes[name].tolist()):
             made[i, column.left[place]] += int(column.first[place])
             made[i, column.left[place] + 1] += int(column.second[place])
+            if column.block.line:
+                made[i, column.block.along] += int(column.line[place])
     made *= batch.codes[SCALES].astype(object)[:, None]
     return made
 
@@ -58,9 +60,10 @@ def batch_of(tables: Tables, examples: MemoryExamples) -> Batch:
     return Batch(placed.codes, placed.weights)
 
 
+@pytest.mark.parametrize("line", [0, 0.7, 4])
 @pytest.mark.parametrize("intercept", [None, 2.0**-10, 0.3, 2.0**10])
-def test_no_row_is_longer_than_one_and_none_is_much_shorter(intercept: float | None) -> None:
-    tables = Tables(FeatureMap(COLUMNS, intercept=intercept))
+def test_no_row_is_longer_than_one_and_none_is_much_shorter(intercept: float | None, line: float) -> None:
+    tables = Tables(FeatureMap(COLUMNS, intercept=intercept, line=line))
     batch = batch_of(tables, rows(400))
     squares = (vectors(tables, batch) ** 2).sum(axis=1)
     assert max(squares) <= 4**UNIT
@@ -71,11 +74,12 @@ def test_no_row_is_longer_than_one_and_none_is_much_shorter(intercept: float | N
     assert np.abs(cut - vectors(tables, batch).astype(float) / 2.0 ** (UNIT - 12)).max() < 1
 
 
-def test_rows_are_those_of_the_map_but_for_their_grid() -> None:
+@pytest.mark.parametrize("made", [MAP, FeatureMap(COLUMNS)], ids=["lines", "hats alone"])
+def test_rows_are_those_of_the_map_but_for_their_grid(made: FeatureMap) -> None:
     examples = rows(400)
-    batch = batch_of(Tables(MAP), examples)
-    found = vectors(Tables(MAP), batch).astype(float) / 2.0**UNIT
-    given = MAP.rows({name: examples.codes[name] for name in COLUMNS}) / SCALE
+    batch = batch_of(Tables(made), examples)
+    found = vectors(Tables(made), batch).astype(float) / 2.0**UNIT
+    given = made.rows({name: examples.codes[name] for name in COLUMNS}) / SCALE
     assert np.abs(found - given).max() < 9 / 4096  # of a million codes, 244 share a place: one knot is 8 of these
 
 
@@ -148,7 +152,7 @@ def test_totals_depend_on_no_batch_and_no_order(count: int, size: int, chance: A
 @pytest.mark.parametrize("largest", [2**30, 2**66])
 def test_totals_of_places_become_features_exactly_however_large_they_are(largest: int) -> None:
     tables = Tables(MAP)
-    left, first, second = (one.tolist() for one in tables.hats)
+    left, first, second, along, line = (one.tolist() for one in (*tables.hats, *tables.lines))
     rng = np.random.default_rng(3)
     totals = np.array([largest - int(one) for one in rng.integers(0, 2**31, len(left) + 1)], object)
     totals[::2] *= -1
@@ -156,6 +160,7 @@ def test_totals_of_places_become_features_exactly_however_large_they_are(largest
     for place, total in enumerate(totals[:-1].tolist()):
         exact[left[place]] += total * first[place]
         exact[left[place] + 1] += total * second[place]
+        exact[along[place]] += total * line[place]
     exact[-1] += totals[-1] * tables.constant
     assert tables.added_up(totals if largest > 2**62 else totals.astype(np.int64)).tolist() == exact
 

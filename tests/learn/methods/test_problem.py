@@ -13,7 +13,17 @@ from discreet.engines.examples import WHOLE, MemoryExamples
 from discreet.errors import ParameterError
 from discreet.learn import FeatureMap
 from discreet.learn.methods.margin_losses import HuberHinge, Logistic
-from discreet.learn.methods.problem import LEAST, MOST, WIDEST, Count, Problem, feature_maps
+from discreet.learn.methods.problem import (
+    LEAST,
+    LINE,
+    LINES,
+    MOST,
+    STRONGEST,
+    WIDEST,
+    Count,
+    Problem,
+    feature_maps,
+)
 from discreet.learn.training import Task
 from discreet.schema import Boolean, Category, Integer, Real, Text
 
@@ -37,6 +47,18 @@ def test_a_noisy_count_chooses_linear_features_where_rows_are_few() -> None:
     assert problem.chosen(-50.0, 0.1).kind == "linear"
     assert problem.chosen(None, 0.1).kind == "hats"
     assert problem.counts
+
+
+def test_a_strong_line_lets_hats_stand_for_fewer_rows() -> None:
+    problem = Problem(TASK, None, feature_maps(TASK, "auto", LINES))
+    size = problem.maps[0].size
+    assert size == FeatureMap(TASK.features).size + 1
+    found = [problem.chosen(crowd * size / 0.1, 0.1) for crowd in (6.01, 5.99, 2.01, 1.99)]
+    assert [one.line for one in found] == [LINES, STRONGEST, STRONGEST, 0]
+    assert [one.size for one in found[:3]] == [size] * 3  # the noise on coefficients is stated for this size
+    assert found[-1].kind == "linear"
+    assert [one.line for one in feature_maps(TASK, "hats", LINE)] == [LINE]
+    assert [one.line for one in feature_maps(TASK, "linear", LINE)] == [0]
 
 
 def test_a_noisy_count_decides_how_much_to_regularise_within_public_bounds() -> None:

@@ -2,10 +2,10 @@
 
     xᵢ = tᵢ·hᵢ/2²⁸,   hᵢ the hats of a row, integers in units of 1/4096,   tᵢ = ⌊2²⁸/‖hᵢ‖⌋
 
-A number touches two of its hats, and a category one, so a row is as short as its places: in each column, the
-index of its value among at most 4,097. For given coefficients a table per column holds what each place adds to a
-score. A gradient is Σ aᵢ·hᵢ, so the aᵢ are added up by place, and the hats of a place enter once. A row of 50
-numbers takes 50 look-ups, where its hats are 451 columns.
+A number touches two of its hats and its line, and a category one hat, so a row is as short as its places: in each
+column, the index of its value among at most 4,097. For given coefficients a table per column holds what each place
+adds to a score. A gradient is Σ aᵢ·hᵢ, so the aᵢ are added up by place, and the hats of a place enter once. A row
+of 50 numbers takes 50 look-ups, where its hats are 451 columns.
 
 Claims. tᵢ·‖hᵢ‖ ≤ 2²⁸ exactly, so rows have norm at most 1. A row looks at its own codes alone. Scores are sums of
 integers, and aᵢ are integers, so the totals do not depend on batches or machines, as in `gradients`; and the
@@ -57,12 +57,14 @@ class Places:
         left: For each place, the index of its first hat. A second one is beside it.
         first: The first hat, in units of 1/SCALE.
         second: The second hat; 0 if there is none.
+        line: The line beside the hats; 0 if there is none.
     """
 
     block: Block
     left: Integers
     first: Integers
     second: Integers
+    line: Integers
 
     @classmethod
     def of(cls, block: Block) -> Places:
@@ -82,12 +84,15 @@ class Places:
         else:
             left = np.minimum(places * (block.width - 1) // scaled.last, block.width - 2)
             share = (places * (block.width - 1) - left * scaled.last) * SCALE // scaled.last
-        absent = block.start + block.width if block.missing else block.start
+        line = np.zeros(len(places), np.int64)
+        if block.line:
+            line = np.rint(block.line * SCALE * (2 * places - scaled.last) / scaled.last).astype(np.int64)
         return cls(
             block,
-            np.append(left + block.start, absent),
+            np.append(left + block.start, block.absent if block.missing else block.start),
             np.append(SCALE - share, SCALE if block.missing else 0),
             np.append(share, 0),
+            np.append(line, 0),
         )
 
     def codes(self, given: NDArray[np.integer]) -> NDArray[np.unsignedinteger[Any]]:
@@ -127,6 +132,12 @@ class Tables:
             np.concatenate([one.second for one in self.columns]),
         )
 
+    @cached_property
+    def lines(self) -> tuple[Integers, Integers]:
+        """The index of the line, and the line, of all places: where there is none, 0 of the first feature."""
+        along = [np.full(len(one.left), one.block.along if one.block.line else 0) for one in self.columns]
+        return np.concatenate(along), np.concatenate([one.line for one in self.columns])
+
     @property
     def constant(self) -> int:
         """The column for the intercept, in units of 1/SCALE."""
@@ -151,7 +162,7 @@ class Tables:
             square = np.full(batch.size, self.constant**2)
             for name, one in zip(self.names, self.columns, strict=True):
                 found[name] = one.codes(batch.codes[one.block.name])
-                square += (one.first**2 + one.second**2)[found[name]]
+                square += (one.first**2 + one.second**2 + one.line**2)[found[name]]
             found[SCALES] = np.floor(2.0**UNIT * (1 - 2.0**-40) / np.sqrt(square)).astype(np.int32)
             found[SIGNS] = np.where(codes == 1, 1, -1).astype(np.int8)
             return Batch(found, np.where(codes < 0, 0, batch.weights).astype(np.int16))
@@ -168,6 +179,8 @@ class Tables:
             if one.second.any():
                 beside = one.second[place]
                 made[row[beside > 0], one.left[place][beside > 0] + 1] = beside[beside > 0]
+            if one.block.line:
+                made[:, one.block.along] = one.line[place]
         made *= (batch.codes[SCALES] * (SCALE / 2.0**UNIT))[:, None]
         return Batch({FEATURES: np.trunc(made).astype(np.int16), SIGNS: batch.codes[SIGNS]}, batch.weights)
 
@@ -178,8 +191,8 @@ class Tables:
             theta: The coefficients.
             bent: How much the slopes of all rows together move, at most, if their margins move by 1.
         """
-        left, first, second = self.hats
-        each = [first * one[left] + second * one[left + 1] for one in split(theta)]
+        (left, first, second), (along, line) = self.hats, self.lines
+        each = [first * one[left] + second * one[left + 1] + line * one[along] for one in split(theta)]
         start = [self.constant * float(one[-1]) for one in split(theta)]
         most = abs(start[0]) + sum(float(np.abs(part).max()) for part in np.split(each[0], self.ends[:-1]))
         bits = min(_BITS, _BITS - math.frexp(most * 2.0**-UNIT + 1.0)[1])
@@ -194,17 +207,19 @@ class Tables:
     def added_up(self, totals: NDArray[Any]) -> NDArray[Any]:
         """Return Σ total·hats over all places, exactly, as Python integers: one for each feature.
 
-        In parts of 20 bits and the rest, products with hats, of 12 bits, and their sums fit into 64 bits.
+        In parts of 20 bits and the rest, products with hats and lines, of up to 14 bits, and their sums fit into
+        64 bits.
 
         Args:
             totals: The exact totals of the places, and at the end that of all rows.
         """
-        left, first, second = self.hats
+        (left, first, second), (along, line) = self.hats, self.lines
         found = np.zeros(self.feature_map.size, object)
         for part, unit in ((totals // _PART, _PART), (totals % _PART, 1)):
             places, sums = part[:-1].astype(np.int64), np.zeros(len(found), np.int64)
             np.add.at(sums, left, places * first)
             np.add.at(sums, left + 1, places * second)
+            np.add.at(sums, along, places * line)
             found += sums.astype(object) * unit
         found[-1] += int(totals[-1]) * self.constant
         return found

@@ -43,9 +43,14 @@ LEAST, MOST = 2.0, 10.0
 WIDEST = 2.0
 """The largest margin that is chosen: its slope at 0 is .88, and more biases the intercept of a rare class."""
 
+LINE, LINES, STRONGEST = 1.2, 2.0, 3.0
+"""The line beside the hats of a number: of two classes, where a solver finds the minimum; of more, where persons
+are many; and where they are fewer."""
+
 _RISE = 6.0  # λ over R²/ε where there is one person for each feature and unit of noise
 _CLEAR = 8.0  # persons for each feature and unit of noise at which the margin is 1
 _ROOM = 6.0  # persons for each hat and unit of noise, from which on hats are rarely worse than linear features
+_ROOM_LINES = 2.0  # the same where a strong line is beside hats
 
 
 @dataclass(frozen=True)
@@ -112,10 +117,18 @@ class Problem:
         return replace(self.loss, shift=margin * self.loss.width)
 
     def chosen(self, count: float | None, strength: float) -> FeatureMap:
-        """Return the map for a noisy count: hats if count·strength is 6 times their number, or more."""
+        """Return the map for a noisy count: hats if count·strength is 6 times their number, or more.
+
+        Beside a strong line, hats need not learn what is straight: from twice their number on they are worth it,
+        with a line that is stronger still.
+        """
         if count is None or len(self.maps) == 1:
             return self.maps[0]
-        return self.maps[0] if count * strength >= _ROOM * self.maps[0].size else self.maps[1]
+        hats, linear = self.maps
+        crowd = count * strength / hats.size
+        if crowd >= _ROOM:
+            return hats
+        return replace(hats, line=STRONGEST) if hats.line >= LINES and crowd >= _ROOM_LINES else linear
 
 
 def _crowd(feature_map: FeatureMap, count: float | None, strength: float) -> float:
@@ -123,8 +136,13 @@ def _crowd(feature_map: FeatureMap, count: float | None, strength: float) -> flo
     return max((count or 0.0) * strength, 1e-9) / feature_map.size
 
 
-def feature_maps(task: Task, choice: MapChoice) -> tuple[FeatureMap, ...]:
+def feature_maps(task: Task, choice: MapChoice, line: float = 0.0) -> tuple[FeatureMap, ...]:
     """Return the maps that a choice allows.
+
+    Args:
+        task: The columns.
+        choice: A name, or a map.
+        line: The size of the line beside the hats of a number; 0, the default, for none.
 
     >>> from discreet.schema import Boolean, Integer
     >>> task = Task({"age": Integer(0, 110)}, "ill", Boolean())
@@ -140,9 +158,11 @@ def feature_maps(task: Task, choice: MapChoice) -> tuple[FeatureMap, ...]:
             )
         return (choice,)
     if choice == "auto":
-        return FeatureMap(task.features), FeatureMap(task.features, "linear")
-    if choice in ("hats", "linear"):
-        return (FeatureMap(task.features, choice),)
+        return FeatureMap(task.features, line=line), FeatureMap(task.features, "linear")
+    if choice == "hats":
+        return (FeatureMap(task.features, line=line),)
+    if choice == "linear":
+        return (FeatureMap(task.features, "linear"),)
     raise ParameterError("There is no such feature map.", found=repr(choice), fix=Fix("feature_map", "hats"))
 
 
