@@ -55,7 +55,7 @@ def test_a_charge_that_leaves_out_the_span_or_a_run_of_the_test_is_caught() -> N
     subject = oracles()["Span with a test"]
     assert subject.attacks is not None
     charged = cost(subject.loss).rho
-    whole = BUDGET.rho_of(6)
+    whole = BUDGET.rho_of(Fraction(6))
     for left_out in (whole / 2 * Fraction(99, 100), whole * Fraction(2, 15) * Fraction(99, 100)):
         short = replace(subject, loss=ZeroConcentrated(charged - left_out))
         assert subject.attacks["transcript"](short).caught
