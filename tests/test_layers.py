@@ -54,6 +54,7 @@ OUTSIDE = {
         "pyarrow",
         "cryptography",
         "duckdb",
+        "h2",
     },
     "client": {"httpx2", "pyarrow"},
     "cli": {"numpy", "pyarrow", "rich", "typer", "pyspark"},

@@ -19,6 +19,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from tests.mutants.audit import AUDIT
+from tests.mutants.doors import DOORS
 from tests.mutants.engines import ENGINES
 from tests.mutants.kernel import KERNEL
 from tests.mutants.learn import LEARN
@@ -57,6 +58,7 @@ MUTANTS = [
     *LOCAL,
     *AUDIT,
     *SERVE,
+    *DOORS,
 ]
 
 

@@ -80,11 +80,12 @@ def with_learned(
 def _columns(backend: Backend, part: Part, k: int, rows: str, count: int) -> dict[str, ColumnReport]:
     names, found = list(part.watched), dict[str, ColumnReport]()
     # Few rows differ in how they were read, so equal ones are counted before their characters are looked at.
-    alike = f"(SELECT states{k}, COUNT(*) AS n FROM {rows} GROUP BY states{k}) AS alike"
+    states = f"SUBSTR(states{k}, 1, {len(names)})"
+    alike = f"(SELECT {states} AS states{k}, COUNT(*) AS n FROM {rows} GROUP BY {states}) AS alike"
     for first in range(0, len(names), _MOST):
         some = range(first, min(first + _MOST, len(names)))
         sums = [
-            f"SUM(CASE WHEN {readability.at(i, f'states{k}')} = '{state}' THEN n ELSE 0 END)"
+            f"SUM(CASE WHEN {readability.is_in(state, i, f'states{k}')} THEN n ELSE 0 END)"
             for i in some
             for state in _COUNTED
         ]
@@ -101,20 +102,17 @@ def _columns(backend: Backend, part: Part, k: int, rows: str, count: int) -> dic
                 unreadable=unread,
                 other=other,
                 outside=getattr(column, "outside", "clamp"),
-                examples=_examples(backend, i, k, rows) if unread else (),
+                examples=_examples(backend, i, len(names), k, rows) if unread else (),
                 kind=column.kind,
             )
     return found
 
 
-def _examples(backend: Backend, position: int, k: int, rows: str) -> tuple[Example, ...]:
-    here = f"{readability.at(position, f'states{k}')} = '{UNREADABLE}'"
-    first = f"ORDER BY number{k} LIMIT {_EXAMPLES}"
-    found = backend.answer(f"SELECT number{k}, unread{k} FROM {rows} WHERE {here} {first}")
-    return tuple(
-        Example(None if number is None else int(number), readability.unreadable(texts, position))
-        for number, texts in found
-    )
+def _examples(backend: Backend, position: int, columns: int, k: int, rows: str) -> tuple[Example, ...]:
+    here = readability.is_in(UNREADABLE, position, f"states{k}")
+    behind = f"SUBSTR(states{k}, {columns + 1})"  # the number comes first, and the texts of a row after it
+    found = backend.answer(f"SELECT states{k} FROM {rows} WHERE {here} ORDER BY {behind} LIMIT {_EXAMPLES}")
+    return tuple(Example(*readability.unreadable(noted, position)) for (noted,) in found)
 
 
 def _clamped(backend: Backend, found: ColumnReport, metadata: TableMetadata, name: str, rows: str) -> ColumnReport:

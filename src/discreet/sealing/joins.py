@@ -26,8 +26,8 @@ from discreet.sealing.sources import Reading, Source
 if TYPE_CHECKING:
     from discreet.sealing.backends import Backend
 
-WATCHED = ["states", "number", "unread"]
-"""How the cells of a row were read, the number of the row in its source, and its unreadable texts."""
+WATCHED = ["states"]
+"""How the cells of a row were read (`discreet.sealing.readability`)."""
 
 _BITS = {"TINYINT": 7, "SMALLINT": 15, "INTEGER": 31}
 
@@ -243,12 +243,11 @@ def _states(part: Part, dialect: str) -> str:
 
 
 def _carried(part: Part, dialect: str, depth: int) -> list[str]:
-    """Return what is carried through the steps of a watched table: its states, and the texts they are about."""
+    """Return what is carried through the steps of a watched table: how its cells were read."""
     if not part.watched:
         return []
     cells = {i: (code, part.reading.family(name)) for i, (code, name, _) in enumerate(part.watched.values())}
-    unread = f"{readability.unread(cells, dialect)} AS unread" if depth == 0 else "unread"
-    return ["states", "number", unread]
+    return [f"{readability.noted(cells, dialect)} AS states" if depth == 0 else "states"]
 
 
 def _joined(

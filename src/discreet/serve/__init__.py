@@ -19,7 +19,7 @@
     logs         JSON lines without private values
     metrics      Prometheus text without private values
     api/         routes of the HTTP API; add routes to `ROUTES`
-    door/        the wire protocol of PostgreSQL, for psql and BI tools
+    door/        the wire protocol of PostgreSQL, for psql and BI tools, and Arrow Flight SQL, for ADBC
     console/     pages for people; add pages to `PAGES`
     oidc/        sign-in by a provider of OpenID Connect
     survey/      surveys under local privacy: the respondent's page, reports, estimates

@@ -5,17 +5,24 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import uvicorn
 
 from discreet.errors import Fix, ServiceFailed
 from discreet.serve.app import create_app
-from discreet.serve.door import Door
+from discreet.serve.door import Door, Reception
 from discreet.serve.limits.gate import Gate, accept
 from discreet.serve.limits.patience import PatientProtocol
 from discreet.serve.logs import quiet
 from discreet.serve.service import Service
 from discreet.serve.settings import Settings
+
+if TYPE_CHECKING:
+    from discreet.serve.door.flight import FlightDoor
+
+POSTGRESQL, FLIGHT = "PostgreSQL", "Flight SQL"
+"""The doors for tools beside HTTP, as people know them."""
 
 
 class Server(uvicorn.Server):
@@ -35,8 +42,9 @@ class Server(uvicorn.Server):
     ):
         """Prepare the server. `run` runs it."""
         parts = service or Service.of(settings)
-        self.door = Door(parts) if settings.door_port >= 0 else None
-        self.door_address: tuple[str, int] | None = None
+        self.reception = Reception(parts)
+        self._doors = _doors(parts, self.reception)
+        self.doors: dict[str, tuple[str, int]] = {}
         self._settings, self._listening = settings, listening
         # Behind a proxy all clients have one address, and the proxy is trusted to limit them.
         self._gate = Gate(settings.connections, 0 if settings.behind_tls else settings.connections_per_address)
@@ -71,17 +79,18 @@ class Server(uvicorn.Server):
         for listener in self._listeners:
             listener.setblocking(False)
             self._accepting.append(asyncio.create_task(accept(listener, self._admit)))
-        if self.door is not None:
-            self.door_address = await self.door.start()
+        for name, door in self._doors.items():
+            self.doors[name] = await door.start()
         port = self._listeners[0].getsockname()[1]
         scheme = "https" if self._settings.tls_certificate else "http"
         host = f"[{self._settings.host}]" if ":" in self._settings.host else self._settings.host
         self._listening(f"{scheme}://{host}:{port}")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Close the door for clients of PostgreSQL, then the one of HTTP."""
-        if self.door is not None and self.door_address is not None:
-            await self.door.stop()
+        """Close the doors for tools, then the one of HTTP."""
+        for name in self.doors:
+            await self._doors[name].stop()
+        self.reception.close()
         for task in self._accepting:
             task.cancel()
         await asyncio.gather(*self._accepting, return_exceptions=True)
@@ -130,3 +139,16 @@ class Server(uvicorn.Server):
             client.close()
         finally:
             self._gate.leave(address)
+
+
+def _doors(service: Service, reception: Reception) -> dict[str, Door | FlightDoor]:
+    """Return the doors for tools that the settings open."""
+    found: dict[str, Door | FlightDoor] = {}
+    if service.settings.door_port >= 0:
+        found[POSTGRESQL] = Door(service, reception)
+    if service.settings.flight_port >= 0:
+        # Its library of HTTP/2 takes a tenth of a second to import, which a service without this door saves.
+        from discreet.serve.door.flight import FlightDoor
+
+        found[FLIGHT] = FlightDoor(service, reception)
+    return found

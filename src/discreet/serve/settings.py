@@ -162,6 +162,8 @@ class Settings:
             that it began.
         door_idle: A connection of this door ends after so many seconds without a message.
         door_questions_per_minute: The most fresh questions of one account at this door; recorded ones are free.
+        flight_port: The port for clients of Flight SQL, such as ADBC; 0 lets the system choose one, -1 opens no
+            such door. All settings `door_…` but the port hold for it as well.
         oidc: The provider that signs people in; none by default.
     """
 
@@ -202,6 +204,7 @@ class Settings:
     door_sign_in_seconds: float = 10.0
     door_idle: float = 8 * 3600.0
     door_questions_per_minute: int = 30
+    flight_port: int = -1
     oidc: Oidc | None = None
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""A real server with the door for clients of PostgreSQL on loopback, and a vault of trips behind it."""
+"""A real server with the doors for tools on loopback, and a vault of trips behind it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import pytest
 import discreet as dp
 from discreet.schema.metadata import TableMetadata
 from discreet.serve.accounts import Role
+from discreet.serve.server import POSTGRESQL
 from tests.serve.conftest import Running, started
 
 CITIES = ["Bergen", "Oslo", "Tromsø"]
@@ -98,9 +99,8 @@ class Opened:
 def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
     folder = tmp_path_factory.mktemp("door")
     sealed_trips(folder)
-    made = started(folder, door_port=0, door_questions_per_minute=1000, quantum=0.02)
+    made = started(folder, door_port=0, flight_port=0, door_questions_per_minute=1000, quantum=0.02)
     for name in ("ana", "bo", "cy"):
         made.account(name, Role.ANALYST, "trips")
-    assert made.server.door_address is not None
-    yield Opened(made, *made.server.door_address)
+    yield Opened(made, *made.server.doors[POSTGRESQL])
     made.stop()

@@ -47,6 +47,7 @@ def test_an_answer_has_selected_columns_first_then_intervals_and_its_cost_as_a_n
         ).fetchall()
         assert [row[0] for row in again] == [row[0] for row in rows]
         assert notices[1].startswith("This was answered before, so it is free; ")
+        assert connection.execute("show discreet.notices").fetchone() == (notices[1],)
         assert door.spent() == before
         connection.execute("set discreet.intervals = off")
         assert len(connection.execute(BY_CITY).fetchall()[0]) == 2
@@ -229,10 +230,9 @@ def test_over_budget_is_refused_with_an_affordable_fix_and_charges_nothing(door:
 
 
 def test_fresh_questions_have_a_rate_and_recorded_ones_have_none(door: Opened) -> None:
-    fresh = door.running.server.door
-    assert fresh is not None
+    reception = door.running.server.reception
     door.rows(BY_CITY)
-    kept, fresh._fresh = fresh._fresh, Rate(1)
+    kept, reception.fresh = reception.fresh, Rate(1)
     try:
         with door.connected("bo") as connection:
             connection.execute("select count(*) from trips where stops = 4")
@@ -242,7 +242,7 @@ def test_fresh_questions_have_a_rate_and_recorded_ones_have_none(door: Opened) -
             for _ in range(3):
                 assert connection.execute(BY_CITY).fetchall()
     finally:
-        fresh._fresh = kept
+        reception.fresh = kept
 
 
 def test_who_may_not_come_in_is_refused(door: Opened) -> None:

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from discreet.serve.accounts import Role
+from discreet.serve.server import POSTGRESQL
 from tests.serve.conftest import started
 from tests.serve.door.conftest import Opened, sealed_trips
 from tests.serve.door.test_protocol import SSL_REQUEST, dial, in_tls, message, signed_in, until
@@ -34,8 +35,7 @@ def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
         door_connections_per_account=2,
     )
     made.account("ana", Role.ANALYST, "trips")
-    assert made.server.door_address is not None
-    yield Opened(made, *made.server.door_address)
+    yield Opened(made, *made.server.doors[POSTGRESQL])
     made.stop()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,6 +21,10 @@ def serve(
         int | None,
         typer.Option(min=0, max=65535, help="A port for psql, Metabase or Excel as well; none by default."),
     ] = None,
+    flight_port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="A port for ADBC (Arrow Flight SQL) as well; none by default."),
+    ] = None,
 ) -> None:
     """Share the vaults of a folder with a team: an API, and pages for a browser.
 
@@ -36,15 +40,22 @@ def serve(
         from discreet.serve.settings import Settings
     if not folder.is_dir():
         raise DiscreetError("There is no such directory.", found=folder, fix="Make it, and seal a vault in it.")
-    settings = Settings.read(folder, config=config, host=host, port=port, workers=workers, door_port=door_port)
+    given: dict[str, Any] = {
+        "host": host,
+        "port": port,
+        "workers": workers,
+        "door_port": door_port,
+        "flight_port": flight_port,
+    }
+    settings = Settings.read(folder, config=config, **given)
     service = Service.of(settings)
     first = service.accounts.first_run()
 
     def listening(address: str) -> None:
         output.say(f"Discreet serves {folder} at")
         output.command(address)
-        if server.door_address is not None:
-            output.say("Clients of PostgreSQL connect to {}, port {}, with TLS".format(*server.door_address))
+        for door, (where, number) in server.doors.items():
+            output.say(f"Clients of {door} connect to {where}, port {number}, with TLS")
         if first is not None:
             output.say(
                 "The curator's token, shown this once. To sign in, leave the name empty, and give it as password:"

@@ -1,6 +1,9 @@
-"""Open a door for the tools people have: the wire protocol of PostgreSQL, with TLS and a token as password.
+"""Open doors for the tools people have: the wire protocol of PostgreSQL, with TLS and a token as password.
 
-    server        Door: listen, TLS, sign in, cancel requests
+    server        Door: PostgreSQL: TLS, sign in, cancel requests
+    flight/       FlightDoor: Arrow Flight SQL, for ADBC
+    listener      connections of a door, within limits
+    reception     sign in, at all doors: one turn, one limit, one catalogue
     tls           the certificate, made at the first run if none is given
     messages      the messages of the protocol, each within a limit
     connection    one client: simple and extended queries, portals
@@ -14,6 +17,7 @@
 What a statement is (command, catalogue, question) and what BI tools mean by it: `query/parse/tool_*.py`.
 """
 
+from discreet.serve.door.reception import Reception
 from discreet.serve.door.server import Door
 
-__all__ = ["Door"]
+__all__ = ["Door", "Reception"]

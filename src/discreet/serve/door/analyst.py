@@ -98,7 +98,9 @@ class Analyst:
         """Return cost and columns of a question. It is free."""
         return await self._run("preview", {"sql": sql, **price}, purpose)
 
-    async def ask(self, sql: str, price: Mapping[str, Any], purpose: str | None, *, free: bool) -> dict[str, Any]:
+    async def ask(
+        self, sql: str, price: Mapping[str, Any], purpose: str | None, *, free: bool, key: str = ""
+    ) -> dict[str, Any]:
         """Return the answer to a question, as JSON.
 
         Args:
@@ -106,6 +108,7 @@ class Analyst:
             price: What it may cost.
             purpose: The purpose that is charged as well.
             free: Whether it is recorded.
+            key: The idempotency key, if the client can send it again; none by default.
         """
         if not free:
             try:
@@ -115,15 +118,17 @@ class Analyst:
                 refused = refusal_of(error)
                 hint = f"Questions that were asked before are free and not limited. {refused.hint}"
                 raise Refusal("Too many new questions in a minute.", refused.state, hint) from None
-        return await self._run("ask", {"sql": sql, **price}, purpose)
+        return await self._run("ask", {"sql": sql, **price}, purpose, key)
 
-    async def _run(self, verb: str, arguments: dict[str, Any], purpose: str | None = None) -> dict[str, Any]:
+    async def _run(
+        self, verb: str, arguments: dict[str, Any], purpose: str | None = None, key: str = ""
+    ) -> dict[str, Any]:
         actor = await self.actor()
         questions, loop = self.service.questions, asyncio.get_running_loop()
         until = loop.time() + self.service.settings.deadline * PATIENCE
         try:
             actor.expect(verb, purpose=purpose, vault=self.vault)
-            reply = await questions.run(actor, self.vault, verb, arguments, purpose=purpose)
+            reply = await questions.run(actor, self.vault, verb, arguments, purpose=purpose, key=key)
             while reply.status == RUNNING and loop.time() < until:
                 reply = await questions.poll(actor, reply.id)
         except DiscreetError as error:

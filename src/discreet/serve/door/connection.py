@@ -14,19 +14,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from discreet.errors import DiscreetError
-from discreet.query.parse.tool_statements import Statement, statements
+from discreet.query.parse.tool_statements import Statement
 from discreet.serve.door import results
 from discreet.serve.door.analyst import Analyst
 from discreet.serve.door.messages import Fields, Gone, Wire, format_at, malformed
 from discreet.serve.door.refusals import CANCELLED, PROTOCOL, SYNTAX, WRONG_VALUE, Refusal, failure, refusal_of
 from discreet.serve.door.results import KINDS, Result
-from discreet.serve.door.session import Session
+from discreet.serve.door.session import Session, parsed
 
 MOST_PREPARED = 500
 """The most prepared statements, and the most portals, of a connection."""
 
 _BATCH = 500  # rows between two waits for a slow client
-_SHORT = 4096  # characters that are parsed without leaving the event loop
 _KINDS = {oid: kind for kind, oid in KINDS.items()} | {
     **dict.fromkeys((results.INT2, results.INT4, results.OID), "integer"),
     **dict.fromkeys((results.FLOAT4, results.NUMERIC), "real"),
@@ -159,7 +158,7 @@ class Connection:
     async def _simple(self, fields: Fields) -> None:
         text = fields.text()
         fields.end()
-        found = await _parsed(text)
+        found = await parsed(text)
         if not found:
             self.wire.send(b"I")
         for statement in found:
@@ -187,7 +186,7 @@ class Connection:
         name, text = fields.text(), fields.text()
         given = fields.numbers(4)
         fields.end()
-        found = await _parsed(text)
+        found = await parsed(text)
         if len(found) > 1:
             raise Refusal("A prepared statement is one statement.", SYNTAX, "Send them one by one.")
         if name and name in self.prepared:
@@ -268,12 +267,6 @@ class Connection:
         if name not in self.portals:
             raise Refusal("There is no such portal.", "34000")
         return self.portals[name]
-
-
-async def _parsed(text: str) -> list[Statement]:
-    if len(text) <= _SHORT:
-        return statements(text)
-    return await asyncio.to_thread(statements, text)
 
 
 def _bound(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -69,6 +69,7 @@ class Result:
         tag: The word that tells that it has ended; `SELECT n` by default.
         notices: Sentences to show beside it.
         status: A setting that clients watch, if the statement changed one.
+        about: What the table of a release says about itself, as metadata of Arrow.
     """
 
     columns: Sequence[Column] = ()
@@ -76,6 +77,7 @@ class Result:
     tag: str = ""
     notices: Sequence[str] = field(default=())
     status: tuple[str, str] | None = None
+    about: Mapping[bytes, bytes] = field(default_factory=dict)
 
     def tag_of(self, rows: int) -> str:
         """Return the word that tells that it has ended."""

@@ -20,7 +20,7 @@ from typing import Any
 
 import discreet
 from discreet.errors import DiscreetError
-from discreet.query.parse.tool_statements import Statement
+from discreet.query.parse.tool_statements import Statement, statements
 from discreet.release.release import Release
 from discreet.render.numbers import percent
 from discreet.serve.door.analyst import Analyst
@@ -47,6 +47,7 @@ _TAGS = {
     "analyze": "ANALYZE",
 }
 _MOST_CURSORS = 20
+_SHORT = 4096  # characters that are parsed without leaving the event loop
 _DECLARED = "These are the declared values, and free. Which of them occur is private: count them to see."
 
 
@@ -57,22 +58,34 @@ class Session:
         analyst: The client that has signed in.
         variables: The settings of the connection.
         catalogue: The public facts about the vault.
+        begins: How a client of this door can begin with a price, as a sentence; empty by default.
     """
 
-    def __init__(self, analyst: Analyst, variables: Variables, catalogue: Catalogue) -> None:
+    def __init__(self, analyst: Analyst, variables: Variables, catalogue: Catalogue, *, begins: str = "") -> None:
         """Take the parts."""
-        self._analyst, self.variables, self.catalogue = analyst, variables, catalogue
+        self.analyst, self.variables, self.catalogue, self._begins = analyst, variables, catalogue, begins
         self.block = b"I"
         self._cursors: dict[str, tuple[Result, int]] = {}
 
-    async def execute(self, statement: Statement) -> Result:
-        """Carry out a statement."""
+    def having(self, variables: Variables) -> Session:
+        """Return a session of the same client with other settings, for one statement."""
+        return Session(self.analyst, variables, self.catalogue, begins=self._begins)
+
+    async def execute(self, statement: Statement, key: str = "") -> Result:
+        """Carry out a statement.
+
+        Args:
+            statement: The statement.
+            key: The idempotency key of a question, if the client can send it again; none by default.
+        """
         try:
             if statement.command:
                 return await self._command(statement)
             if statement.reads_catalogue:
                 return await self._look_up(statement)
-            return await self._question(statement)
+            found = await self._question(statement, key)
+            self.variables.notices = " ".join(found.notices)
+            return found
         except DiscreetError as error:
             raise refusal_of(error) from None
 
@@ -92,9 +105,9 @@ class Session:
             without = statement.without_values()
             if without.reads_catalogue or self._public(statement):
                 return (await self._look_up(without)).columns
-            sql, _ = without.question(self.catalogue.table, self._analyst.vault)
+            sql, _ = without.question(self.catalogue.table, self.analyst.vault)
             keys = {name: one for name, one in self.variables.price.items() if name == "keys_delta"}
-            previewed = await self._analyst.preview(sql, {"epsilon": "1", **keys}, None)  # types need no price
+            previewed = await self.analyst.preview(sql, {"epsilon": "1", **keys}, None)  # types need no price
             return [column for column, _ in self._ordered(previewed["columns"])]
         except DiscreetError as error:
             raise refusal_of(error) from None
@@ -104,32 +117,35 @@ class Session:
     async def _look_up(self, statement: Statement) -> Result:
         shown = {name.lower(): value for name, value in self.variables.all().items()}
         version = f"PostgreSQL {VERSION} (Discreet {discreet.__version__})"
-        facts = {**shown, "user": self._analyst.name, "version": version}
+        facts = {**shown, "user": self.analyst.name, "version": version}
         found, known = await asyncio.to_thread(self.catalogue.answer, statement, facts)
         if not known:
-            self._analyst.service.metrics.count("door_catalogue_unknown")
+            self.analyst.service.metrics.count("door_catalogue_unknown")
         return found
 
-    async def _question(self, statement: Statement) -> Result:
+    async def _question(self, statement: Statement, key: str) -> Result:
         if self._public(statement):
             found = await self._look_up(statement)
             return found if statement.types_only else replace(found, notices=[_DECLARED])
-        sql, notes = statement.question(self.catalogue.table, self._analyst.vault)
+        sql, notes = statement.question(self.catalogue.table, self.analyst.vault)
         price, purpose = self.variables.price, self.variables.purpose
         if not price:
-            raise _no_price()
+            raise self._no_price()
         # A relative margin cannot be previewed: what it costs depends on the answers on the way. Types can.
         relative = str(price.get("within", "")).endswith("%")
-        previewed = await self._analyst.preview(sql, {"epsilon": "1"} if relative else price, purpose)
+        previewed = await self.analyst.preview(sql, {"epsilon": "1"} if relative else price, purpose)
         ordered = self._ordered(previewed["columns"])
         columns = [column for column, _ in ordered]
         if statement.types_only:
             return Result(columns)
-        body = await self._analyst.ask(sql, price, purpose, free=bool(previewed["free"]) and not relative)
+        free = bool(previewed["free"]) and not relative
+        body = await self.analyst.ask(sql, price, purpose, free=free, key=key)
         release = Release.from_json(body)
-        table = release.to_arrow().to_pydict()
+        arrow = release.to_arrow()
+        table = arrow.to_pydict()
         listed = [[_fitting(value, kind) for value in table[column.name]] for column, kind in ordered]
-        return Result(columns, [*zip(*listed, strict=True)], notices=[*notes, *_notices(release, self.variables)])
+        notices = [*notes, *_notices(release, self.variables)]
+        return Result(columns, [*zip(*listed, strict=True)], notices=notices, about=arrow.schema.metadata or {})
 
     def _public(self, statement: Statement) -> bool:
         """Return whether a query about the table is answered from public facts: types, or declared values."""
@@ -171,11 +187,19 @@ class Session:
             raise Refusal("Nothing can be changed here.", READ_ONLY, "A vault answers select, and nothing else.")
         raise Refusal(f"{word.upper()[:40]} is not understood.", NOT_SUPPORTED, "A vault answers select.")
 
+    def _no_price(self) -> Refusal:
+        return Refusal(
+            "Say first what a question may cost.",
+            "22023",
+            "Run SET discreet.epsilon = '0.1', or SET discreet.spend = '1%', or SET discreet.within = '200'."
+            f" {self._begins}".rstrip(),
+        )
+
     async def _explain(self, statement: Statement) -> Result:
-        sql, _ = statement.question(self.catalogue.table, self._analyst.vault)
+        sql, _ = statement.question(self.catalogue.table, self.analyst.vault)
         if not self.variables.price:
-            raise _no_price()
-        found = await self._analyst.preview(sql, self.variables.price, self.variables.purpose)
+            raise self._no_price()
+        found = await self.analyst.preview(sql, self.variables.price, self.variables.purpose)
         lines = [*str(found["plan"]).splitlines(), str(found["verdict"])]
         return Result([Column("QUERY PLAN")], [(line,) for line in lines], "EXPLAIN")
 
@@ -201,13 +225,11 @@ class Session:
         return words[-1], *self._cursors[words[-1]]
 
 
-def _no_price() -> Refusal:
-    return Refusal(
-        "Say first what a question may cost.",
-        "22023",
-        "Run SET discreet.epsilon = '0.1', or SET discreet.spend = '1%', or SET discreet.within = '200'."
-        " A connection can begin with it: options='-c discreet.epsilon=0.1'.",
-    )
+async def parsed(text: str) -> list[Statement]:
+    """Return the statements of a text. A long one is read outside of the event loop."""
+    if len(text) <= _SHORT:
+        return statements(text)
+    return await asyncio.to_thread(statements, text)
 
 
 def _fitting(value: Any, kind: str) -> Any:

@@ -2,6 +2,7 @@
 
     SET discreet.epsilon = '0.1'         or spend = '1%', or within = '200': a new one replaces the others
     SET discreet.purpose = 'research'    confidence and keys_delta likewise
+    SHOW discreet.notices                what the last answer cost, for clients that see no notices
     SET discreet.intervals = off         leave out the columns x_low and x_high
     RESET discreet.epsilon               back to what the connection began with
 
@@ -23,6 +24,7 @@ VERSION = "14.0"
 PREFIX = "discreet."
 _PRICES = ("epsilon", "spend", "within")
 _OWN = (*SETTINGS, "intervals")
+_NOTICES = "discreet.notices"
 _LONGEST = 200
 _MOST = 200
 _FIXED = {
@@ -74,6 +76,7 @@ class Variables:
         """Take what the connection begins with."""
         self._values: dict[str, str] = {}
         self._first: dict[str, str] = {}
+        self.notices = ""
         if spend:
             self.set("discreet.spend", spend)
         given = {**options(start.get("options", "")), **{k: v for k, v in start.items() if k not in _STARTING}}
@@ -117,9 +120,24 @@ class Variables:
     def get(self, name: str) -> str:
         """Return the value of a setting; empty if it is not set."""
         folded = name.lower()
+        if folded == _NOTICES:
+            return self.notices
         defaults = {key.lower(): value for key, value in {**SHOWN, **_FIXED}.items()}
         fixed = {key.lower() for key in _FIXED}
         return defaults[folded] if folded in fixed else self._values.get(folded, defaults.get(folded, ""))
+
+    def having(self, given: Mapping[str, str]) -> Variables:
+        """Return these settings with others in their place, for one statement."""
+        made = Variables({})
+        made._values, made.notices = dict(self._values), self.notices
+        for name, value in given.items():
+            made.set(name, value)
+        return made
+
+    @property
+    def own(self) -> dict[str, str]:
+        """The settings about questions, by their full names."""
+        return {name: value for name, value in self._values.items() if name.startswith(PREFIX)}
 
     def all(self) -> dict[str, str]:
         """Return all settings that can be shown."""
@@ -131,7 +149,7 @@ class Variables:
         """What a question may cost, as arguments of `ask`; empty if nothing is set."""
         found: dict[str, Any] = {}
         for name in ("epsilon", "spend", "within", "confidence", "keys_delta"):
-            value = self._values.get(PREFIX + name, "")
+            value = re.sub(r"\s*percent$", "%", self._values.get(PREFIX + name, ""))
             if value:
                 found[name] = _number(value) if name == "within" else value
         return found if any(name in found for name in _PRICES) else {}
