@@ -31,7 +31,6 @@ class FlightDoor:
 
     service: Service
     reception: Reception
-
     waiting: Waiting = field(default_factory=Waiting)
 
     def __post_init__(self) -> None:
