@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import socket
 import struct
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 
@@ -37,6 +38,18 @@ def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
     made.account("ana", Role.ANALYST, "trips")
     yield Opened(made, *made.server.doors[POSTGRESQL])
     made.stop()
+
+
+@pytest.fixture(autouse=True)
+def alone(hasty: Opened) -> Iterator[None]:
+    """Let each test begin when the door has seen the clients of the last one leave. Each look is a request."""
+    yield
+    door = hasty.running.server._doors[POSTGRESQL]
+    until, visits = time.monotonic() + 30, door._listener._visits
+    with hasty.running.client() as client:
+        while visits and time.monotonic() < until:
+            client.get("/health")
+    assert not visits
 
 
 def wait_for_the_end(client: socket.socket) -> bytes:

@@ -132,7 +132,7 @@ def _expect_may_manage(actor: Actor, person: str) -> None:
 
 
 def _expect_within(actor: Actor, role: Role, verbs: list[str] | None, vaults: list[str]) -> None:
-    """Refuse a token that reaches further than the one that makes it, whoever it is for."""
+    """Refuse a token, of any person, that reaches further than the one that makes it."""
     wanted = {verb for verb, roles in VERBS.items() if role in roles} if verbs is None else set(verbs)
     further = EVERYWHERE not in actor.vaults and not set(vaults) <= actor.vaults
     if further or not wanted <= actor.verbs:

@@ -74,7 +74,9 @@ class Visit:
         with suppress(*_GONE):
             async with asyncio.timeout(1):
                 await self.writer.wait_closed()
-        cut(self.writer.transport)
+        if self.writer.transport.get_write_buffer_size():
+            cut(self.writer.transport)  # it does not read: what waits for it is thrown away
+        self.writer.transport.abort()  # what the system has, such as the reason for the end, still arrives
 
 
 class Listener:
