@@ -122,11 +122,11 @@ def check(engine: Engine, requests: Iterator[tuple[str, dict[str, Any]]], rows: 
 
 
 def test_every_question_has_the_integers_that_it_has_elsewhere(engine: Engine) -> None:
-    """All sums by every fourth key, and persons by two: the slow test has the rest."""
+    """All sums by every eighth key, and persons by one: the slow test has the rest."""
     questions = gathered([*QUESTIONS, *OF_TEXTS])
-    questions.sums_by_keys = dict(list(questions.sums_by_keys.items())[::4])
-    questions.persons_by_keys = dict(list(questions.persons_by_keys.items())[:2])
-    assert check(engine, questions.requests(), HOSTILE) > 10
+    questions.sums_by_keys = dict(list(questions.sums_by_keys.items())[::8])
+    questions.persons_by_keys = dict(list(questions.persons_by_keys.items())[:1])
+    assert check(engine, questions.requests(), HOSTILE) > 5
 
 
 @pytest.mark.slow

@@ -13,9 +13,9 @@ from tests.vault import postgres_vaults, spark_vaults
 
 SERVERS = [
     pytest.param("postgres", marks=pytest.mark.xdist_group("postgres")),
-    pytest.param("spark", marks=pytest.mark.xdist_group("spark")),
+    pytest.param("spark", marks=[pytest.mark.xdist_group("spark"), pytest.mark.slow]),
 ]
-"""The servers, each with the group of its tests: one worker starts one server."""
+"""The servers, each with the group of its tests: one worker starts one server. Spark takes long for each."""
 
 
 class Place(NamedTuple):

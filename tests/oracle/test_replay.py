@@ -143,6 +143,7 @@ def _text(name: str, value: Any) -> str | None:
     return str(int(value)) if whole else repr(value)
 
 
+@pytest.mark.slow
 def test_a_conversation_with_an_oracle_is_private_on_hostile_tables() -> None:
     said, _ = conversation(True)(ROWS)
     assert any("checked" in answer[3] for answer in said)
@@ -150,7 +151,8 @@ def test_a_conversation_with_an_oracle_is_private_on_hostile_tables() -> None:
     assert not found, found[0].words
 
 
-@pytest.mark.parametrize("within", [60, pytest.param("0.5", marks=pytest.mark.slow)], ids=["rows", "share"])
+@pytest.mark.slow
+@pytest.mark.parametrize("within", [60, "0.5"], ids=["rows", "share"])
 def test_a_conversation_with_a_span_is_private_on_hostile_tables(within: object) -> None:
     """The replay would see a margin, a free answer or a refusal that depends on rows, beside what was released."""
     span = conversation(False, start="span", span="0.5", within=within, bins={"age": 5, "pay": 10})

@@ -357,7 +357,7 @@ def test_columns_that_nobody_declared_are_not_even_looked_at(tmp_path: Path) -> 
     ("change", "says"),
     [
         ({"columns": {"years": Integer(0, 9)}}, "no column 'years'. It has 'who', 'n'"),
-        ({"person": "whom"}, "no column 'whom'. It has 'who', 'n'"),
+        ({"person": "whom"}, "no column 'whom'. Did you mean 'who'[?] It has 'who', 'n'"),
         (
             {"columns": {"n": Date("2020-01-01", "2021-01-01")}},
             r"declared as Date, .* \(found: BIGINT\)",

@@ -101,6 +101,7 @@ QUESTIONS = [
 ]
 
 
+@pytest.mark.slow
 def test_a_whole_question_is_private_on_hostile_tables() -> None:
     shown = "ill, count(*), avg(pay), count(distinct who), median(age)"
     text = f"select {shown} from people where ill or age > 30 group by ill"

@@ -76,7 +76,8 @@ def test_what_is_missing_is_said_before_anything_is_charged(town: Path) -> None:
 def test_a_vault_without_a_delta_is_told_what_it_takes(here: Path) -> None:
     refused = run("oracle", here, OLD, *TERMS)
     assert refused.exit_code == exit_codes.BAD_INPUT
-    assert "Try: discreet budget people.vault --amend --epsilon 2 --delta 1e-9." in refused.stderr
+    amended = "discreet budget people.vault --amend --epsilon 2 --delta 1e-9 (by the curator, with a reason)"
+    assert f"Try: {amended}." in refused.stderr
     assert desk.spent(here) == 0
 
 

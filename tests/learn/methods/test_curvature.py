@@ -95,7 +95,7 @@ def test_a_model_without_intervals_says_how_to_get_them() -> None:
 def test_a_hinge_has_no_intervals() -> None:
     """A sample moves its gradient by more than the Hessian says: at 20,000 rows, 81 % of 95 % intervals held."""
     given: dict[str, Any] = {"epsilon": 2, "columns": {"age": Integer(0, 99)}, "classes": [0, 1]}
-    with pytest.raises(TypeError, match="intervals"):
+    with pytest.raises(ParameterError, match="no parameter 'intervals'"):
         LinearSVC(**given, intervals=True)  # type: ignore[call-arg]
     with pytest.raises(AttributeError, match=r"Try: LogisticRegression\(intervals=True\)"):
         _ = LinearSVC(**given).fit({"age": [1, 2]}, [0, 1]).coefficients_

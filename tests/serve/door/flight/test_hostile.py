@@ -6,6 +6,7 @@ import os
 import random
 import socket
 import ssl
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -278,7 +279,12 @@ def test_an_account_has_so_many_connections_and_one_address_so_many_strangers(
             Status.RESOURCE_EXHAUSTED,
             "Too many connections of this account. Close some of them.",
         )
-    monkeypatch.setattr(door_of(flown)._listener, "_strangers", Gate(100, of_place=1))
+    listener, until = door_of(flown)._listener, time.monotonic() + 30
+    with flown.door.running.client() as http:  # each look is a request, after which the door has gone on
+        while listener._visits and time.monotonic() < until:
+            http.get("/health")
+    assert not listener._visits
+    monkeypatch.setattr(listener, "_strangers", Gate(100, of_place=1))
     with opened(flown, None) as one:
         one.call("ListActions", b"")
         assert one.until(StreamEnded)
