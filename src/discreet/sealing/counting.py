@@ -79,13 +79,19 @@ def with_learned(
 
 def _columns(backend: Backend, part: Part, k: int, rows: str, count: int) -> dict[str, ColumnReport]:
     names, found = list(part.watched), dict[str, ColumnReport]()
-    # Few rows differ in how they were read, so equal ones are counted before their characters are looked at.
+    # Most rows were read in every cell and have no text, and few of the others differ. So equal texts are counted
+    # before their characters are looked at.
     states = f"SUBSTR(states{k}, 1, {len(names)})"
-    alike = f"(SELECT {states} AS states{k}, COUNT(*) AS n FROM {rows} GROUP BY {states}) AS alike"
+    some_other = f"FROM {rows} WHERE states{k} <> ''"
+    alike = f"(SELECT {states} AS states{k}, COUNT(*) AS n {some_other} GROUP BY {states}) AS alike"
+    ((held, others),) = backend.answer(
+        f"SELECT (SELECT COUNT(states{k}) FROM {rows}), (SELECT COUNT(*) {some_other})"
+    )
+    whole = int(held) - int(others)
     for first in range(0, len(names), _MOST):
         some = range(first, min(first + _MOST, len(names)))
         sums = [
-            f"SUM(CASE WHEN {readability.is_in(state, i, f'states{k}')} THEN n ELSE 0 END)"
+            f"SUM(CASE WHEN {readability.at(i, f'states{k}')} = '{state}' THEN n ELSE 0 END)"
             for i in some
             for state in _COUNTED
         ]
@@ -93,6 +99,7 @@ def _columns(backend: Backend, part: Part, k: int, rows: str, count: int) -> dic
         totals = [int(total or 0) for total in row]
         for place, i in enumerate(some):
             read, below, above, unread, other = totals[place * len(_COUNTED) : (place + 1) * len(_COUNTED)]
+            read += whole
             column = part.watched[names[i]][2]
             found[names[i]] = ColumnReport(
                 read=read,
@@ -109,7 +116,7 @@ def _columns(backend: Backend, part: Part, k: int, rows: str, count: int) -> dic
 
 
 def _examples(backend: Backend, position: int, columns: int, k: int, rows: str) -> tuple[Example, ...]:
-    here = readability.is_in(UNREADABLE, position, f"states{k}")
+    here = f"{readability.at(position, f'states{k}')} = '{UNREADABLE}'"
     behind = f"SUBSTR(states{k}, {columns + 1})"  # the number comes first, and the texts of a row after it
     found = backend.answer(f"SELECT states{k} FROM {rows} WHERE {here} ORDER BY {behind} LIMIT {_EXAMPLES}")
     return tuple(Example(*readability.unreadable(noted, position)) for (noted,) in found)

@@ -123,15 +123,6 @@ def at(position: int, states: str = "states") -> str:
     return f"SUBSTR({states}, {position + 1}, 1)"
 
 
-def is_in(state: str, position: int, states: str = "states") -> str:
-    """Return SQL for whether the column at a position is in a state.
-
-    >>> is_in(READ, 3)
-    "SUBSTR(states, 4, 1) IN ('', '0')"
-    """
-    return f"{at(position, states)} IN ('', '{READ}')" if state == READ else f"{at(position, states)} = '{state}'"
-
-
 def unreadable(noted: str, position: int) -> tuple[int | None, str]:
     """Return the number of a row, if its source has numbers, and the unreadable text of a column.
 

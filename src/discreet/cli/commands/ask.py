@@ -6,7 +6,6 @@ asking again is free.
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 import sys
@@ -246,6 +245,8 @@ def show(release: Release, *, question: bool = True) -> None:
 
 def _csv(release: Release) -> bytes:
     """Return the answer as CSV in UTF-8, with an empty field where there is no answer."""
+    import csv  # here, so that help is quick
+
     release.expect_release("--csv")
     text = io.StringIO()
     table = _columns(release)

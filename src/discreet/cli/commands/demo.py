@@ -5,7 +5,6 @@ The demo prints the commands that do the same. With --keep they can be tried on 
 
 from __future__ import annotations
 
-import tempfile
 import time
 from contextlib import nullcontext
 from pathlib import Path
@@ -96,6 +95,8 @@ def demo(
     [cyan]discreet demo --keep demo[/cyan]
       keeps the vault, so that you can go on asking
     """
+    import tempfile  # here, so that help is quick
+
     with tempfile.TemporaryDirectory() if keep is None else nullcontext(_made(keep)) as folder:
         tour(Path(folder), persons, kept=keep is not None)
 
