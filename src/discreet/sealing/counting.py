@@ -82,10 +82,10 @@ def _columns(backend: Backend, part: Part, k: int, rows: str, count: int) -> dic
     # Most rows were read in every cell and have no text, and few of the others differ. So equal texts are counted
     # before their characters are looked at.
     states = f"SUBSTR(states{k}, 1, {len(names)})"
-    some_other = f"FROM {rows} WHERE states{k} <> ''"
-    alike = f"(SELECT {states} AS states{k}, COUNT(*) AS n {some_other} GROUP BY {states}) AS alike"
+    several = f"FROM {rows} WHERE states{k} <> '' GROUP BY {states}"
+    alike = f"(SELECT {states} AS states{k}, COUNT(*) AS n {several}) AS alike"
     ((held, others),) = backend.answer(
-        f"SELECT (SELECT COUNT(states{k}) FROM {rows}), (SELECT COUNT(*) {some_other})"
+        f"SELECT COUNT(states{k}) AS held, COUNT(CASE WHEN states{k} <> '' THEN 1 END) AS others FROM {rows}"
     )
     whole = int(held) - int(others)
     for first in range(0, len(names), _MOST):
