@@ -237,7 +237,6 @@ def test_a_span_with_a_test_and_credit_is_private_on_hostile_tables() -> None:
     assert not found, found[0].words
 
 
-@pytest.mark.slow
 def test_the_auditor_would_see_a_question_that_is_checked_or_paid_for_by_exact_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -245,7 +244,9 @@ def test_the_auditor_would_see_a_question_that_is_checked_or_paid_for_by_exact_r
 
     def peeking(self: SpanOracle, query: Any) -> Any:
         truth = self._sums._sum(query, self._sums.prepare(query))
-        return honest(self, query) if truth % 2 == 0 else None
+        return honest(self, query) if truth == 0 else None
 
     monkeypatch.setattr(SpanOracle, "_runs_if_trusted", peeking)
-    assert replay(both, CROWD, person="who", limit=2).caught
+    first = record(both, CROWD, seed=1)
+    neighbour = next(one for one in TRIED if one.name == "with a person in a checked answer")
+    assert list(departures(first, again(both, neighbour.rows, first.tape), neighbour.name))
