@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import inspect
 import os
 import sys
 import traceback
@@ -66,6 +67,8 @@ Parameters = ParamSpec("Parameters")
 
 def reporting_errors(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
     """Return the command with errors reported on stderr and the exit codes above."""
+    # typer reads every signature four times before it shows any help, and would evaluate its texts each time.
+    command.__annotations__ = inspect.get_annotations(command, eval_str=True)
 
     @wraps(command)
     def reported(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
