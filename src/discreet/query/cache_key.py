@@ -81,6 +81,16 @@ def text(metadata: TableMetadata, price: str) -> str:
     return f"{metadata.name} version {metadata.version} ({mark}): {price}"
 
 
+def words(key: str) -> str:
+    """Return what a key of the ledger asks for, without the rows and the cost, for people to read.
+
+    >>> words("trips version 1 (5861f96ee85aeda1): select count(*) from trips [rho 1/2, confidence 19/20]")
+    'select count(*) from trips'
+    """
+    found = key.partition("): ")[2] or key
+    return found.rpartition(" [")[0] or found
+
+
 def price(
     asked: Question,
     amount: Fraction | None,

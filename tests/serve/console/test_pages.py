@@ -169,6 +169,17 @@ def test_a_link_to_an_answer_never_charges(running: Running) -> None:
     assert running.spent() == spent
 
 
+def test_every_chart_and_every_charge_says_what_it_is_of(running: Running, curator: httpx2.Client) -> None:
+    asked = {"sql": "select count(*), avg(age) from visits where age > 72", "by": "spend", "spend": "1%"}
+    with signed_in(running, "ana") as ana:
+        assert ana.post("/vaults/visits/ask", data={**asked, "key": "two charts"}).status_code == 303
+        shown = ana.get("/vaults/visits/answer", params=asked).text
+    captions = re.findall("<figcaption>([^<]+)<", shown)
+    assert captions == ["count(*), with intervals.", "avg(age), with intervals."]
+    spending = curator.get("/vaults/visits/spending").text
+    assert "<code>select count(*), avg(age) from visits where age &gt; 72</code>" in spending
+
+
 def test_an_invitation_makes_one_account(running: Running, curator: httpx2.Client) -> None:
     shown = curator.post("/people/invite", data={"role": "analyst"}).text
     code = re.search(r'shown-once">([^<]+)<', shown)

@@ -18,6 +18,7 @@ from litestar.params import URLEncodedBody
 from discreet.errors import ParameterError
 from discreet.ledger import Budget
 from discreet.privacy.theorems.conversions import zcdp_to_approximate
+from discreet.query import cache_key
 from discreet.rational import positive
 from discreet.render import numbers, svg
 from discreet.serve.accounts import Actor, Role
@@ -158,7 +159,7 @@ def share_of(promise: dict[str, str], part: Fraction) -> Fraction:
 
 
 def charges(entries: list[dict[str, Any]], whole: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the charges, each with its share of the whole budget."""
+    """Return the charges, each with its share of the whole budget and what it was for."""
     total = Fraction(whole["budget"]["exact"]) if whole["budget"] else Fraction(0)
     found = []
     for entry in entries:
@@ -166,7 +167,14 @@ def charges(entries: list[dict[str, Any]], whole: dict[str, Any]) -> list[dict[s
             continue
         amount = entry["cost"].get("epsilon" if whole["unit"] == "epsilon" else "rho") or 0
         part = Fraction(amount) / total if total else Fraction(0)
-        found.append({**entry, "part": float(part), "words": numbers.share(part, Fraction(1))})
+        found.append(
+            {
+                **entry,
+                "part": float(part),
+                "words": numbers.share(part, Fraction(1)),
+                "what": cache_key.words(entry["question"]),
+            }
+        )
     return found
 
 

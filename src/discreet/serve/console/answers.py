@@ -185,13 +185,13 @@ def charts(release: Release) -> list[dict[str, Any]]:
                 )
                 for key, value, low, high in rows
             ]
-            drawn.append({"name": answer.name, "svg": svg.line(points, title), "more": 0})
+            drawn.append({"title": title, "svg": svg.line(points, title), "more": 0})
         elif rows:
             bars = [
                 svg.Bar(", ".join(map(render.key, key)) or answer.name, value, low, high)
                 for key, value, low, high in rows[:_MOST_BARS]
             ]
-            drawn.append({"name": answer.name, "svg": svg.bars(bars, title), "more": len(rows) - len(bars)})
+            drawn.append({"title": title, "svg": svg.bars(bars, title), "more": len(rows) - len(bars)})
     return drawn
 
 
