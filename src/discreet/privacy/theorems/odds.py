@@ -36,7 +36,7 @@ def explain(epsilon: Rational, delta: Rational = 0) -> str:
     An attacker who starts at even odds about one person ends at no more than 73.2 %.
     >>> print(explain("0.1", "1e-6"))
     An attacker who starts at even odds about one person ends at no more than 52.5 %.
-    But for δ: what has a chance of less than 1 in 1,000,000 may escape this promise.
+    There is one exception, δ: with a chance of at most 1 in 1,000,000 nothing is promised.
     """
     tenths = math.ceil(posterior(epsilon) * 1000)
     sentence = f"An attacker who starts at even odds about one person ends at no more than {tenths / 10:g} %."
@@ -44,4 +44,4 @@ def explain(epsilon: Rational, delta: Rational = 0) -> str:
     if chance == 0:
         return sentence
     rare = f"1 in {math.floor(1 / chance):,}"
-    return f"{sentence}\nBut for δ: what has a chance of less than {rare} may escape this promise."
+    return f"{sentence}\nThere is one exception, δ: with a chance of at most {rare} nothing is promised."
