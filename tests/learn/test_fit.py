@@ -20,13 +20,21 @@ from discreet import noise
 from discreet.engines.examples import WHOLE
 from discreet.errors import BudgetExceeded, DiscreetError, Fix, NotForRelease, ParameterError
 from discreet.kernel.spend import STAYS
-from discreet.learn import LinearSVC, LogisticRegression
+from discreet.learn import (
+    BoostedHistograms,
+    BoostedStumps,
+    CategoricalNB,
+    GaussianNB,
+    LinearSVC,
+    LogisticRegression,
+)
 from discreet.learn.methods.gradients import counted
 from discreet.learn.methods.margin_losses import Logistic
 from discreet.learn.methods.objective_perturbation import sums_over
 from discreet.learn.methods.problem import feature_maps
 from discreet.learn.training import Task
 from discreet.ledger import Budget
+from discreet.schema import Category, Column, Integer
 from discreet.vault.vault import Vault
 from tests.learn.people import COLUMNS, FEATURES, people, sealed
 
@@ -159,6 +167,23 @@ def test_what_is_refused_costs_nothing(vault: Vault, changes: dict[str, Any], wo
         vault.fit(**call)
     assert vault.ledger.balance().charges == 0
     assert vault.ledger.unfinished() == []
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [LogisticRegression(), LinearSVC(), CategoricalNB(), GaussianNB(), BoostedStumps(), BoostedHistograms()],
+    ids=lambda estimator: type(estimator).__name__,
+)
+@pytest.mark.parametrize("budget", [Budget(2), Budget(2, "1e-6")], ids=["pure", "with delta"])
+def test_a_target_with_one_declared_value_is_refused_before_a_charge(
+    tmp_path: Path, estimator: Any, budget: Budget
+) -> None:
+    rows = pyarrow.table({"who": range(50), "age": range(50), "town": ["Oslo"] * 50})
+    columns: dict[str, Column] = {"age": Integer(0, 50), "town": Category(["Oslo"])}
+    with Vault.seal(rows, to=tmp_path / "p.vault", person="who", columns=columns, budget=budget) as vault:
+        with pytest.raises(ParameterError, match=r"one declared value|separates two classes"):
+            vault.fit(estimator, target="town", epsilon=1)
+        assert vault.ledger.balance().charges == 0
 
 
 @pytest.mark.parametrize("given", [{"epsilon": 1}, {"spend": "30%"}], ids=str)

@@ -67,7 +67,17 @@ class Task:
                     "Or seal the target as a Category or a Boolean.",
                 ],
             )
-        return list(self.outcome.values(list(range(self.outcome.levels or 0))))
+        found = list(self.outcome.values(list(range(self.outcome.levels or 0))))
+        if len(found) < 2:  # the schema is public: this says nothing about rows, and costs nothing
+            raise ParameterError(
+                f"The target {self.target!r} has one declared value, so there is nothing to predict.",
+                found=repr(found[0]) if found else "no value",
+                fix=[
+                    Fix("target", "retired", note="a column with two values or more"),
+                    "Or seal it with all of its values.",
+                ],
+            )
+        return found
 
 
 @dataclass(frozen=True)

@@ -36,9 +36,9 @@ def test_percentages_are_rounded_up() -> None:
     assert "100 %" in explain(50)
 
 
-def test_delta_is_a_chance_to_escape_rounded_up() -> None:
-    assert "less than 1 in 1,000,000 may" in explain(1, "1e-6")
-    assert "less than 1 in 3 may" in explain(1, "0.3")
+def test_delta_is_a_chance_of_no_promise_rounded_up() -> None:
+    assert "at most 1 in 1,000,000 nothing" in explain(1, "1e-6")
+    assert "at most 1 in 3 nothing" in explain(1, "0.3")
     assert "δ" not in explain(1)
 
 
