@@ -186,6 +186,12 @@ def test_a_target_with_one_declared_value_is_refused_before_a_charge(
         assert vault.ledger.balance().charges == 0
 
 
+def test_a_category_of_too_many_classes_is_not_called_a_number() -> None:
+    task = Task({"age": Integer(0, 50)}, "town", Category([f"town {i}" for i in range(1001)]))
+    with pytest.raises(ParameterError, match=r"more than 1,000 classes.*found: 1,001.*categories that matter"):
+        task.classes  # noqa: B018
+
+
 @pytest.mark.parametrize("given", [{"epsilon": 1}, {"spend": "30%"}], ids=str)
 def test_a_recorded_model_is_free_for_other_analysts_also_pure_ones(vault: Vault, given: dict[str, Any]) -> None:
     first = vault.fit(LogisticRegression(), target="rich", **given)

@@ -10,7 +10,7 @@ from discreet.engines.examples import Examples
 from discreet.errors import Fix, ParameterError
 from discreet.privacy.losses import Losses
 from discreet.release.label import Noise
-from discreet.schema import Column, Date, Datetime, Real
+from discreet.schema import Category, Column, Date, Datetime, Real
 
 Progress: TypeAlias = Callable[[str, float], None]
 """Called with the present step and the share of the work that is done, from 0 to 1."""
@@ -59,6 +59,12 @@ class Task:
     @property
     def classes(self) -> list[Any]:
         """The classes of the target, as the schema lists them."""
+        if isinstance(self.outcome, Category) and self.outcome.levels > _CLASSES:
+            raise ParameterError(
+                f"The target {self.target!r} has more than {_CLASSES:,} classes.",
+                found=f"{self.outcome.levels:,}",
+                fix='Seal it with the categories that matter: the others become one, with other="another".',
+            )
         if isinstance(self.outcome, Real | Date | Datetime) or (self.outcome.levels or 0) > _CLASSES:
             raise ParameterError(
                 f"The target {self.target!r} is a number with {self.outcome.levels:,} values, and not a class.",
