@@ -211,11 +211,21 @@ class Ledger(Reader):
 
             for entry in rows.open_charges(digest(question)) if resumable else ():
                 if terms().items() <= entry.content.items():
-                    return Charge(entry.number, entry.hash, question, charged, **names, balances=tuple(before))
+                    return Charge(
+                        entry.number,
+                        entry.hash,
+                        question,
+                        charged,
+                        **names,
+                        time=entry.time,
+                        balances=tuple(before),
+                    )
             admit(before, charged, self._strict)
             balances = [balance.charged(charged) for balance in before]
             entry = self._append(rows, "charge", {**terms(), "after": after(balances)})
-        return Charge(entry.number, entry.hash, question, charged, **names, balances=tuple(balances))
+        return Charge(
+            entry.number, entry.hash, question, charged, **names, time=entry.time, balances=tuple(balances)
+        )
 
     def expect_right_to_record(self) -> None:
         """Refuse a role of the server that could charge, and not record the answer."""

@@ -6,7 +6,8 @@ Claims.
   second one would measure how busy the machine is. It gets 409 (`AlreadyRunning`), a quantum after it arrived:
   by then a question that began before it has ended, or passed a tick, so that its time shows nothing.
 * What ends with a question changes at its tick (`clock`): the reply leaves, a poll sees it, the next question is
-  admitted. Only results whose time depends on public facts alone (`Result.public`) end at once.
+  admitted. Only results whose time depends on public facts alone (`Result.public`) end at once. A question that is
+  cancelled while it computes ends at a tick too: whether it was recorded by then tells how long it took.
 * A key is carried out once. The same key and request, meanwhile or later, gets the same reply, also after a
   restart: either it is stored, or the kernel answers from the record or resumes the charge, free.
 * Past the deadline the client gets 202 and an address. The question goes on, is charged, recorded and stored.
@@ -231,9 +232,7 @@ class Questions:
                 while found.status == RUNNING and asyncio.get_running_loop().time() < until:
                     found = await self.poll(actor, id_)  # which waits a quantum
             return found
-        running.cancelled = True
-        if running.computing is not None:
-            running.computing.cancel()
+        await self._end(running)
         await asyncio.wait({running.task})
         return running.task.result()
 
@@ -333,7 +332,7 @@ class Questions:
         except asyncio.CancelledError:
             if running is None or not running.cancelled:
                 raise  # the server stops
-            return *_problem(problems.cancelled()), False
+            return *_problem(problems.cancelled()), True  # it ended at a tick, or before it read a row
         except WorkerLost:
             return *_problem(problems.lost()), False
         finally:
@@ -354,8 +353,15 @@ class Questions:
             await asyncio.sleep(self._quantum)
             with suppress(DatabaseUnavailable):
                 if await asyncio.to_thread(self._replies.cancelled, running.id):
-                    running.cancelled = True
-                    running.computing.cancel()
+                    await self._end(running)
+
+    async def _end(self, running: _Running) -> None:
+        """End a question that was cancelled: at its tick if it computes, at once if it waits for a worker."""
+        if running.told:
+            await until_tick(running.begun, self._quantum)
+        running.cancelled = True
+        if running.computing is not None:
+            running.computing.cancel()
 
 
 def fingerprint(verb: str, vault: str, purpose: str | None, arguments: dict[str, Any]) -> str:

@@ -205,7 +205,8 @@ def _step_by_step(table: SealedTable, query: Question, within: str, wanted: Term
     while True:
         key = cache_key.text(table.metadata, f"{price} step {len(steps)}")
         try:
-            steps.append(_released(table, [key], planned))
+            # A later step is charged after rows were read for the one before: all have the time of the first.
+            steps.append(_released(table, [key], planned, at=steps[0].at if steps else None))
         except BudgetExceeded:
             if not steps:
                 raise
@@ -234,8 +235,14 @@ def _told(release: Release, steps: Sequence[Release], wanted: Terms) -> Release:
     )
 
 
-def _released(table: SealedTable, keys: list[str], planned: Callable[[tuple[Balance, ...]], Plan]) -> Release:
-    """Return the recorded answer, or plan, charge and execute."""
+def _released(
+    table: SealedTable,
+    keys: list[str],
+    planned: Callable[[tuple[Balance, ...]], Plan],
+    *,
+    at: str | None = None,
+) -> Release:
+    """Return the recorded answer, or plan, charge and execute. `at` is its time; that of the charge by default."""
     from discreet.query.answer.execute import execute, prepare
 
     def prepared(ready: Ready) -> Job[Release]:
@@ -252,6 +259,7 @@ def _released(table: SealedTable, keys: list[str], planned: Callable[[tuple[Bala
                 label=label(made, table.metadata, receipt),
                 confidence=made.confidence,
                 plan=made.explanation,
+                at=charge.time if at is None else at,
             )
 
         return Job(made.losses, run, _written, silent=True)
