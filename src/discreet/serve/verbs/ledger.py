@@ -148,13 +148,33 @@ def releases(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
 
 
 def release(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
-    """Return one release by its number."""
+    """Return one release by its number; to an analyst without the accounts of others that paid for it."""
     if 0 < arguments["number"] < 2**63:  # a ledger has no larger numbers, and its database reads none
         for entry, _, record in _released(vault, arguments["number"] - 1):
             if entry.number == arguments["number"]:
-                return Result(record, public=True)
+                own = vault.table().payer.analyst
+                return Result(record if arguments["all"] else _without_others(record, own), public=True)
             break
     raise NotFound("There is no such release.", found=arguments["number"], fix="List the releases.")
+
+
+def _without_others(record: Any, own: str | None) -> Any:
+    """Return a record without accounts of purposes and of other analysts: who paid, and what they have left.
+
+    >>> accounts = [{"analyst": who, "purpose": None} for who in (None, "ana", "bo")]
+    >>> _without_others({"receipt": {"balances": accounts}}, "bo")
+    {'receipt': {'balances': [{'analyst': None, 'purpose': None}, {'analyst': 'bo', 'purpose': None}]}}
+    """
+    if isinstance(record, dict):
+        return {name: _without_others(value, own) for name, value in record.items()}
+    if (
+        isinstance(record, list)
+        and record
+        and isinstance(record[0], dict)
+        and {"analyst", "purpose"} <= {*record[0]}
+    ):
+        return [one for one in record if one["purpose"] is None and one["analyst"] in (None, own)]
+    return record
 
 
 def _released(vault: Vault, after: int) -> Iterator[tuple[Entry, str, dict[str, Any]]]:
