@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
 from discreet.errors import AnswerUnrecorded, BudgetExceeded, LedgerUnavailable, NotForRelease, ParameterError
 from discreet.kernel.refusal import with_share
@@ -105,8 +105,13 @@ class _Kept:
     silent: bool = False
 
 
-# By the first entry of the ledger, which no other has, and by the key: also for a vault that is opened again.
-_kept: dict[tuple[str, str], _Kept] = {}
+_Place: TypeAlias = tuple[str, str, str | None, str | None]
+"""The first entry of a ledger, which no other has, a key, and the analyst and the purpose who were charged.
+
+So a vault that is opened again finds what is kept, and another account does not: an oracle, a holdout or a stream
+gives new answers, and is for the account that paid.
+"""
+_kept: dict[_Place, _Kept] = {}
 
 
 def spend(
@@ -130,7 +135,7 @@ def spend(
         standing = table.payer.standing(key)
         if standing.answer is not None:
             return read(standing)
-    place = (table.payer.ledger.first.hash, keys[-1])
+    place = (table.payer.ledger.first.hash, keys[-1], table.payer.analyst, table.payer.purpose)
     if (kept := _kept.get(place)) is not None:
         _record(table, place, kept)
         return cast(R, kept.result)
@@ -161,7 +166,7 @@ def _refuse_test_bits(table: SealedTable) -> None:
         )
 
 
-def _record(table: SealedTable, place: tuple[str, str], kept: _Kept) -> bool:
+def _record(table: SealedTable, place: _Place, kept: _Kept) -> bool:
     """Record an answer, and return whether it is the one that its charge shows. Keep it until it is recorded."""
     _kept[place] = kept
     try:
