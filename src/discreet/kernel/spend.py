@@ -86,6 +86,8 @@ class Job(Generic[R]):
         silent: Whether `run` shows and writes nothing before it returns, and does the same work whatever noise it
             draws, which an adaptive algorithm does not. Then a charge whose process was killed is resumed. False
             by default.
+        time: The time of the charge; now by default. A step that follows another one of the same question has the
+            time of the first, because rows were read since.
     """
 
     losses: Losses
@@ -93,6 +95,7 @@ class Job(Generic[R]):
     write: Callable[[R], str | None]
     hold: AbstractContextManager[Any] = field(default_factory=nullcontext)
     silent: bool = False
+    time: str | None = None
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,7 @@ def spend(
     job = prepare(Ready(engine, rows, standing.balances))
     resumable = job.silent and bits_in_use() is None  # what test bits made is shown, and never recorded
     with job.hold:
-        charge = _charged(table, job.losses, keys[-1], resumable)
+        charge = _charged(table, job, keys[-1], resumable)
         with _telling(), _closing(table, charge) if resumable else nullcontext():
             result = job.run(charge)
             record = job.write(result)
@@ -216,10 +219,10 @@ def _unrecorded(error: LedgerUnavailable, silent: bool) -> AnswerUnrecorded:
     )
 
 
-def _charged(table: SealedTable, losses: Losses, key: str, resumable: bool) -> Charge:
+def _charged(table: SealedTable, job: Job[Any], key: str, resumable: bool) -> Charge:
     """Charge the accounts. A refusal offers a share of the budget that fits."""
     table.payer.ledger.expect_right_to_record()
     try:
-        return table.payer.reserve(losses, key, resumable=resumable)
+        return table.payer.reserve(job.losses, key, resumable=resumable, time=job.time)
     except BudgetExceeded as error:
         raise with_share(error, table.payer.balances()) from None

@@ -206,7 +206,8 @@ def _step_by_step(table: SealedTable, query: Question, within: str, wanted: Term
         key = cache_key.text(table.metadata, f"{price} step {len(steps)}")
         try:
             # A later step is charged after rows were read for the one before: all have the time of the first.
-            steps.append(_released(table, [key], planned, at=steps[0].at if steps else None))
+            begun = next((step.at for step in steps if not step.free), None)
+            steps.append(_released(table, [key], planned, time=begun))
         except BudgetExceeded:
             if not steps:
                 raise
@@ -240,9 +241,9 @@ def _released(
     keys: list[str],
     planned: Callable[[tuple[Balance, ...]], Plan],
     *,
-    at: str | None = None,
+    time: str | None = None,
 ) -> Release:
-    """Return the recorded answer, or plan, charge and execute. `at` is its time; that of the charge by default."""
+    """Return the recorded answer, or plan, charge and execute. `time` is that of the charge; now by default."""
     from discreet.query.answer.execute import execute, prepare
 
     def prepared(ready: Ready) -> Job[Release]:
@@ -259,10 +260,10 @@ def _released(
                 label=label(made, table.metadata, receipt),
                 confidence=made.confidence,
                 plan=made.explanation,
-                at=charge.time if at is None else at,
+                at=charge.time,
             )
 
-        return Job(made.losses, run, _written, silent=True)
+        return Job(made.losses, run, _written, silent=True, time=time)
 
     return spend(table, keys, read=_recorded, prepare=prepared)
 

@@ -3,10 +3,9 @@
 An analyst sees the accounts that pay for them and their own charges. A curator or an auditor sees all of it
 (`arguments["all"]`, which the server decides by role). What was released is public to every analyst of the vault.
 
-**Times.** Rows are read between a charge and its release, so the difference of their times tells how long that
-took, to the microsecond, and no tick (`serve.clock`) would help. So a release or a failure is shown with the time
-of its charge. A question that is answered in steps is charged after each of them: its releases are listed with the
-time of the first charge, and an analyst sees the days of their charges.
+**Times.** A ledger dates a release with its charge, because rows are read between the two (`ledger.entry`). Older
+versions did not: here such a release, and a failure, is shown with the time of its charge all the same, and an
+analyst sees the days of their charges.
 """
 
 from __future__ import annotations
