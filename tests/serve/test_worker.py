@@ -79,6 +79,7 @@ def test_the_place_of_a_vault_stays_in_the_worker(
     found = outcome(_Vaults(), task, lambda words, share: None)["error"]
     assert "is gone" in found["problem"]
     assert found["found"] == journal.name
+    assert "An older one" in found["fix"][-1]["text"]  # a backup that is put back forgets what was spent since
 
 
 def test_a_new_worker_has_the_rows_open_before_the_first_question(tmp_path: Path) -> None:
