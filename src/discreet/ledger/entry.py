@@ -11,7 +11,7 @@ newest entry of an account holds its whole state. The columns beside the body ar
 with the body, and this is checked whenever an entry is read.
 
 A release and a failure have the time of their charge. Rows are read between the two, so a time of their own would
-tell how long that took. To show it to no one is not enough: whoever knows the rest of an entry finds its time from
+tell how long that took. To hide it is not enough: an analyst who knows the rest of an entry finds its time from
 its hash, by trying the microseconds of a second. So numbers rise from entry to entry, and times need not.
 """
 
