@@ -100,6 +100,22 @@ def test_an_answer_that_could_not_be_recorded_is_kept_and_the_retry_is_free(vaul
     vault.ledger.verify()
 
 
+def test_what_could_not_be_recorded_is_kept_for_the_account_that_paid(vault: Vault) -> None:
+    """What is kept may be the journal of an oracle: another analyst would ask on the charge of the first."""
+    rival = Locked(vault)
+
+    def run(_: Charge) -> str:
+        rival.begin()
+        return "an oracle of ana"
+
+    with pytest.raises(AnswerUnrecorded):
+        asked(impatient(vault.for_account(analyst="ana")), run, silent=False)
+    rival.end()
+    others = vault.for_account(analyst="bo").table()
+    assert asked(others, lambda _: "an oracle of bo", silent=False) == "an oracle of bo"
+    assert vault.ledger.balance(analyst="bo").charges == 1
+
+
 KILLED = """
 import os, signal, sys
 from discreet.learn import LogisticRegression

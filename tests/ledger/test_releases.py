@@ -29,6 +29,19 @@ def test_a_recorded_answer_is_found_to_the_letter(ledger: Ledger, question: str,
     ledger.verify()
 
 
+def test_a_release_and_a_failure_have_the_time_of_their_charge(place: str, ledger: Ledger) -> None:
+    """A time of their own, or a hash of it, would tell how long rows were read."""
+    kept, failed = (ledger.reserve(TENTH, question=text) for text in ("kept", "failed"))
+    with Ledger.open(place) as later:
+        later.fail(failed, "ValueError")
+        later.record(kept, "1")
+    assert [entry.time for entry in ledger.entries()][-2:] == [failed.time, kept.time]
+    assert kept.time < failed.time
+    again = ledger.reserve(TENTH, question="a later step", time=kept.time)
+    assert again.time == kept.time
+    ledger.verify()
+
+
 def test_an_answer_is_found_by_whoever_opens_the_ledger_later(place: str, ledger: Ledger) -> None:
     ledger.record(ledger.reserve(TENTH, question="how many?"), "42")
     ledger.close()

@@ -25,11 +25,11 @@ KERNEL = [
     Mutant(
         "spend: charged after the run",
         "kernel/spend.py",
-        "        charge = _charged(table, job.losses, keys[-1], resumable)\n"
+        "        charge = _charged(table, job, keys[-1], resumable)\n"
         "        with _telling(), _closing(table, charge) if resumable else nullcontext():\n"
         "            result = job.run(charge)",
         "        result = job.run(None)\n"
-        "        charge = _charged(table, job.losses, keys[-1], resumable)\n"
+        "        charge = _charged(table, job, keys[-1], resumable)\n"
         "        with _telling(), _closing(table, charge) if resumable else nullcontext():",
         f"{SPEND}::test_the_charge_is_on_the_disk_before_noise_is_drawn",
     ),
@@ -61,9 +61,16 @@ KERNEL = [
     Mutant(
         "spend: the first key is charged",
         "kernel/spend.py",
-        "_charged(table, job.losses, keys[-1], resumable)",
-        "_charged(table, job.losses, keys[0], resumable)",
+        "_charged(table, job, keys[-1], resumable)",
+        "_charged(table, job, keys[0], resumable)",
         SPEND,
+    ),
+    Mutant(
+        "spend: what is kept is for every account",
+        "kernel/spend.py",
+        "keys[-1], table.payer.analyst, table.payer.purpose)",
+        "keys[-1], None, None)",
+        f"{RESUME}::test_what_could_not_be_recorded_is_kept_for_the_account_that_paid",
     ),
     Mutant(
         "vault: answers from test bits are recorded",

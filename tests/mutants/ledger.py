@@ -12,6 +12,13 @@ POSTGRES = "tests/ledger/test_concurrency.py tests/ledger/store/test_postgres.py
 
 LEDGER = [
     Mutant(
+        "ledger: a release has a time of its own",
+        "ledger/ledger.py",
+        "{**about, **content}, last, time=reserved.time)",
+        "{**about, **content}, last)",
+        "tests/ledger/test_releases.py::test_a_release_and_a_failure_have_the_time_of_their_charge",
+    ),
+    Mutant(
         "admission: the whole alone is asked",
         "ledger/admission.py",
         "    for balance in balances:\n        if not balance.fits(cost):",

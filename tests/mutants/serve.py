@@ -18,6 +18,27 @@ REFUSED = f"{OIDC}::test_what_does_not_prove_a_person_is_refused"
 
 SERVE = [
     Mutant(
+        "questions: a job that is cancelled ends at once",
+        "serve/questions.py",
+        "        if running.told:\n            await until_tick",
+        "        if False:\n            await until_tick",
+        "tests/serve/test_times.py::test_a_job_that_computes_is_ended_at_its_tick",
+    ),
+    Mutant(
+        "questions: a reply is for every login of its owner",
+        "serve/questions.py",
+        "if found.vault and not actor.may_see(found.vault):",
+        "if False:",
+        "tests/serve/test_hostile_requests.py::test_a_reply_is_there_only_for_logins_that_may_use_its_vault",
+    ),
+    Mutant(
+        "ledger: a release shows who paid for it",
+        "serve/verbs/ledger.py",
+        'record if arguments["all"] else _without_others(record, own)',
+        "record",
+        "tests/serve/test_hostile_requests.py::test_a_release_does_not_show_an_analyst_who_paid_for_it",
+    ),
+    Mutant(
         "session: the key that a browser brings is adopted",
         "serve/console/session.py",
         'headers={"location": "/"}, cookies=[cookie(service, key)])',

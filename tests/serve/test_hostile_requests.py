@@ -12,6 +12,7 @@ import pytest
 
 from discreet.errors import NotPermitted
 from discreet.query.parse.tool_statements import statements
+from discreet.release.release import Release
 from discreet.serve.accounts import Role
 from discreet.serve.accounts.records import EVERYWHERE
 from discreet.serve.survey import counter as counting
@@ -63,6 +64,53 @@ def test_what_belongs_to_an_account_is_not_there_for_another(running: Running) -
         for path in (f"collections/{made.id}", f"collections/{made.id}/estimates"):
             assert bo.get(f"/api/v1/{path}").status_code == 404
         assert bo.post(f"/api/v1/collections/{made.id}/tickets", content=b"").status_code == 404
+
+
+def test_a_reply_is_there_only_for_logins_that_may_use_its_vault(running: Running) -> None:
+    """A token for another vault, and any login after the grant was taken back, by the id of a question."""
+    running.account("una", Role.ANALYST, "visits", "hidden")
+    running.tokens["una elsewhere"] = running.service.accounts.new_token("una", vaults=["hidden"])
+    asked = running.ask("una", "select count(*) from visits where age > 58", epsilon="0.01", key="scoped")
+    place = f"/api/v1/questions/{asked.headers['discreet-question']}"
+    with running.client("una elsewhere") as elsewhere:
+        assert elsewhere.get(place).status_code == 404
+        assert elsewhere.delete(place).status_code == 404
+        assert elsewhere.get(f"{place}/events").status_code == 404
+    with running.client("una") as una:
+        assert una.get(place).json() == asked.json()
+        running.service.accounts.withdraw("una", "visits")
+        assert una.get(place).status_code == 404
+
+
+def test_a_release_does_not_show_an_analyst_who_paid_for_it(running: Running) -> None:
+    """The record has the accounts of the analyst who asked: name, purpose, and what they have left."""
+    running.service.accounts.grant("ana", "visits", by="curator", purposes=["study"])
+    asked = running.ask("ana", "select count(*) from visits where age > 57", epsilon="0.01", purpose="study")
+    assert asked.status_code == 200
+    with running.client("bo") as bo, running.client("ana") as ana, running.client("audrey") as audrey:
+        number = bo.get("/api/v1/vaults/visits/releases").json()["releases"][-1]["number"]
+        place = f"/api/v1/vaults/visits/releases/{number}"
+        seen = bo.get(place)
+        assert (
+            Release.from_json(seen.json())["count(*)"].values == Release.from_json(asked.json())["count(*)"].values
+        )
+        assert '"ana"' not in seen.text
+        assert '"study"' not in seen.text
+        assert '"ana"' in ana.get(place).text
+        assert '"study"' in audrey.get(place).text
+    with signed_in(running, "bo") as page:
+        assert "study" not in page.get(f"/vaults/visits/releases/{number}").text
+    running.service.accounts.grant("ana", "visits", by="curator")
+
+
+def test_the_link_of_an_answer_shows_no_account_of_a_purpose_to_others(running: Running) -> None:
+    running.ask("ana", "select count(*) from visits where age > 56", epsilon="0.01")
+    wanted = {"sql": "select count(*) from visits where age > 56", "by": "epsilon", "epsilon": "0.01"}
+    with signed_in(running, "bo") as bo:
+        for form in ("json", "yaml"):
+            got = bo.get("/vaults/visits/answer", params={**wanted, "purpose": "merger", "file": form})
+            assert got.status_code == 200
+            assert "merger" not in got.text
 
 
 def test_an_address_is_never_a_header_or_another_site(running: Running) -> None:

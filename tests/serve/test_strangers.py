@@ -63,6 +63,21 @@ def test_an_address_is_not_what_a_header_says(tmp_path: Path) -> None:
     assert found == [401, 429]
 
 
+def test_a_narrow_token_neither_sees_nor_ends_wider_ones_of_its_owner(strict: Running) -> None:
+    """The bug it would catch: a token for previews that leaked, and revokes all others."""
+    accounts, place = strict.service.accounts, "/api/v1/people/ana/tokens"
+    strict.tokens["previews"] = accounts.new_token("ana", verbs=["describe", "preview"], vaults=["visits"])
+    (own,) = [one for one in accounts.tokens("ana") if one.vaults == {"visits"}]
+    wider = [one for one in accounts.tokens("ana") if one != own]
+    with strict.client("previews") as previews:
+        assert [one["id"] for one in previews.get(place).json()] == [own.id]
+        assert {previews.delete(f"{place}/{one.id}").status_code for one in wider} == {404}
+        assert not any(one.revoked for one in accounts.tokens("ana"))
+        assert previews.delete(f"{place}/{own.id}").status_code == 204
+    with strict.client("ana") as ana:
+        assert len(ana.get(place).json()) == 1 + len(wider)
+
+
 def test_a_narrow_token_makes_no_token_of_another_person(strict: Running) -> None:
     """The bug it would catch: "manage" for one vault that asks in the name of ana, or of a curator, who pays."""
     accounts = strict.service.accounts

@@ -53,6 +53,35 @@ def test_our_own_words_leave_the_worker(monkeypatch: pytest.MonkeyPatch) -> None
     assert problem_of(found["error"]).detail == "Rows are not answered."
 
 
+@pytest.mark.parametrize("relative", [False, True])
+def test_the_place_of_a_vault_stays_in_the_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, relative: bool
+) -> None:
+    """An oracle whose journal is gone, or belongs to another one, named the folders of the server."""
+    place = tmp_path / "people.vault"
+    columns = {"age": dp.Integer(0, 110)}
+    rows = pyarrow.table({"who": [1, 2], "age": [30, 40]})
+    opening: dict[str, Any] = {"columns": ["age"], "epsilon": "1", "within": "500"}
+    budget = dp.Budget(4, "1e-6")
+    with dp.Vault.seal(rows, to=place, name="people", person="who", columns=columns, budget=budget) as vault:
+        vault.for_account(analyst="ana").oracle(**opening).close()
+    monkeypatch.chdir(tmp_path)
+    task: dict[str, Any] = {
+        "verb": "describe_oracle",
+        "place": "people.vault" if relative else str(place),
+        "analyst": "ana",
+        "purpose": None,
+        "arguments": {"opening": opening},
+        "recorded": False,
+    }
+    (journal,) = place.glob("*.oracle")
+    journal.unlink()
+    found = outcome(_Vaults(), task, lambda words, share: None)["error"]
+    assert "is gone" in found["problem"]
+    assert found["found"] == journal.name
+    assert "An older one" in found["fix"][-1]["text"]  # a backup that is put back forgets what was spent since
+
+
 def test_a_new_worker_has_the_rows_open_before_the_first_question(tmp_path: Path) -> None:
     place = tmp_path / "people.vault"
     columns = {"age": dp.Integer(0, 110)}

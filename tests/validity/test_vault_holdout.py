@@ -163,3 +163,18 @@ def test_a_vault_without_delta_is_refused_for_free(tmp_path: Path) -> None:
         with pytest.raises(ParameterError, match="no column"):
             vault.holdout("poor", epsilon="0.1")
         assert vault.ledger.balance().remaining == 1
+
+
+def test_one_person_does_not_change_how_the_missing_values_of_others_look() -> None:
+    """Thousands whose city is missing were NaN by themselves, and None beside one person who has a city."""
+
+    def unknown(rows: Rows) -> Any:
+        return np.array([value is None for value in rows["city"]], np.float64)
+
+    columns = {"city": dp.Category(["Oslo", "Bergen"])}
+    alone, together = (Rows.of({"city": np.array(codes)}, columns) for codes in ([-1, -1], [-1, -1, 0]))
+    assert alone["city"].dtype == together["city"].dtype
+    assert [scores(unknown, rows).sum() for rows in (alone, together)] == [2.0, 2.0]
+    moments = {"city": dp.Datetime("2024-01-01", "2025-01-01", "1min")}  # too many to be listed
+    assert Rows.of({"city": np.array([-1])}, moments)["city"].tolist() == [None]
+    assert np.isnan(Rows.of({"city": np.array([-1])}, {"city": dp.Integer(0, 10**6)})["city"]).all()

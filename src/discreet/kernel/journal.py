@@ -53,6 +53,9 @@ ORACLE = Kind("oracle", "discreet oracle 1")
 HOLDOUT = Kind("holdout", "discreet holdout 1")
 """The journal of a holdout: its transcript."""
 
+RESTORE = "Restore its newest copy. An older one has forgotten answers, and would spend their budget twice."
+"""The way out where the file is gone or damaged, and what an old backup would do."""
+
 
 class Journal:
     """The records of one run and their file. `create` makes it, `open` opens it again.
@@ -128,7 +131,7 @@ class Journal:
                 found=path,
                 fix=[
                     Fix("name", "second", note=f"another {kind.name}, at its own cost"),
-                    "Or restore the file from a backup.",
+                    RESTORE,
                 ],
             ) from None
         try:
@@ -174,7 +177,7 @@ class Journal:
                 raise DiscreetError(
                     f"The file of this {self.kind.name} was removed while it was open.",
                     found=self.path,
-                    fix="Restore it from a backup, then open it again.",
+                    fix=f"{RESTORE} Then open it again.",
                 )
             news = _read(self._handle, self.path, self.kind, self._end)
             self._end = os.lseek(self._handle, 0, os.SEEK_END)
@@ -294,7 +297,7 @@ def _read(handle: int, path: Path, kind: Kind, start: int = 0) -> list[dict[str,
             raise DiscreetError(
                 f"The journal was changed in line {number}{' of what is new' if start else ''}.",
                 found=path,
-                fix="Restore it from a backup.",
+                fix=RESTORE,
             )
         records.append(json.loads(text))
         sound += len(line) + 1

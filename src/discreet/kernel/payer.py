@@ -38,10 +38,10 @@ class Payer:
         """Return whether a charge of these losses would be accepted now, or with balances that were just read."""
         return self.ledger.can_afford(losses, analyst=self.analyst, purpose=self.purpose, balances=balances)
 
-    def reserve(self, losses: Losses, key: str, *, resumable: bool = False) -> Charge:
+    def reserve(self, losses: Losses, key: str, *, resumable: bool = False, time: str | None = None) -> Charge:
         """Charge the accounts. For `kernel.spend` only."""
         return self.ledger.reserve(
-            losses, question=key, analyst=self.analyst, purpose=self.purpose, resumable=resumable
+            losses, question=key, analyst=self.analyst, purpose=self.purpose, resumable=resumable, time=time
         )
 
     def record(self, charge: Charge, answer: str) -> None:

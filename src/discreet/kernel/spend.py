@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
 from discreet.errors import AnswerUnrecorded, BudgetExceeded, LedgerUnavailable, NotForRelease, ParameterError
 from discreet.kernel.refusal import with_share
@@ -86,6 +86,8 @@ class Job(Generic[R]):
         silent: Whether `run` shows and writes nothing before it returns, and does the same work whatever noise it
             draws, which an adaptive algorithm does not. Then a charge whose process was killed is resumed. False
             by default.
+        time: The time of the charge; now by default. A step that follows another one of the same question has the
+            time of the first, because rows were read since.
     """
 
     losses: Losses
@@ -93,6 +95,7 @@ class Job(Generic[R]):
     write: Callable[[R], str | None]
     hold: AbstractContextManager[Any] = field(default_factory=nullcontext)
     silent: bool = False
+    time: str | None = None
 
 
 @dataclass(frozen=True)
@@ -105,8 +108,13 @@ class _Kept:
     silent: bool = False
 
 
-# By the first entry of the ledger, which no other has, and by the key: also for a vault that is opened again.
-_kept: dict[tuple[str, str], _Kept] = {}
+_Place: TypeAlias = tuple[str, str, str | None, str | None]
+"""The first entry of a ledger, which no other has, a key, and the analyst and the purpose who were charged.
+
+So a vault that is opened again finds what is kept, and another account does not: an oracle, a holdout or a stream
+gives new answers, and is for the account that paid.
+"""
+_kept: dict[_Place, _Kept] = {}
 
 
 def spend(
@@ -130,7 +138,7 @@ def spend(
         standing = table.payer.standing(key)
         if standing.answer is not None:
             return read(standing)
-    place = (table.payer.ledger.first.hash, keys[-1])
+    place = (table.payer.ledger.first.hash, keys[-1], table.payer.analyst, table.payer.purpose)
     if (kept := _kept.get(place)) is not None:
         _record(table, place, kept)
         return cast(R, kept.result)
@@ -139,7 +147,7 @@ def spend(
     job = prepare(Ready(engine, rows, standing.balances))
     resumable = job.silent and bits_in_use() is None  # what test bits made is shown, and never recorded
     with job.hold:
-        charge = _charged(table, job.losses, keys[-1], resumable)
+        charge = _charged(table, job, keys[-1], resumable)
         with _telling(), _closing(table, charge) if resumable else nullcontext():
             result = job.run(charge)
             record = job.write(result)
@@ -161,7 +169,7 @@ def _refuse_test_bits(table: SealedTable) -> None:
         )
 
 
-def _record(table: SealedTable, place: tuple[str, str], kept: _Kept) -> bool:
+def _record(table: SealedTable, place: _Place, kept: _Kept) -> bool:
     """Record an answer, and return whether it is the one that its charge shows. Keep it until it is recorded."""
     _kept[place] = kept
     try:
@@ -211,10 +219,10 @@ def _unrecorded(error: LedgerUnavailable, silent: bool) -> AnswerUnrecorded:
     )
 
 
-def _charged(table: SealedTable, losses: Losses, key: str, resumable: bool) -> Charge:
+def _charged(table: SealedTable, job: Job[Any], key: str, resumable: bool) -> Charge:
     """Charge the accounts. A refusal offers a share of the budget that fits."""
     table.payer.ledger.expect_right_to_record()
     try:
-        return table.payer.reserve(losses, key, resumable=resumable)
+        return table.payer.reserve(job.losses, key, resumable=resumable, time=job.time)
     except BudgetExceeded as error:
         raise with_share(error, table.payer.balances()) from None

@@ -12,7 +12,8 @@ from discreet.ledger.costs import Cost
 class Charge:
     """The receipt for a charged question, to be given to `record` with its answer.
 
-    `balances` are those after the charge: of the whole, then of its analyst and of its purpose.
+    `balances` are those after the charge: of the whole, then of its analyst and of its purpose. `time` is that of
+    the charge, before any row was read for it: a release bears it, because its own would tell how long rows took.
     """
 
     number: int
@@ -21,6 +22,7 @@ class Charge:
     cost: Cost
     analyst: str | None
     purpose: str | None
+    time: str = ""
     balances: tuple[Balance, ...] = field(default=(), repr=False)
 
 

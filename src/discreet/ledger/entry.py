@@ -9,6 +9,10 @@ Kinds: `opening` (the budget of the whole), `allotment` and `amendment` (of an a
 `failure` (a charge that gets no release). Every entry but these last two carries the balances after it, so the
 newest entry of an account holds its whole state. The columns beside the body are for searching; they must agree
 with the body, and this is checked whenever an entry is read.
+
+A release and a failure have the time of their charge. Rows are read between the two, so a time of their own would
+tell how long that took. To hide it is not enough: an analyst who knows the rest of an entry finds its time from
+its hash, by trying the microseconds of a second. So numbers rise from entry to entry, and times need not.
 """
 
 from __future__ import annotations

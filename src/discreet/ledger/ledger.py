@@ -182,6 +182,7 @@ class Ledger(Reader):
         analyst: str | None = None,
         purpose: str | None = None,
         resumable: bool = False,
+        time: str | None = None,
     ) -> Charge:
         """Charge a question before noise is drawn for it. A refused charge costs nothing and leaves no trace.
 
@@ -194,6 +195,7 @@ class Ledger(Reader):
             analyst: The analyst who asks, if named.
             purpose: The purpose of the question, if named.
             resumable: Whether nothing of an answer leaves the process before it is recorded; False by default.
+            time: The time of the entry; now by default. A later step of a question has that of the first.
         """
         if not (question and isinstance(question, str)):
             raise ParameterError(
@@ -211,11 +213,21 @@ class Ledger(Reader):
 
             for entry in rows.open_charges(digest(question)) if resumable else ():
                 if terms().items() <= entry.content.items():
-                    return Charge(entry.number, entry.hash, question, charged, **names, balances=tuple(before))
+                    return Charge(
+                        entry.number,
+                        entry.hash,
+                        question,
+                        charged,
+                        **names,
+                        time=entry.time,
+                        balances=tuple(before),
+                    )
             admit(before, charged, self._strict)
             balances = [balance.charged(charged) for balance in before]
-            entry = self._append(rows, "charge", {**terms(), "after": after(balances)})
-        return Charge(entry.number, entry.hash, question, charged, **names, balances=tuple(balances))
+            entry = self._append(rows, "charge", {**terms(), "after": after(balances)}, time=time)
+        return Charge(
+            entry.number, entry.hash, question, charged, **names, time=entry.time, balances=tuple(balances)
+        )
 
     def expect_right_to_record(self) -> None:
         """Refuse a role of the server that could charge, and not record the answer."""
@@ -252,13 +264,15 @@ class Ledger(Reader):
                     fix="Reserve again to ask again.",
                 )
             about = {"charge": charge.number, "question": digest(charge.question)}
-            self._append(rows, kind, {**about, **content}, last)
+            self._append(rows, kind, {**about, **content}, last, time=reserved.time)
 
     def close(self) -> None:
         """Close idle connections. The ledger may still be used."""
         self._store.close()
 
-    def _append(self, rows: Rows, kind: str, content: dict[str, Any], last: Entry | None = None) -> Entry:
+    def _append(
+        self, rows: Rows, kind: str, content: dict[str, Any], last: Entry | None = None, time: str | None = None
+    ) -> Entry:
         last = last or rows.last()
         if last is None:
             raise LedgerTampered(f"The ledger {self._store.name} has lost its entries.", fix=RESTORE)
@@ -267,7 +281,7 @@ class Ledger(Reader):
                 f"The ledger at {self._store.name} is not the one that was opened: it was replaced.",
                 fix="Restore the right one from a backup.",
             )
-        entry = sealed(last.hash, last.number + 1, stamp(self._clock()), kind, content)
+        entry = sealed(last.hash, last.number + 1, time or stamp(self._clock()), kind, content)
         rows.append(entry)
         return entry
 

@@ -60,7 +60,7 @@ class Release(Guarded):
         confidence: The confidence of each interval by itself; 0.95 by default.
         plan: The plan of the answer, as text.
         free: Whether it was answered from the record.
-        at: The time of the answer, in ISO form.
+        at: The time of its charge, in ISO form: not that of the answer, which tells how long the rows took.
         columns: The order of the answer's columns, which may leave out keys; all of them by default.
     """
 

@@ -6,7 +6,8 @@ Claims.
   second one would measure how busy the machine is. It gets 409 (`AlreadyRunning`), a quantum after it arrived:
   by then a question that began before it has ended, or passed a tick, so that its time shows nothing.
 * What ends with a question changes at its tick (`clock`): the reply leaves, a poll sees it, the next question is
-  admitted. Only results whose time depends on public facts alone (`Result.public`) end at once.
+  admitted. Only results whose time depends on public facts alone (`Result.public`) end at once. A question that is
+  cancelled while it computes ends at a tick too: whether it was recorded by then tells how long it took.
 * A key is carried out once. The same key and request, meanwhile or later, gets the same reply, also after a
   restart: either it is stored, or the kernel answers from the record or resumes the charge, free.
 * Past the deadline the client gets 202 and an address. The question goes on, is charged, recorded and stored.
@@ -25,7 +26,7 @@ from typing import Any
 
 import msgspec
 
-from discreet.errors import AlreadyRunning, DatabaseUnavailable, DiscreetError, from_json
+from discreet.errors import AlreadyRunning, DatabaseUnavailable, DiscreetError, NotFound, from_json
 from discreet.serve import problems
 from discreet.serve.accounts import Actor, Replies, Reply, Turns
 from discreet.serve.accounts.replies import RUNNING
@@ -180,14 +181,17 @@ class Questions:
         return Reply(running.id, actor.name, key, print_, verb, vault, self._replies.server)
 
     async def poll(self, actor: Actor, id_: str) -> Reply:
-        """Return a reply to its owner; while a question of theirs runs, this one or another, after a quantum."""
+        """Return a reply to its owner; while a question of theirs runs, this one or another, after a quantum.
+
+        A login that may not use the vault, because it has another scope or the grant was taken back, finds none.
+        """
         begun = asyncio.get_running_loop().time()
         if actor.name in self._running or not await self._turns.free(actor.name):
             await until_tick(begun, self._quantum)
         # What ends with a question is stored before its turn ends. So the turn is looked at first, then the row.
         running = self._running.get(actor.name)
         elsewhere = running is None and not await self._turns.free(actor.name)
-        found = await asyncio.to_thread(self._replies.find, actor.name, id_)
+        found = await self._found(actor, id_)
         another = found.server != self._replies.server
         # A question of theirs at another server may be this one: it shows when its turn ends, at its tick.
         if (running is not None and running.id == id_) or (elsewhere and another):
@@ -195,6 +199,13 @@ class Questions:
         if found.status == RUNNING and another:
             problem = problems.lost() if TASKS[found.verb].resumable else problems.stopped()
             return replace(found, status=problem.status, body=msgspec.to_builtins(problem))
+        return found
+
+    async def _found(self, actor: Actor, id_: str) -> Reply:
+        """Return the row of a question to a login of its owner that may still use the vault."""
+        found = await asyncio.to_thread(self._replies.find, actor.name, id_)
+        if found.vault and not actor.may_see(found.vault):
+            raise NotFound("There is no such question of yours.", found=id_[:64])
         return found
 
     def progress(self, actor: Actor, id_: str) -> Progress | None:
@@ -231,9 +242,8 @@ class Questions:
                 while found.status == RUNNING and asyncio.get_running_loop().time() < until:
                     found = await self.poll(actor, id_)  # which waits a quantum
             return found
-        running.cancelled = True
-        if running.computing is not None:
-            running.computing.cancel()
+        await self._found(actor, id_)
+        await self._end(running)
         await asyncio.wait({running.task})
         return running.task.result()
 
@@ -333,7 +343,7 @@ class Questions:
         except asyncio.CancelledError:
             if running is None or not running.cancelled:
                 raise  # the server stops
-            return *_problem(problems.cancelled()), False
+            return *_problem(problems.cancelled()), True  # it ended at a tick, or before it read a row
         except WorkerLost:
             return *_problem(problems.lost()), False
         finally:
@@ -354,8 +364,15 @@ class Questions:
             await asyncio.sleep(self._quantum)
             with suppress(DatabaseUnavailable):
                 if await asyncio.to_thread(self._replies.cancelled, running.id):
-                    running.cancelled = True
-                    running.computing.cancel()
+                    await self._end(running)
+
+    async def _end(self, running: _Running) -> None:
+        """End a question that was cancelled: at its tick if it computes, at once if it waits for a worker."""
+        if running.told:
+            await until_tick(running.begun, self._quantum)
+        running.cancelled = True
+        if running.computing is not None:
+            running.computing.cancel()
 
 
 def fingerprint(verb: str, vault: str, purpose: str | None, arguments: dict[str, Any]) -> str:

@@ -5,8 +5,9 @@
 A thread reads the socket. When it ends, the server is gone, however it ended, and so does the worker, at once:
 a charge that was not recorded yet is resumed by the next one who asks the same.
 
-No text of an exception leaves the worker unless it is an error of Discreet's own, whose words are public. Of any
-other one the server learns the type and the line of our code, for its log.
+No text of an exception leaves the worker unless it is an error of Discreet's own, whose words are public but for
+the place of the vault, which is taken out: folders and addresses are not for analysts. Of any other exception the
+server learns the type and the line of our code, for its log.
 """
 
 from __future__ import annotations
@@ -100,13 +101,30 @@ def outcome(vaults: _Vaults, task: Mapping[str, Any], tell: Any) -> dict[str, An
                 result = verb.run(cast(Vault, vault), task["arguments"], tell)
         except BudgetExceeded as error:
             left = [] if vault is None else [account(balance) for balance in vault.table().payer.balances()]
-            return {"error": error.to_json(), "left": left, "public": public}
+            return {"error": _told(error, place), "left": left, "public": public}
         return {"absent": True} if result is None else {"body": result.body, "public": result.public}
     except DiscreetError as error:
-        return {"error": error.to_json(), "public": public and isinstance(error, QuestionRefused)}
+        return {"error": _told(error, place), "public": public and isinstance(error, QuestionRefused)}
     except Exception as error:
         vaults.drop(place)
         return {"failed": type(error).__name__, "line": _line(error), "public": False}
+
+
+def _told(error: DiscreetError, place: str) -> dict[str, Any]:
+    """Return an error as JSON, without the place of the vault: files in it keep their own names."""
+    places = [os.path.abspath(place), place] if place else []
+
+    def cut(value: Any) -> Any:
+        if isinstance(value, str):
+            for one in places:
+                value = value.replace(f"{one}/", "").replace(one, "the vault")
+            return value
+        if isinstance(value, dict):
+            return {name: cut(one) for name, one in value.items()}
+        return [cut(one) for one in value] if isinstance(value, list) else value
+
+    found: dict[str, Any] = cut(error.to_json())
+    return found
 
 
 def _line(error: BaseException) -> str:

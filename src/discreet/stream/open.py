@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import Code, Fix, ParameterError
 from discreet.kernel import Job, Ready, SealedTable, amount_of, strictest_budget
 from discreet.kernel import spend as spend_on
+from discreet.kernel.journal import RESTORE
 from discreet.ledger.charge import Charge, Standing
 from discreet.ledger.costs import cost, described
 from discreet.noise.testing import test_bits as bits_in_use
@@ -154,7 +155,7 @@ def _found(table: SealedTable, standing: Standing, made: Callable[[Path | None],
         raise ParameterError(
             "The state of this stream is gone, and its whole budget counts as spent.",
             found=place,
-            fix=[Fix("name", "second", note="at its own cost"), "Or restore the file from a backup."],
+            fix=[Fix("name", "second", note="at its own cost"), RESTORE],
         )
     return made(place)
 

@@ -28,7 +28,11 @@ class Rows(dict[str, NDArray[Any]]):
 
     @classmethod
     def of(cls, codes: Mapping[str, NDArray[np.integer]], columns: Mapping[str, Column]) -> Rows:
-        """Return the values of codes; a missing one is NaN in a column of numbers, else None."""
+        """Return the values of codes; a missing one is NaN in a column of numbers, else None.
+
+        The declared column decides which, never the rows: else one person whose value is not missing would turn
+        NaN into None for all others, and a function may score the two differently.
+        """
         return cls({name: _decoded(codes[name], column) for name, column in columns.items()})
 
     @property
@@ -123,9 +127,9 @@ def _decoded(codes: NDArray[np.integer], column: Column) -> NDArray[Any]:
         known = list(column.values(list(range(levels))))
         values = [known[code] if 0 <= code < levels else None for code in shown.tolist()]
     else:
+        known = list(column.values([0]))  # so many values are all of one kind: numbers or moments
         found = list(column.values([max(int(code), 0) for code in shown]))
         values = [None if code < 0 else value for code, value in zip(shown.tolist(), found, strict=True)]
-    numbers = all(value is None or isinstance(value, int | float) for value in values)
-    if numbers:
+    if all(isinstance(value, int | float) for value in known):
         return np.array([np.nan if value is None else value for value in values], np.float64)
     return np.array(values, dtype=object)

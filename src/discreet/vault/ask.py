@@ -205,7 +205,9 @@ def _step_by_step(table: SealedTable, query: Question, within: str, wanted: Term
     while True:
         key = cache_key.text(table.metadata, f"{price} step {len(steps)}")
         try:
-            steps.append(_released(table, [key], planned))
+            # A later step is charged after rows were read for the one before: all have the time of the first.
+            begun = next((step.at for step in steps if not step.free), None)
+            steps.append(_released(table, [key], planned, time=begun))
         except BudgetExceeded:
             if not steps:
                 raise
@@ -234,8 +236,14 @@ def _told(release: Release, steps: Sequence[Release], wanted: Terms) -> Release:
     )
 
 
-def _released(table: SealedTable, keys: list[str], planned: Callable[[tuple[Balance, ...]], Plan]) -> Release:
-    """Return the recorded answer, or plan, charge and execute."""
+def _released(
+    table: SealedTable,
+    keys: list[str],
+    planned: Callable[[tuple[Balance, ...]], Plan],
+    *,
+    time: str | None = None,
+) -> Release:
+    """Return the recorded answer, or plan, charge and execute. `time` is that of the charge; now by default."""
     from discreet.query.answer.execute import execute, prepare
 
     def prepared(ready: Ready) -> Job[Release]:
@@ -252,9 +260,10 @@ def _released(table: SealedTable, keys: list[str], planned: Callable[[tuple[Bala
                 label=label(made, table.metadata, receipt),
                 confidence=made.confidence,
                 plan=made.explanation,
+                at=charge.time,
             )
 
-        return Job(made.losses, run, _written, silent=True)
+        return Job(made.losses, run, _written, silent=True, time=time)
 
     return spend(table, keys, read=_recorded, prepare=prepared)
 

@@ -27,7 +27,7 @@ class Product:
         vault: The vault.
         purpose: The purpose that paid as well; none by default.
         arguments: The parameters of the opening, as JSON.
-        made: When, in seconds since 1970.
+        made: When it was asked for, in seconds since 1970.
     """
 
     id: str

@@ -144,15 +144,20 @@ class Actor:
                 found=", ".join(sorted(self.verbs)) or "no verb",
                 fix="Ask the curator for the role, or make a token with this scope.",
             )
-        if purpose is None or self.role is not Role.ANALYST:
-            return
-        allowed = {name for grant in self.grants if grant.vault == vault for name in grant.purposes}
-        if purpose not in allowed:
+        if not self.may_name(purpose, vault):
+            allowed = self._purposes(vault)
             raise NotPermitted(
                 "The grant does not name this purpose.",
                 found=purpose,
                 fix=f"Use one of: {', '.join(sorted(allowed))}." if allowed else "Ask without a purpose.",
             )
+
+    def may_name(self, purpose: str | None, vault: str | None) -> bool:
+        """Return whether a request about a vault may name a purpose: its account pays, and is shown."""
+        return purpose is None or self.role is not Role.ANALYST or purpose in self._purposes(vault)
+
+    def _purposes(self, vault: str | None) -> set[str]:
+        return {name for grant in self.grants if grant.vault == vault for name in grant.purposes}
 
 
 def expect_whole_scope(actor: Actor) -> None:

@@ -21,14 +21,14 @@ After = Annotated[int, QueryParameter(ge=0, le=10**15, description="Entries afte
 async def ledger(name: VaultName, actor: WhoAsks, service: Parts) -> Response[Any]:
     """Return the balances: of the accounts that pay for an analyst; of all, to a curator or an auditor."""
     actor.expect("ledger")
-    return replied(await service.questions.run(actor, name, "ledger", {"all": _sees_all(actor)}))
+    return replied(await service.questions.run(actor, name, "ledger", {"all": sees_all(actor)}))
 
 
 @get("/vaults/{name:str}/ledger/entries", responses=problems(404))
 async def entries(name: VaultName, actor: WhoAsks, service: Parts, after: After = 0) -> Response[Any]:
     """Return entries, 500 at a time: the analyst's own charges; all of them to a curator or an auditor."""
     actor.expect("ledger")
-    arguments = {"all": _sees_all(actor), "after": after}
+    arguments = {"all": sees_all(actor), "after": after}
     return replied(await service.questions.run(actor, name, "entries", arguments))
 
 
@@ -74,10 +74,12 @@ async def releases(name: VaultName, actor: WhoAsks, service: Parts, after: After
 
 @get("/vaults/{name:str}/releases/{number:int}", responses=problems(404))
 async def release(name: VaultName, number: FromPath[int], actor: WhoAsks, service: Parts) -> Response[Any]:
-    """Return a release by its number, as it was recorded."""
+    """Return a release by its number, as it was recorded; to an analyst without the accounts of others."""
     actor.expect("describe")
-    return replied(await service.questions.run(actor, name, "release", {"number": number}))
+    arguments = {"number": number, "all": sees_all(actor)}
+    return replied(await service.questions.run(actor, name, "release", arguments))
 
 
-def _sees_all(actor: Actor) -> bool:
+def sees_all(actor: Actor) -> bool:
+    """Return whether the account sees the whole ledger: what others asked, paid and have left."""
     return actor.role in (Role.CURATOR, Role.AUDITOR)

@@ -7,8 +7,8 @@ import asyncio
 from litestar import delete, get, post, put
 from litestar.params import FromPath, JSONBody
 
-from discreet.errors import NotPermitted
-from discreet.serve.accounts import VERBS, Actor, Grant, Role
+from discreet.errors import NotFound, NotPermitted
+from discreet.serve.accounts import VERBS, Actor, Grant, Role, Token
 from discreet.serve.accounts.records import EVERYWHERE, expect_whole_scope
 from discreet.serve.api import bodies
 from discreet.serve.api.bodies import problems
@@ -59,7 +59,7 @@ async def invite(data: JSONBody[bodies.NewInvitation], actor: WhoAsks, service: 
 
 @get("/people/{person:str}/tokens", responses=problems(404))
 async def tokens(person: FromPath[str], actor: WhoAsks, service: Parts) -> list[bodies.KnownToken]:
-    """List the tokens of an account: one's own, or to a curator any."""
+    """List the tokens of an account: one's own, within the scope of the token that asks, or to a curator any."""
     _expect_may_manage(actor, person)
     return [
         bodies.KnownToken(
@@ -67,6 +67,7 @@ async def tokens(person: FromPath[str], actor: WhoAsks, service: Parts) -> list[
             *(one.created, one.expires, one.last_used, one.revoked),
         )
         for one in await asyncio.to_thread(service.accounts.tokens, person)
+        if person != actor.name or _within(actor, one)
     ]
 
 
@@ -88,8 +89,12 @@ async def new_token(
 
 @delete("/people/{person:str}/tokens/{token:str}", responses=problems(404))
 async def revoke(person: FromPath[str], token: FromPath[str], actor: WhoAsks, service: Parts) -> None:
-    """Revoke a token for good: one's own, or as a curator any."""
+    """Revoke a token for good: one's own, within the scope of the token that asks, or as a curator any."""
     _expect_may_manage(actor, person)
+    if person == actor.name:
+        known = await asyncio.to_thread(service.accounts.tokens, person)
+        if not any(one.id == token and _within(actor, one) for one in known):
+            raise NotFound("There is no such token.", found=token[:64])
     await asyncio.to_thread(service.accounts.revoke_token, person, token)
 
 
@@ -129,6 +134,11 @@ def _expect_may_manage(actor: Actor, person: str) -> None:
     if person != actor.name:
         actor.expect("manage")
         expect_whole_scope(actor)
+
+
+def _within(actor: Actor, token: Token) -> bool:
+    """Return whether a token reaches no further than the one that asks: one that leaked must not end others."""
+    return token.verbs <= actor.verbs and (EVERYWHERE in actor.vaults or token.vaults <= actor.vaults)
 
 
 def _expect_within(actor: Actor, role: Role, verbs: list[str] | None, vaults: list[str]) -> None:

@@ -54,9 +54,10 @@ async def make(
     """
     actor.expect("job", purpose=data.purpose, vault=vault)
     arguments, purpose = data.arguments(), data.purpose
+    begun = service.accounts.now()  # shown with it: when it was ready would tell how long rows were read
 
     def keep(_: Any) -> object:
-        return service.products.keep(actor.name, kind, vault, purpose, arguments, service.accounts.now())
+        return service.products.keep(actor.name, kind, vault, purpose, arguments, begun)
 
     reply = await service.questions.run(actor, vault, verb, arguments, purpose=purpose, key=key or "", done=keep)
     return reply, product_id(actor.name, kind, vault, purpose, arguments)

@@ -76,7 +76,9 @@ async def answer(
     actor.expect("describe")
     asked = Asked(sql=sql, by=by, within=within, spend=spend, epsilon=epsilon, purpose=purpose)
     question = asked.question()
-    reply = await service.questions.run(actor, name, "recorded", question.arguments(), purpose=question.purpose)
+    # The link is for everyone who may use the vault; what is left for its purpose is for those who may name it.
+    payer = question.purpose if actor.may_name(question.purpose, name) else None
+    reply = await service.questions.run(actor, name, "recorded", question.arguments(), purpose=payer)
     if reply.status == 404 and "preview" in actor.verbs:
         return elsewhere(f"/vaults/{name}/ask?{urlencode({'sql': sql, 'by': by, 'value': asked.price})}")
     release = Release.from_json(body_of(reply))
@@ -85,7 +87,7 @@ async def answer(
         return Response(written(release, file), media_type=_FILES[file], headers=headers)
     if file in pictures():
         drawn = {**question.arguments(), "form": file}
-        body = body_of(await service.questions.run(actor, name, "chart", drawn, purpose=question.purpose))
+        body = body_of(await service.questions.run(actor, name, "chart", drawn, purpose=payer))
         return Response(base64.b64decode(body["data"]), media_type=_DRAWN[file], headers=headers)
     link, offered = asked.link(name), {*_FILES, *(pictures() if charts(release) else ())}
     return page(

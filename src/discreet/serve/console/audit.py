@@ -8,6 +8,7 @@ from litestar import get
 from litestar.params import FromPath
 
 from discreet.release.release import Release
+from discreet.serve.api.ledger import sees_all
 from discreet.serve.api.vaults import VaultName
 from discreet.serve.console.pages import Page, Refused, body_of, page
 from discreet.serve.guards import Parts, WhoAsks
@@ -61,7 +62,8 @@ async def releases_page(name: VaultName, actor: WhoAsks, service: Parts) -> Page
 async def label_page(name: VaultName, number: FromPath[int], actor: WhoAsks, service: Parts) -> Page:
     """Show the label of a release, with the questions of NIST SP 800-226."""
     actor.expect("describe")
-    body = body_of(await service.questions.run(actor, name, "release", {"number": number}))
+    arguments = {"number": number, "all": sees_all(actor)}
+    body = body_of(await service.questions.run(actor, name, "release", arguments))
     if not str(body.get("schema", "")).startswith("discreet release"):
         return page(
             "label", actor, vault=name, number=number, question=str(body.get("schema")), facts={}, checklist=[]

@@ -2,6 +2,10 @@
 
 An analyst sees the accounts that pay for them and their own charges. A curator or an auditor sees all of it
 (`arguments["all"]`, which the server decides by role). What was released is public to every analyst of the vault.
+
+**Times.** A ledger dates a release with its charge, because rows are read between the two (`ledger.entry`). Older
+versions did not: here such a release, and a failure, is shown with the time of its charge all the same, and an
+analyst sees the days of their charges.
 """
 
 from __future__ import annotations
@@ -60,13 +64,12 @@ def entries(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     """Return entries of the ledger after a number: all of them, or the analyst's own charges."""
     own = vault.table().payer.analyst
     found: list[dict[str, Any]] = []
-    for entry in vault.ledger.entries(after=arguments["after"]):
+    for entry, charged in _dated(vault, arguments["after"]):
         mine = entry.kind == "charge" and entry.content.get("analyst") == own
         if arguments["all"] or mine:
             content = {name: value for name, value in entry.content.items() if name not in ("answer", "after")}
-            found.append(
-                {"number": entry.number, "at": entry.time, "kind": entry.kind, "hash": entry.hash, **content}
-            )
+            at = charged if arguments["all"] else charged[: len("2026-01-01")]
+            found.append({"number": entry.number, "at": at, "kind": entry.kind, "hash": entry.hash, **content})
         if len(found) == MOST:
             break
     return Result({"entries": found, "last": found[-1]["number"] if found else arguments["after"]}, public=True)
@@ -128,11 +131,12 @@ def quote(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
 def releases(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
     """List what was released: number, time, question, and what it is."""
     found = []
-    for entry, record in _released(vault, arguments["after"]):
+    for entry, charged, record in _released(vault, arguments["after"]):
         found.append(
             {
                 "number": entry.number,
-                "at": entry.time,
+                # A release of an older version bears the time of its answer, which is after its charge.
+                "at": min(charged, record.get("at", charged)),
                 "schema": record["schema"],
                 "question": record.get("question") or record.get("label", {}).get("product", ""),
             }
@@ -143,22 +147,58 @@ def releases(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
 
 
 def release(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
-    """Return one release by its number."""
+    """Return one release by its number; to an analyst without the accounts of others that paid for it."""
     if 0 < arguments["number"] < 2**63:  # a ledger has no larger numbers, and its database reads none
-        for entry, record in _released(vault, arguments["number"] - 1):
+        for entry, _, record in _released(vault, arguments["number"] - 1):
             if entry.number == arguments["number"]:
-                return Result(record, public=True)
+                own = vault.table().payer.analyst
+                return Result(record if arguments["all"] else _without_others(record, own), public=True)
             break
     raise NotFound("There is no such release.", found=arguments["number"], fix="List the releases.")
 
 
-def _released(vault: Vault, after: int) -> Iterator[tuple[Entry, dict[str, Any]]]:
-    for entry in vault.ledger.entries(after=after):
+def _without_others(record: Any, own: str | None) -> Any:
+    """Return a record without accounts of purposes and of other analysts: who paid, and what they have left.
+
+    >>> accounts = [{"analyst": who, "purpose": None} for who in (None, "ana", "bo")]
+    >>> _without_others({"receipt": {"balances": accounts}}, "bo")
+    {'receipt': {'balances': [{'analyst': None, 'purpose': None}, {'analyst': 'bo', 'purpose': None}]}}
+    """
+    if isinstance(record, dict):
+        return {name: _without_others(value, own) for name, value in record.items()}
+    if (
+        isinstance(record, list)
+        and record
+        and isinstance(record[0], dict)
+        and {"analyst", "purpose"} <= {*record[0]}
+    ):
+        return [one for one in record if one["purpose"] is None and one["analyst"] in (None, own)]
+    return record
+
+
+def _released(vault: Vault, after: int) -> Iterator[tuple[Entry, str, dict[str, Any]]]:
+    """Yield releases after a number, each with the time of its charge and its record."""
+    for entry, charged in _dated(vault, after):
         if entry.kind != "release":
             continue
         record = json.loads(entry.content["answer"])
         if isinstance(record, dict) and str(record.get("schema", "")).startswith(READABLE):
-            yield entry, record
+            yield entry, charged, record
+
+
+def _dated(vault: Vault, after: int) -> Iterator[tuple[Entry, str]]:
+    """Yield entries after a number, each with a time that tells nothing about rows: that of its charge."""
+    charges: dict[int, str] = {}
+    for entry in vault.ledger.entries(after=after):
+        if entry.kind == "charge":
+            charges[entry.number] = entry.time
+        number = entry.content.get("charge")  # of a release or a failure
+        if number is None:
+            yield entry, entry.time
+            continue
+        if number not in charges:  # it was charged before the first of these entries
+            charges[number] = next(iter(vault.ledger.entries(after=number - 1))).time
+        yield entry, charges.pop(number)
 
 
 VERBS = {
