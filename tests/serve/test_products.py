@@ -109,6 +109,22 @@ def test_a_stream_counts_ticks_on_one_charge(team: Running) -> None:
         assert team.spent("people") == spent
 
 
+def test_a_batch_of_ticks_is_added_whole_or_not_at_all(team: Running) -> None:
+    with team.client("ana") as ana:
+        few = post(ana, "vaults/people/streams", {"name": "few", "epsilon": "0.1", "horizon": 4}).headers[PRODUCT]
+        keyed = {"name": "keyed", "epsilon": "0.1", "horizon": 9, "keys": ["home", "cart"]}
+        pages = post(ana, "vaults/people/streams", keyed).headers[PRODUCT]
+        for stream, ticks, status in (
+            (few, [1, 2, 3, 4, 5], 403),
+            (few, [1, {"home": 1}], 422),
+            (pages, [{"home": 1}, 7], 422),
+        ):
+            refused = ana.post(f"/api/v1/streams/{stream}/ticks", json={"ticks": ticks})
+            assert refused.status_code == status, refused.text
+            assert ana.get(f"/api/v1/streams/{stream}").json()["tick"] == 0
+        assert post(ana, f"streams/{few}/ticks", {"ticks": [1, 2, 3, 4]}).json()["tick"] == 4
+
+
 def test_an_audit_is_a_job_of_auditors_that_can_be_cancelled(team: Running) -> None:
     with team.client("audrey") as audrey, team.client("ana") as ana:
         assert ana.post("/api/v1/audits", json={}).status_code == 403

@@ -11,6 +11,7 @@ beside the file, the same noise would be seen with two counts. A count that is r
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from threading import Lock
@@ -28,7 +29,7 @@ from discreet.release.estimate import Estimate
 from discreet.release.label import Label
 from discreet.stream.answer import StreamAnswer
 from discreet.stream.snapshot import Snapshot
-from discreet.stream.terms import MOST
+from discreet.stream.terms import MOST, checked_count
 
 Integers = NDArray[np.int64]
 
@@ -124,7 +125,17 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def expect_ticks(self, ticks: Sequence[Any]) -> None:
+        """Refuse ticks of which one could not be added, before any is, so that a batch is added whole or not."""
+        self._expect_room(len(ticks))
+        for tick in ticks:
+            self._counted(tick)
+
     # -- for subclasses ----------------------------------------------------------------------------------------
+
+    def _counted(self, events: Any) -> Any:
+        """Return the exact count of a tick, or refuse what is none."""
+        return checked_count(events)
 
     def _before_showing(self) -> None:
         """Put the state on the disk before a value of it is seen."""

@@ -18,8 +18,9 @@ def open_(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
 
 
 def add(vault: Vault, arguments: Mapping[str, Any], tell: Tell) -> Result:
-    """Add ticks, and return the private numbers after them."""
+    """Add ticks, all or none of them, and return the private numbers after them."""
     with _opened(vault, arguments["opening"]) as made:
+        made.expect_ticks(arguments["ticks"])
         for counts in arguments["ticks"]:
             made.add(counts)
         return Result(_described(made))
