@@ -20,8 +20,8 @@ SERVE = [
     Mutant(
         "session: the key that a browser brings is adopted",
         "serve/console/session.py",
-        'headers={"location": "/"}, cookies=[cookie(service, key)])',
-        'headers={"location": "/"}, cookies=[cookie(service, request.cookies.get(name, key))])',
+        'headers={"location": "/"}, cookies=[cookie(service, key), *cookies])',
+        'headers={"location": "/"}, cookies=[cookie(service, request.cookies.get(name, key)), *cookies])',
         f"{SESSIONS}::test_a_key_that_a_browser_brings_is_never_adopted",
     ),
     Mutant(
@@ -465,6 +465,34 @@ SERVE = [
         "                pool = self._pools.private if TASKS[verb].rows else self._pools.public",
         "                pool = self._pools.public",
         f"{STRANGERS}::test_rows_are_read_by_the_workers_for_rows_alone",
+    ),
+    Mutant(
+        "session: a stranger's attempts are counted with those of a browser that is known",
+        "serve/console/session.py",
+        "    if mark and await asyncio.to_thread(service.devices.knows, mark, name):",
+        "    if False:",
+        f"{STRANGERS}::test_a_stranger_who_knows_a_name_does_not_keep_its_owner_out",
+    ),
+    Mutant(
+        "session: a browser that is known may guess without a limit",
+        "serve/console/session.py",
+        '        service.logins.take(f"device {digest(mark)}")\n        return',
+        "        return",
+        f"{STRANGERS}::test_guesses_are_bounded_for_a_name_over_all_addresses_and_for_a_browser_that_is_known",
+    ),
+    Mutant(
+        "session: guesses of a name are bounded for each address alone",
+        "serve/console/session.py",
+        "    service.guesses.take(name)\n",
+        "",
+        f"{STRANGERS}::test_guesses_are_bounded_for_a_name_over_all_addresses_and_for_a_browser_that_is_known",
+    ),
+    Mutant(
+        "devices: a mark counts for every name",
+        "serve/accounts/devices.py",
+        "        return bool(rows) and rows[0][0] == name and",
+        "        return bool(rows) and",
+        ACCOUNTS,
     ),
     Mutant(
         "server: a client chooses its address",

@@ -7,7 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from discreet.serve.accounts import Accounts, Identities, Passes, Products, Replies, Turns, database_at, slots_at
+from discreet.serve.accounts import (
+    Accounts,
+    Devices,
+    Identities,
+    Passes,
+    Products,
+    Replies,
+    Turns,
+    database_at,
+    slots_at,
+)
 from discreet.serve.accounts.secrets import new_id
 from discreet.serve.limits import Rate
 from discreet.serve.logs import Log
@@ -18,6 +28,9 @@ from discreet.serve.settings import Settings
 from discreet.serve.survey.surveys import Surveys
 from discreet.serve.vaults import Vaults
 from discreet.serve.workers import Pool
+
+STRANGERS = 3
+"""Browsers that are not known have so many times the attempts of one address for a name, from all addresses."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +47,12 @@ class Service:
     questions: Questions
     products: Products
     identities: Identities
+    devices: Devices
     provider: SignsIn | None
     surveys: Surveys
     requests: Rate
     logins: Rate
+    guesses: Rate
     metrics: Metrics
     log: Log
 
@@ -76,11 +91,13 @@ class Service:
             jobs=jobs,
             products=Products(database),
             identities=Identities(accounts),
+            devices=Devices(accounts),
             provider=_provider(settings),
             surveys=Surveys(settings.folder, Passes(database)),
             questions=questions,
             requests=Rate(settings.requests_per_minute),
             logins=Rate(settings.logins_per_minute),
+            guesses=Rate(STRANGERS * settings.logins_per_minute),
             metrics=metrics,
             log=log,
         )

@@ -135,7 +135,8 @@ class Settings:
         body_limit: The most bytes of a request.
         upload_limit: The most bytes of a table that the curator uploads.
         requests_per_minute: The most requests of one account.
-        logins_per_minute: The most attempts to sign in, from one address and for one name.
+        logins_per_minute: The most attempts to sign in from one address, and of one browser that the owner of a
+            name has signed in with before. Other browsers have three times as many for a name, all together.
         connections: The most open connections of HTTP.
         connections_per_address: The most of one address (of IPv6: of one network of 64 bits), over HTTP and before
             sign-in at the door; 0 for no limit. Behind a proxy (`behind_tls`) it holds for the door alone.
