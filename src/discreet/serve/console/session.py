@@ -81,7 +81,8 @@ async def sign_in(
 
 async def _counted(request: Request[Any, Any, Any], service: Service, name: str, mark: str) -> None:
     """Count an attempt to sign in with a password, or refuse it. Names without an account are counted as well."""
-    if mark and await asyncio.to_thread(service.devices.knows, mark, name):
+    known: bool = await asyncio.to_thread(service.devices.knows, mark, name)
+    if known:
         service.logins.take(f"device {digest(mark)}")
         return
     service.logins.take(client_place(request))  # first: an address that is refused uses up no attempt of a name
