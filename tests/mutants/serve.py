@@ -12,6 +12,7 @@ OIDC = "tests/serve/test_oidc.py"
 HOSTILE = "tests/serve/test_hostile_requests.py"
 TICKETS = "tests/serve/test_tickets.py"
 TALLY = "tests/serve/survey/test_tally.py"
+UPLOADS = "tests/serve/console/test_uploads.py"
 STRANGERS = "tests/serve/test_strangers.py"
 BLIND = "tests/local/tickets/test_tickets.py"
 REFUSED = f"{OIDC}::test_what_does_not_prove_a_person_is_refused"
@@ -462,9 +463,9 @@ SERVE = [
     Mutant(
         "questions: rows of an upload are read where previews are answered",
         "serve/questions.py",
-        "                pool = self._pools.private if TASKS[verb].rows else self._pools.public",
+        "                pool = self._pools.uploads if TASKS[verb].upload else self._pools.public",
         "                pool = self._pools.public",
-        f"{STRANGERS}::test_rows_are_read_by_the_workers_for_rows_alone",
+        f"{STRANGERS}::test_an_upload_is_read_by_a_worker_for_uploads_alone",
     ),
     Mutant(
         "session: a stranger's attempts are counted with those of a browser that is known",
@@ -493,6 +494,27 @@ SERVE = [
         "        return bool(rows) and rows[0][0] == name and",
         "        return bool(rows) and",
         ACCOUNTS,
+    ),
+    Mutant(
+        "uploads: the rows that a footer declares are not counted",
+        "serve/verbs/uploads.py",
+        "    if size > most:",
+        "    if False:",
+        f"{UPLOADS}::test_a_file_that_no_choice_of_columns_makes_readable_is_refused_and_deleted",
+    ),
+    Mutant(
+        "uploads: a file that no choice of columns makes readable is kept",
+        "serve/console/sealing.py",
+        "    if reply.status == 422:  # no change",
+        "    if False:  # no change",
+        f"{UPLOADS}::test_a_file_that_no_choice_of_columns_makes_readable_is_refused_and_deleted",
+    ),
+    Mutant(
+        "workers: a task has no end",
+        "serve/workers.py",
+        "            async with asyncio.timeout(task.seconds):",
+        "            async with asyncio.timeout(None):",
+        f"{UPLOADS}::test_a_table_that_takes_too_long_ends_with_its_worker_and_others_are_answered_meanwhile",
     ),
     Mutant(
         "server: a client chooses its address",

@@ -44,6 +44,7 @@ class Service:
     pool: Pool
     public: Pool
     jobs: Pool
+    uploading: Pool
     questions: Questions
     products: Products
     identities: Identities
@@ -71,8 +72,9 @@ class Service:
         pool = Pool(settings.workers, lost, places=lambda: [*vaults.places().values()])
         public = Pool(settings.public_workers, lost)
         jobs = Pool(settings.job_workers, lost, lazy=True)
+        uploading = Pool(1, lost, lazy=True)
         questions = Questions(
-            Pools(pool, public, jobs),
+            Pools(pool, public, jobs, uploading),
             replies,
             vaults,
             Turns(slots_at(settings.accounts_place), settings.quantum),
@@ -89,6 +91,7 @@ class Service:
             pool=pool,
             public=public,
             jobs=jobs,
+            uploading=uploading,
             products=Products(database),
             identities=Identities(accounts),
             devices=Devices(accounts),
@@ -105,14 +108,14 @@ class Service:
     async def start(self) -> None:
         """Start the workers, and forget old replies."""
         self.replies.sweep(self.accounts.now() - self.settings.keep_replies)
-        for pool in (self.pool, self.public, self.jobs):
+        for pool in (self.pool, self.public, self.jobs, self.uploading):
             await pool.start()
         self.log.note("started", workers=self.settings.workers, quantum=self.settings.quantum)
 
     async def stop(self) -> None:
         """Let questions end, for as long as a client would wait, then end the workers."""
         await self.questions.drain(self.settings.deadline)
-        for pool in (self.pool, self.public, self.jobs):
+        for pool in (self.pool, self.public, self.jobs, self.uploading):
             await pool.close()
         self.questions.close()
         self.accounts.close()
