@@ -496,6 +496,20 @@ SERVE = [
         ACCOUNTS,
     ),
     Mutant(
+        "identity: an address that is not verified is a name",
+        "serve/oidc/identity.py",
+        'claim == "email" and claims.get("email_verified") is not True',
+        "False",
+        f"{OIDC}::test_an_address_that_is_not_verified_is_no_name_and_a_provider_that_names_itself_must",
+    ),
+    Mutant(
+        "provider: one that names itself may leave its name out",
+        "serve/oidc/provider.py",
+        "(issuer is None and about.names_itself) or issuer not in",
+        "issuer not in",
+        f"{OIDC}::test_an_address_that_is_not_verified_is_no_name_and_a_provider_that_names_itself_must",
+    ),
+    Mutant(
         "uploads: the rows that a footer declares are not counted",
         "serve/verbs/uploads.py",
         "    if size > most:",
