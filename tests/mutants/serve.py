@@ -524,6 +524,13 @@ SERVE = [
         f"{UPLOADS}::test_a_file_that_no_choice_of_columns_makes_readable_is_refused_and_deleted",
     ),
     Mutant(
+        "uploads: memory is what DuckDB says",
+        "serve/verbs/uploads.py",
+        "    resource.setrlimit(what, (min(lower), hard))",
+        "    resource.setrlimit(what, (before, hard))",
+        f"{UPLOADS}::test_what_reads_a_table_gets_no_more_memory_than_it_may_and_the_limit_ends_with_it",
+    ),
+    Mutant(
         "workers: a task has no end",
         "serve/workers.py",
         "            async with asyncio.timeout(task.seconds):",

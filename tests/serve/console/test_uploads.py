@@ -15,7 +15,10 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from discreet.errors import SealingFailed
 from discreet.serve.accounts import Role
+from discreet.serve.console.uploads import Uploads
+from discreet.serve.verbs.uploads import bounded
 from tests.serve.conftest import Running, sealed, started
 from tests.serve.console.test_pages import signed_in
 
@@ -152,10 +155,21 @@ def test_texts_that_unpack_to_100_gigabytes_are_refused_and_the_rest_can_be_seal
 
 
 def forget(running: Running, place: str) -> None:
-    from discreet.serve.console.uploads import Uploads
-
     uploads = Uploads(running.settings.folder)
     uploads.forget(uploads.find("cora", place.rpartition("/")[2]))
+
+
+def test_what_reads_a_table_gets_no_more_memory_than_it_may_and_the_limit_ends_with_it(tmp_path: Path) -> None:
+    """The bug it would catch: memory that DuckDB does not count, such as that of the reader of texts."""
+    source = tmp_path / "people.csv"
+    source.write_text("who,age\n1,30\n")
+    limits = {"unpacked": 1, "memory": 128 * MB}
+    with (
+        pytest.raises(SealingFailed, match=r"takes more memory than it may.*128 MB"),
+        bounded({"source": str(source), "limits": limits}),
+    ):
+        bytearray(512 * MB)
+    assert len(bytearray(512 * MB)) == 512 * MB
 
 
 def test_a_table_that_takes_too_long_ends_with_its_worker_and_others_are_answered_meanwhile(
