@@ -12,6 +12,7 @@ OIDC = "tests/serve/test_oidc.py"
 HOSTILE = "tests/serve/test_hostile_requests.py"
 TICKETS = "tests/serve/test_tickets.py"
 TALLY = "tests/serve/survey/test_tally.py"
+UPLOADS = "tests/serve/console/test_uploads.py"
 STRANGERS = "tests/serve/test_strangers.py"
 BLIND = "tests/local/tickets/test_tickets.py"
 REFUSED = f"{OIDC}::test_what_does_not_prove_a_person_is_refused"
@@ -41,8 +42,8 @@ SERVE = [
     Mutant(
         "session: the key that a browser brings is adopted",
         "serve/console/session.py",
-        'headers={"location": "/"}, cookies=[cookie(service, key)])',
-        'headers={"location": "/"}, cookies=[cookie(service, request.cookies.get(name, key))])',
+        'headers={"location": "/"}, cookies=[cookie(service, key), *cookies])',
+        'headers={"location": "/"}, cookies=[cookie(service, request.cookies.get(name, key)), *cookies])',
         f"{SESSIONS}::test_a_key_that_a_browser_brings_is_never_adopted",
     ),
     Mutant(
@@ -483,9 +484,79 @@ SERVE = [
     Mutant(
         "questions: rows of an upload are read where previews are answered",
         "serve/questions.py",
-        "                pool = self._pools.private if TASKS[verb].rows else self._pools.public",
+        "                pool = self._pools.uploads if TASKS[verb].upload else self._pools.public",
         "                pool = self._pools.public",
-        f"{STRANGERS}::test_rows_are_read_by_the_workers_for_rows_alone",
+        f"{STRANGERS}::test_an_upload_is_read_by_a_worker_for_uploads_alone",
+    ),
+    Mutant(
+        "session: a stranger's attempts are counted with those of a browser that is known",
+        "serve/console/session.py",
+        "    if known:\n        service.logins",
+        "    if False:\n        service.logins",
+        f"{STRANGERS}::test_a_stranger_who_knows_a_name_does_not_keep_its_owner_out",
+    ),
+    Mutant(
+        "session: a browser that is known may guess without a limit",
+        "serve/console/session.py",
+        '        service.logins.take(f"device {digest(mark)}")\n        return',
+        "        return",
+        f"{STRANGERS}::test_guesses_are_bounded_for_a_name_over_all_addresses_and_for_a_browser_that_is_known",
+    ),
+    Mutant(
+        "session: guesses of a name are bounded for each address alone",
+        "serve/console/session.py",
+        "    service.guesses.take(name)\n",
+        "",
+        f"{STRANGERS}::test_guesses_are_bounded_for_a_name_over_all_addresses_and_for_a_browser_that_is_known",
+    ),
+    Mutant(
+        "devices: a mark counts for every name",
+        "serve/accounts/devices.py",
+        "        return bool(rows) and rows[0][0] == name and",
+        "        return bool(rows) and",
+        ACCOUNTS,
+    ),
+    Mutant(
+        "identity: an address that is not verified is a name",
+        "serve/oidc/identity.py",
+        'claim == "email" and claims.get("email_verified") is not True',
+        "False",
+        f"{OIDC}::test_an_address_that_is_not_verified_is_no_name_and_a_provider_that_names_itself_must",
+    ),
+    Mutant(
+        "provider: one that names itself may leave its name out",
+        "serve/oidc/provider.py",
+        "(issuer is None and about.names_itself) or issuer not in",
+        "issuer not in",
+        f"{OIDC}::test_an_address_that_is_not_verified_is_no_name_and_a_provider_that_names_itself_must",
+    ),
+    Mutant(
+        "uploads: the rows that a footer declares are not counted",
+        "serve/verbs/uploads.py",
+        "    if size > most:",
+        "    if False:",
+        f"{UPLOADS}::test_a_file_that_no_choice_of_columns_makes_readable_is_refused_and_deleted",
+    ),
+    Mutant(
+        "uploads: a file that no choice of columns makes readable is kept",
+        "serve/console/sealing.py",
+        "    if reply.status == 422:  # no change",
+        "    if False:  # no change",
+        f"{UPLOADS}::test_a_file_that_no_choice_of_columns_makes_readable_is_refused_and_deleted",
+    ),
+    Mutant(
+        "uploads: memory is what DuckDB says",
+        "serve/verbs/uploads.py",
+        "    resource.setrlimit(what, (min(lower), hard))",
+        "    resource.setrlimit(what, (before, hard))",
+        f"{UPLOADS}::test_what_reads_a_table_gets_no_more_memory_than_it_may_and_the_limit_ends_with_it",
+    ),
+    Mutant(
+        "workers: a task has no end",
+        "serve/workers.py",
+        "            async with asyncio.timeout(task.seconds):",
+        "            async with asyncio.timeout(None):",
+        f"{UPLOADS}::test_a_table_that_takes_too_long_ends_with_its_worker_and_others_are_answered_meanwhile",
     ),
     Mutant(
         "server: a client chooses its address",

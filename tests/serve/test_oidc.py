@@ -108,6 +108,8 @@ WRONG: dict[str, dict[str, Any]] = {
     "signed with the public key": {"twist": "hmac"},
     "another key of the same name": {"twist": "forged"},
     "altered": {"twist": "altered"},
+    "a key that the token brings along": {"twist": "own key"},
+    "the name of a key of another kind": {"twist": "key of another kind"},
     "mix-up": {"back": {"iss": "https://evil.example"}},
     "a code that was never given": {"back": {"code": "guessed"}},
     "no code": {"back": {"code": None, "error": "access_denied", "error_description": "<b>private</b>"}},
@@ -148,6 +150,13 @@ def test_a_state_belongs_to_its_browser_and_is_used_once(login: tuple[Running, P
         before = there.behave()["refused"]
         assert attacker.get(re.sub("code=[^&]+", f"code={code[1]}", own)).status_code == 401
         assert there.behave()["refused"] == before + 1
+        # A code that was used is put into a new sign-in.
+        done = way_back(login, victim)
+        assert victim.get(done).status_code == 303
+        code, again = re.search("code=([^&]+)", done), way_back(login, victim)
+        assert code is not None
+        assert victim.get(re.sub("code=[^&]+", f"code={code[1]}", again)).status_code == 401
+        assert there.behave()["refused"] == before + 2
     with browser(running, **{"Sec-Fetch-Site": "cross-site"}) as led:
         assert led.get("/login/oidc").status_code == 403
 
@@ -165,7 +174,8 @@ def test_keys_are_kept_and_a_rotation_is_noticed_but_forged_keys_fetch_nothing(
 
 def test_a_name_does_not_take_over_an_account(login: tuple[Running, Provider]) -> None:
     running, _ = login
-    for name, subject in (("curator", "2"), ("bo", "3"), ("ana", "4")):
+    # The last two are called, for good, as an account and as the subject of another person are.
+    for name, subject in (("curator", "2"), ("bo", "3"), ("ana", "4"), ("eve", "curator"), ("eve", " 1")):
         found = came_back(login, **person(name, subject))
         assert "You have no account yet" in found.text
         assert "discreet=" not in found.headers["set-cookie"]
@@ -247,6 +257,45 @@ def test_a_provider_that_is_gone_or_not_the_one_of_the_settings_is_reported_in_o
                 assert refused.status_code == (503 if gone else 401)  # or the secret is wrong
                 assert "private" not in refused.text
         running.stop()
+
+
+def test_an_address_that_is_not_verified_is_no_name_and_a_provider_that_names_itself_must(tmp_path: Path) -> None:
+    """The bugs it would catch: an account for who types another person's address; a code of another provider."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    address, name = f"http://127.0.0.1:{listening.getsockname()[1]}", "ana@example.org"
+    with provider(f"{address}/login/oidc/callback") as there:
+        oidc = Oidc(there.issuer, CLIENT, address, client_secret=SECRET, claim="email")
+        running = started(tmp_path, sockets=[listening], oidc=oidc, logins_per_minute=1000)
+        login = (running, there)
+        running.service.accounts.add(name, Role.CURATOR, provider=True)
+        about = {"about": {"authorization_response_iss_parameter_supported": True}}
+        for verified in (False, None, "true", 1):
+            told = came_back(login, claims={"email": name, "email_verified": verified}, **about)
+            assert told.status_code == 403
+            assert "discreet=" not in told.headers["set-cookie"]
+        right = {"claims": {"email": name, "email_verified": True}, **about}
+        assert came_back(login, back={"iss": None}, **right).status_code == 401
+        assert came_back(login, **right).status_code == 303
+        running.stop()
+
+
+def test_no_parameter_chooses_where_a_browser_goes_after_a_sign_in(login: tuple[Running, Provider]) -> None:
+    running, there = login
+    there.behave()
+    evil = "https://evil.example/"
+    more = "&".join(f"{name}={evil}" for name in ("next", "redirect_uri", "return_to", "continue"))
+    with browser(running, **OWN) as client:
+        assert evil not in client.get(f"/login?{more}").text
+        form = {"name": "bo", "password": PASSWORD}
+        assert client.post(f"/login?{more}", data=form).headers["location"] == "/"
+        begun = client.get(f"/login/oidc?{more}", headers={"host": "evil.example"})
+        assert begun.headers["location"].startswith(f"{there.issuer}/")
+        assert "evil" not in begun.headers["location"]
+        done = client.get(f"{way_back(login, client)}&{more}")
+        assert (done.status_code, done.headers["location"]) == (303, "/")
+        for path in ("//evil.example", "//evil.example/..", "/%2Fevil.example/", "/%5Cevil.example", "/login/"):
+            found = client.get(f"{running.address}{path}")
+            assert "evil" not in found.headers.get("location", "")
 
 
 def test_settings_are_checked_and_the_secret_is_not_shown(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -49,6 +50,72 @@ def test_a_stranger_who_guesses_invitations_or_tokens_locks_out_nobody_else(stri
     with at(strict, "127.0.0.4") as eve, at(strict, "127.0.0.5") as bea:
         assert statuses(eve, "/login", {"password": "dsc_none"}) == [401] * MOST + [429]
         assert bea.post("/login", data={"password": strict.tokens["curator"]}).status_code == 303
+
+
+def guesses(running: Running, name: str, *addresses: str) -> list[int]:
+    """Send wrong passwords for a name from each address, and return the statuses."""
+    found = []
+    for address in addresses:
+        with at(running, address) as eve:
+            found += statuses(eve, "/login", {"name": name, "password": "a wrong password"})
+    return found
+
+
+@pytest.fixture
+def curated(tmp_path: Path) -> Iterator[Running]:
+    made = started(tmp_path, logins_per_minute=MOST)
+    for name in ("ana", "cora"):
+        made.account(name, Role.CURATOR)
+    for rate in (made.service.logins, made.service.guesses):
+        rate._clock = lambda: 0.0  # no attempt comes back while a test runs, however slow the machine is
+    yield made
+    made.stop()
+
+
+def test_a_stranger_who_knows_a_name_does_not_keep_its_owner_out(curated: Running) -> None:
+    """The bug it would catch: ten wrong passwords a minute, from anywhere, and the curator cannot sign in."""
+    right = {"name": "cora", "password": PASSWORD}
+    with at(curated, "127.0.0.2") as cora:
+        assert cora.post("/login", data=right).status_code == 303
+        assert cora.post("/logout").status_code == 303
+        # One address cannot use a name up: a browser that is not known gets in.
+        assert guesses(curated, "cora", "127.0.0.3") == [401] * MOST + [429]
+        with at(curated, "127.0.0.4") as new:
+            assert new.post("/login", data=right).status_code == 303
+        # Three of them can. The browser that is known gets in, also at the address of a stranger.
+        guesses(curated, "cora", "127.0.0.5", "127.0.0.6", "127.0.0.2")
+        with at(curated, "127.0.0.7") as new:
+            assert new.post("/login", data=right).status_code == 429
+            assert new.post("/login", data={"password": curated.tokens["cora"]}).status_code == 303
+        assert cora.post("/login", data=right).status_code == 303
+        form = {"old": PASSWORD, "password": "another long password"}
+        assert cora.post("/account/password", data=form).status_code == 303
+        assert cora.post("/login", data={**right, "password": "another long password"}).status_code == 303
+
+
+def test_guesses_are_bounded_for_a_name_over_all_addresses_and_for_a_browser_that_is_known(
+    curated: Running,
+) -> None:
+    """The bugs it would catch: a limit for each address alone, or a mark that lifts it, or opens another name."""
+    places = [f"127.0.0.{i}" for i in range(20, 26)]
+    known = guesses(curated, "cora", *places)
+    unknown = guesses(curated, "nobody", *[f"127.0.1.{i}" for i in range(6)])
+    assert known == unknown  # which names there are is not shown
+    assert known.count(401) == 3 * MOST
+    with at(curated, "127.0.0.30") as ana:
+        assert ana.post("/login", data={"name": "ana", "password": PASSWORD}).status_code == 303
+        assert ana.cookies["discreet-device"] not in (ana.cookies["discreet"], "")
+        assert ana.post("/login", data={"name": "cora", "password": PASSWORD}).status_code == 429
+        wrong = {"name": "ana", "password": "a wrong password"}
+        assert statuses(ana, "/login", wrong) == [401] * MOST + [429]
+        assert ana.post("/login", data={"name": "ana", "password": PASSWORD}).status_code == 429
+    with at(
+        curated, "127.0.0.31"
+    ) as eve:  # a mark that a browser invents is none, and a wrong password makes none
+        cookie = {"cookie": "discreet-device=invented"}
+        assert eve.post("/login", data={"name": "cora", "password": PASSWORD}, headers=cookie).status_code == 429
+        refused = eve.post("/login", data=wrong, headers=cookie)
+        assert (refused.status_code, refused.headers.get("set-cookie")) == (401, None)
 
 
 def test_an_address_is_not_what_a_header_says(tmp_path: Path) -> None:
@@ -108,17 +175,21 @@ def test_a_name_of_a_survey_that_is_too_long_is_not_there(strict: Running) -> No
             assert eve.get(f"/s/{name}").status_code == 404
 
 
-def test_rows_are_read_by_the_workers_for_rows_alone(strict: Running, tmp_path: Path) -> None:
-    """A curator's check reads the rows of an upload. The bug: previews of analysts wait behind it, and time it."""
+def test_an_upload_is_read_by_a_worker_for_uploads_alone(strict: Running, tmp_path: Path) -> None:
+    """A curator's check reads the rows of an upload. The bug: what analysts ask waits behind it, and times it."""
     ran: list[Task] = []
-    pool = strict.service.public
-    run = pool.run
+    pools = (strict.service.public, strict.service.pool)
+    runs = [pool.run for pool in pools]
 
-    def noted(task: Task, *more: object) -> object:
-        ran.append(task)
-        return run(task, *more)  # type: ignore[arg-type]
+    def noting(run: Any) -> Any:
+        def noted(task: Task, *more: object) -> object:
+            ran.append(task)
+            return run(task, *more)
 
-    pool.run = noted  # type: ignore[method-assign, assignment]
+        return noted
+
+    for pool in pools:
+        pool.run = noting(pool.run)  # type: ignore[method-assign]
     try:
         with signed_in(strict, "cora") as cora:
             table = {"file": ("people.csv", b"who,age\n1,30\n2,40\n")}
@@ -128,8 +199,9 @@ def test_rows_are_read_by_the_workers_for_rows_alone(strict: Running, tmp_path: 
             assert shown.status_code == 200
             assert "2" in shown.text
     finally:
-        pool.run = run  # type: ignore[method-assign]
-    assert {task.verb for task in ran} == {"propose"}
+        for pool, run in zip(pools, runs, strict=True):
+            pool.run = run  # type: ignore[method-assign]
+    assert ran == []
     with strict.service.accounts.database.read() as read:
         assert read("SELECT * FROM replies WHERE verb = ?", "check") == []  # the report is stored nowhere
     assert TASKS["check"].public

@@ -95,6 +95,11 @@ class _State:
         if twist == "hmac":
             text = ".".join(_base64(json.dumps(part).encode()) for part in ({**header, "alg": "HS256"}, claims))
             return f"{text}.{_base64(hmac.digest(rsa.as_pem(private=False), text.encode(), 'sha256'))}"
+        if twist == "own key":  # a key of the attacker, which the token itself brings along
+            own = RSAKey.generate_key(2048)
+            return jwt.encode({**header, "jwk": own.as_dict(private=False)}, claims, own)
+        if twist == "key of another kind":
+            return jwt.encode({"alg": "ES256", "kid": rsa.kid}, claims, ec)
         if twist == "elliptic":
             return jwt.encode({"alg": "ES256", "kid": ec.kid}, claims, ec)
         key = RSAKey.generate_key(2048) if twist in ("forged", "forged kid") else rsa

@@ -120,6 +120,18 @@ def lost() -> Problem:
     )
 
 
+def too_long(seconds: float) -> Problem:
+    """Return the problem of a table that took longer to read than it may."""
+    return Problem(
+        HTTPStatus(422).phrase,
+        422,
+        "Reading this table takes longer than it may. Nothing was sealed.",
+        "SealingFailed",
+        found=f"more than {seconds:g} seconds",
+        fixes=[{"text": "Leave out columns with long texts, or ask the operator to raise upload_seconds."}],
+    )
+
+
 def unreachable() -> Problem:
     """Return the problem of a provider that cannot be reached, or is not what the settings say."""
     return Problem(

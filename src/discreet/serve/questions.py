@@ -40,11 +40,12 @@ from discreet.serve.workers import Pool, Task, WorkerLost
 
 @dataclass(frozen=True)
 class Pools:
-    """The workers: for what reads rows, for what reads public facts alone, and for jobs."""
+    """The workers: for what reads rows, for what reads public facts alone, for jobs, and for uploads."""
 
     private: Pool
     public: Pool
     jobs: Pool
+    uploads: Pool
 
 
 @dataclass
@@ -135,6 +136,7 @@ class Questions:
         purpose: str | None = None,
         key: str = "",
         done: Callable[[Any], object] | None = None,
+        seconds: float | None = None,
     ) -> Reply:
         """Carry out a verb of the workers, and return its reply; `status` is `RUNNING` past the deadline.
 
@@ -146,9 +148,10 @@ class Questions:
             purpose: The purpose that is charged as well.
             key: The idempotency key of the client; a new one by default.
             done: Called in a thread with the answer once there is one, before it is stored.
+            seconds: It is ended after so many seconds of a worker; never by default.
         """
         place = self._vaults.place_for(actor, vault) if vault else ""
-        task = Task(verb, place, actor.name, purpose, arguments)
+        task = Task(verb, place, actor.name, purpose, arguments, seconds=seconds)
         async with self._late_refusals():
             return await self._run(actor, vault, task, key, done)
 
@@ -159,7 +162,7 @@ class Questions:
         if TASKS[verb].public:
             self._expect_none_here(actor.name)
             async with self._turns.public(actor.name):
-                pool = self._pools.private if TASKS[verb].rows else self._pools.public
+                pool = self._pools.uploads if TASKS[verb].upload else self._pools.public
                 status, body, _ = await self._computed(pool, task)
             self._metrics.count("questions", verb=verb, status=str(status))
             return Reply("", actor.name, key, print_, verb, vault, self._replies.server, status, body)
@@ -344,6 +347,8 @@ class Questions:
             if running is None or not running.cancelled:
                 raise  # the server stops
             return *_problem(problems.cancelled()), True  # it ended at a tick, or before it read a row
+        except TimeoutError:
+            return *_problem(problems.too_long(task.seconds or 0)), False
         except WorkerLost:
             return *_problem(problems.lost()), False
         finally:

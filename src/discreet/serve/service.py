@@ -7,7 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from discreet.serve.accounts import Accounts, Identities, Passes, Products, Replies, Turns, database_at, slots_at
+from discreet.serve.accounts import (
+    Accounts,
+    Devices,
+    Identities,
+    Passes,
+    Products,
+    Replies,
+    Turns,
+    database_at,
+    slots_at,
+)
 from discreet.serve.accounts.secrets import new_id
 from discreet.serve.limits import Rate
 from discreet.serve.logs import Log
@@ -18,6 +28,9 @@ from discreet.serve.settings import Settings
 from discreet.serve.survey.surveys import Surveys
 from discreet.serve.vaults import Vaults
 from discreet.serve.workers import Pool
+
+STRANGERS = 3
+"""Browsers that are not known have so many times the attempts of one address for a name, from all addresses."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +44,16 @@ class Service:
     pool: Pool
     public: Pool
     jobs: Pool
+    uploading: Pool
     questions: Questions
     products: Products
     identities: Identities
+    devices: Devices
     provider: SignsIn | None
     surveys: Surveys
     requests: Rate
     logins: Rate
+    guesses: Rate
     metrics: Metrics
     log: Log
 
@@ -56,8 +72,9 @@ class Service:
         pool = Pool(settings.workers, lost, places=lambda: [*vaults.places().values()])
         public = Pool(settings.public_workers, lost)
         jobs = Pool(settings.job_workers, lost, lazy=True)
+        uploading = Pool(1, lost, lazy=True)
         questions = Questions(
-            Pools(pool, public, jobs),
+            Pools(pool, public, jobs, uploading),
             replies,
             vaults,
             Turns(slots_at(settings.accounts_place), settings.quantum),
@@ -74,13 +91,16 @@ class Service:
             pool=pool,
             public=public,
             jobs=jobs,
+            uploading=uploading,
             products=Products(database),
             identities=Identities(accounts),
+            devices=Devices(accounts),
             provider=_provider(settings),
             surveys=Surveys(settings.folder, Passes(database)),
             questions=questions,
             requests=Rate(settings.requests_per_minute),
             logins=Rate(settings.logins_per_minute),
+            guesses=Rate(STRANGERS * settings.logins_per_minute),
             metrics=metrics,
             log=log,
         )
@@ -88,14 +108,14 @@ class Service:
     async def start(self) -> None:
         """Start the workers, and forget old replies."""
         self.replies.sweep(self.accounts.now() - self.settings.keep_replies)
-        for pool in (self.pool, self.public, self.jobs):
+        for pool in (self.pool, self.public, self.jobs, self.uploading):
             await pool.start()
         self.log.note("started", workers=self.settings.workers, quantum=self.settings.quantum)
 
     async def stop(self) -> None:
         """Let questions end, for as long as a client would wait, then end the workers."""
         await self.questions.drain(self.settings.deadline)
-        for pool in (self.pool, self.public, self.jobs):
+        for pool in (self.pool, self.public, self.jobs, self.uploading):
             await pool.close()
         self.questions.close()
         self.accounts.close()

@@ -29,6 +29,7 @@ from discreet.errors import Fix, ParameterError
 PREFIX = "DISCREET_SERVE_"
 _POSITIVE = (
     *("workers", "public_workers", "job_workers", "quantum", "deadline", "body_limit"),
+    *("upload_limit", "upload_unpacked", "upload_memory", "upload_seconds"),
     *("requests_per_minute", "logins_per_minute", "door_questions_per_minute"),
     *("connections", "head_seconds", "body_seconds", "slowest_body", "stall_seconds", "idle_seconds"),
     *("door_connections", "door_connections_per_account", "door_sign_in_seconds", "door_idle"),
@@ -134,8 +135,13 @@ class Settings:
         deadline: After so many seconds a question goes on by itself, and the client gets 202 and an address.
         body_limit: The most bytes of a request.
         upload_limit: The most bytes of a table that the curator uploads.
+        upload_unpacked: The most bytes of its rows once they are unpacked: 8 for each value, and those of texts. A
+            file of a few kB can unpack to terabytes.
+        upload_memory: The most bytes of memory that reading a table takes; one of the folder `tables` as well.
+        upload_seconds: Reading a table ends after so many seconds; one of the folder `tables` as well.
         requests_per_minute: The most requests of one account.
-        logins_per_minute: The most attempts to sign in, from one address and for one name.
+        logins_per_minute: The most attempts to sign in from one address, and of one browser that the owner of a
+            name has signed in with before. Other browsers have three times as many for a name, all together.
         connections: The most open connections of HTTP.
         connections_per_address: The most of one address (of IPv6: of one network of 64 bits), over HTTP and before
             sign-in at the door; 0 for no limit. Behind a proxy (`behind_tls`) it holds for the door alone.
@@ -179,6 +185,9 @@ class Settings:
     deadline: float = 8.0
     body_limit: int = 64 * 1024
     upload_limit: int = 256 * 1024 * 1024
+    upload_unpacked: int = 8 * 1024**3
+    upload_memory: int = 4 * 1024**3
+    upload_seconds: float = 1800.0
     requests_per_minute: int = 6000
     logins_per_minute: int = 10
     connections: int = 1000

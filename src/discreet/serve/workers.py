@@ -38,6 +38,7 @@ class Task:
         purpose: The purpose that is charged as well; none by default.
         arguments: The arguments of the verb, as JSON.
         recorded: Whether to look for a recorded result only, which reads public facts alone.
+        seconds: The worker is ended after so many seconds; never by default.
     """
 
     verb: str
@@ -46,6 +47,7 @@ class Task:
     purpose: str | None = None
     arguments: dict[str, Any] = field(default_factory=dict, repr=False)
     recorded: bool = False
+    seconds: float | None = None
 
 
 class Worker:
@@ -139,7 +141,8 @@ class Pool:
             return await self.run(task, tell)
         loop = asyncio.get_running_loop()
         try:
-            found = await loop.run_in_executor(self._threads, worker.run, task, tell)
+            async with asyncio.timeout(task.seconds):
+                found = await loop.run_in_executor(self._threads, worker.run, task, tell)
         except BaseException:
             await asyncio.shield(self._replace(worker))
             raise

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import AlreadyRunning, NotFound, NotPermitted, NotSignedIn, ParameterError
-from discreet.serve.accounts import Accounts, Passes, Replies, Role, database_at
+from discreet.serve.accounts import Accounts, Devices, Passes, Replies, Role, database_at
+from discreet.serve.accounts.devices import LASTS, MOST
 from discreet.serve.accounts.passes import Use
 
 PASSWORD = "a long password of words"
@@ -39,6 +40,30 @@ def clock() -> Clock:
 @pytest.fixture
 def accounts(place: str, clock: Callable[[], float]) -> Accounts:
     return Accounts(database_at(place), session_idle=100, session_longest=1000, clock=clock)
+
+
+def test_a_browser_is_known_for_one_name_for_a_time_and_the_last_ones_are_kept(
+    accounts: Accounts, place: str, clock: Clock
+) -> None:
+    here, there = Devices(accounts), Devices(Accounts(database_at(place), clock=clock))
+    mark = here.remember("ana", "")
+    assert there.knows(mark, "ana")
+    assert not there.knows(mark, "bo")
+    assert not there.knows("", "ana")
+    newer = here.remember("ana", mark)
+    assert (there.knows(mark, "ana"), there.knows(newer, "ana")) == (False, True)
+    other = there.remember("bo", "")
+    clock.now += 1
+    marks = [here.remember("ana", "") for _ in range(MOST)]
+    assert all(there.knows(one, "ana") for one in marks)
+    assert (there.knows(newer, "ana"), there.knows(other, "bo")) == (False, True)
+    clock.now += LASTS
+    assert not any(there.knows(one, "ana") for one in marks)
+    here.remember("ana", "")
+    with accounts.database.read() as run:
+        rows = run("SELECT hash FROM devices")
+    assert len(rows) == 1
+    assert rows[0][0] not in marks  # hashes are stored
 
 
 def test_a_pass_has_one_use_and_a_cancellation_is_seen_by_the_other_server(place: str) -> None:

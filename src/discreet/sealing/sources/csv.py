@@ -48,6 +48,7 @@ LONGEST = 1 << 26
 FILE = 40
 """The number of a row is its line, plus the index of its file shifted by this many bits."""
 
+_LONGEST_HEADER = 1 << 20  # bytes
 _SEPARATORS = ",;\t|"
 _QUOTE, _CR, _LF = 0x22, 0x0D, 0x0A
 _MULTILINE = Fix("multiline", True, call="Source", note="if cells of this file hold line breaks")
@@ -84,6 +85,8 @@ def header(path: str, separator: str | None, encoding: str | None = None) -> tup
     """Read the first line alone. By default the separator is the one that it has most of."""
     with chunks_of(path, encoding) as chunks:
         line = BREAK.split(next(chunks, b""), maxsplit=1)[0]
+    if len(line) > _LONGEST_HEADER:
+        raise _long_header(path)
     try:
         text = line.decode()
     except UnicodeDecodeError:
@@ -94,7 +97,9 @@ def header(path: str, separator: str | None, encoding: str | None = None) -> tup
         separator = max(_SEPARATORS, key=text.count)
     try:
         names = next(csv.reader([text], delimiter=separator, strict=True), [])
-    except csv.Error:
+    except csv.Error as error:
+        if "field larger" in str(error):  # than Python's reader takes: 131,072 characters
+            raise _long_header(path) from None
         raise SealingFailed(
             f"{Path(path).name}: a quotation mark opens in the header and does not close a name there.",
             fix=_MEND.removeprefix("Or ").capitalize(),
@@ -104,6 +109,14 @@ def header(path: str, separator: str | None, encoding: str | None = None) -> tup
             f"{Path(path).name} has no header line.", fix="Write the names of the columns in its first line."
         )
     return names, separator
+
+
+def _long_header(path: str) -> SealingFailed:
+    return SealingFailed(
+        f"{Path(path).name}: the header line, or a name in it, is too long.",
+        found=f"more than {_LONGEST_HEADER:,} bytes, or 131,072 in a name",
+        fix="Write the names of the columns in the first line, and one row in each line.",
+    )
 
 
 def batches(paths: Sequence[str], form: Form, wanted: Sequence[int], seen: Lines) -> Iterator[pyarrow.RecordBatch]:

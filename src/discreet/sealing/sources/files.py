@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -90,7 +91,7 @@ def _csv(
                 f"{Path(path).name} has another header than {Path(paths[0]).name}.",
                 fix="Give all files the same columns in the same order.",
             )
-    repeated = {column for column in header if header.count(column) > 1}
+    repeated = {column for column, count in Counter(header).items() if count > 1}
     if repeated:
         raise ParameterError(
             f"The header of {source.display_name} names {sorted(repeated)[0]!r} twice.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,6 +104,8 @@ def asked(connection: DuckDBPyConnection, question: str, source: Source) -> list
         return connection.execute(question).fetchall()
     except duckdb.Error as error:
         wrong = str(error).splitlines()[0]
+    for path in map(Path, source.paths or ()):  # DuckDB quotes the whole path, which may be that of a server
+        wrong = wrong.replace(str(path.absolute()), path.name)
     raise SealingFailed(f"{source.display_name} cannot be read: {wrong}")
 
 

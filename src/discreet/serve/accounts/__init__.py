@@ -6,6 +6,7 @@
     passwords     argon2, and a check that takes as long for a name that is not there
     secrets       random keys of 256 bits, and the hash that is stored instead of them
     accounts      Accounts: people, tokens, sessions, invitations and grants
+    devices       Devices: the browsers in which a person has signed in, whose attempts are counted apart
     identities    Identities: sign-ins by a provider that are under way, and whose account a person has
     passes        Passes: keys of requests that make a collection, each used once
     products      Products: oracles, tables, models, holdouts and streams that an account made
@@ -19,6 +20,7 @@ A grant says that an analyst may use a vault at all.
 
 from discreet.serve.accounts.accounts import Accounts
 from discreet.serve.accounts.database import Database, database_at
+from discreet.serve.accounts.devices import Devices
 from discreet.serve.accounts.identities import Identities, Login
 from discreet.serve.accounts.passes import Passes
 from discreet.serve.accounts.products import Product, Products
@@ -32,6 +34,7 @@ __all__ = [
     "Accounts",
     "Actor",
     "Database",
+    "Devices",
     "Grant",
     "Identities",
     "Invitation",

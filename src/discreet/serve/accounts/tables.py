@@ -28,6 +28,7 @@ TABLES = (
     "CREATE TABLE IF NOT EXISTS logins (hash TEXT PRIMARY KEY, browser TEXT NOT NULL, nonce TEXT NOT NULL,"
     " verifier TEXT NOT NULL, account TEXT NOT NULL, subject TEXT NOT NULL, name TEXT NOT NULL,"
     " expires BIGINT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS devices (hash TEXT PRIMARY KEY, owner TEXT NOT NULL, expires BIGINT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS products (id TEXT PRIMARY KEY, owner TEXT NOT NULL, kind TEXT NOT NULL,"
     " vault TEXT NOT NULL, purpose TEXT NOT NULL, arguments TEXT NOT NULL, made BIGINT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS answers (product TEXT NOT NULL, number BIGINT NOT NULL, body TEXT NOT NULL,"

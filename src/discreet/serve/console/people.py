@@ -119,7 +119,7 @@ async def revoke(token: FromPath[str], actor: WhoAsks, service: Parts) -> Page:
 @post("/account/password", status_code=303)
 async def set_password(data: URLEncodedBody[Password], actor: WhoAsks, service: Parts) -> Page:
     """Set a new password, which ends all sessions. The old one is needed if there is one."""
-    service.logins.take(f"name {actor.name}")
+    service.logins.take(f"password {actor.name}")  # apart from sign-ins, which strangers attempt as well
     await asyncio.to_thread(service.accounts.change_password, actor.name, data.old, data.password)
     return elsewhere("/login")
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -24,8 +26,9 @@ from litestar.params import FromPath, URLEncodedBody
 from discreet.errors import DiscreetError, ParameterError, SealingFailed
 from discreet.rational import rational
 from discreet.schema import from_json
+from discreet.sealing.backends.duckdb import sweep
 from discreet.serve.accounts import Actor
-from discreet.serve.accounts.replies import RUNNING
+from discreet.serve.accounts.replies import RUNNING, Reply
 from discreet.serve.console import consequence
 from discreet.serve.console.pages import Page, Refused, body_of, elsewhere, page
 from discreet.serve.console.uploads import Upload, Uploads
@@ -108,8 +111,7 @@ async def check(upload_id: FromPath[str], data: Form, actor: WhoAsks, service: P
     """Show what would become of each column. The report is for this curator's screen, and is stored nowhere."""
     found, columns = await _proposed(upload_id, actor, service)
     try:
-        arguments = {"source": found.source, **declared(columns, data)}
-        reply = await service.questions.run(actor, "", "check", arguments)
+        reply = await _read(service, actor, found, "check", declared(columns, data))
     except DiscreetError as error:
         return _columns(actor, found, columns, data, problem=problem_of(error))
     if reply.status != 200:
@@ -138,7 +140,6 @@ async def seal(upload_id: FromPath[str], data: Form, actor: WhoAsks, service: Pa
         place = service.vaults.new_place(name)
         bought, wanted = _consequence(data), declared(columns, data)
         arguments = {
-            "source": found.source,
             "to": str(place),
             "name": name,
             "epsilon": str(bought.epsilon),
@@ -149,13 +150,13 @@ async def seal(upload_id: FromPath[str], data: Form, actor: WhoAsks, service: Pa
         return _columns(actor, found, columns, data, problem=problem_of(error))
     arguments["anyway"] = data.get("anyway") == _fingerprint(wanted)
     if not arguments["anyway"]:
-        reply = await service.questions.run(actor, "", "check", {"source": found.source, **wanted})
+        reply = await _read(service, actor, found, "check", wanted)
         if reply.status != 200:
             return _columns(actor, found, columns, data, problem=msgspec.convert(reply.body, Problem))
         if any(column["doubtful"] for column in reply.body["columns"].values()):
             problem = problem_of(SealingFailed(UNREADABLE, fix="Mend the columns, or confirm below the report."))
             return _columns(actor, found, columns, data, report=reply.body, problem=problem)
-    reply = await service.questions.run(actor, "", "seal", arguments)
+    reply = await _read(service, actor, found, "seal", arguments)
     if reply.status not in (200, RUNNING):
         return _columns(actor, found, columns, data, problem=msgspec.convert(reply.body, Problem))
     return elsewhere(f"/new/{found.id}/sealing/{name}/{reply.id}")
@@ -171,6 +172,8 @@ async def progress(
     if reply.status == RUNNING:
         far = service.questions.progress(actor, job)
         return page("sealing", actor, name=name, far=far, headers={"refresh": "1"})
+    if reply.status != 200:
+        await _swept(service)
     body_of(reply)
     uploads = Uploads(service.settings.folder)
     await asyncio.to_thread(uploads.forget, uploads.find(actor.name, upload_id))
@@ -250,8 +253,27 @@ def _chosen(form: Mapping[str, str]) -> tuple[consequence.Consequence | None, Pr
 async def _proposed(upload_id: str, actor: Actor, service: Service) -> tuple[Upload, list[dict[str, Any]]]:
     actor.expect("manage")
     found = Uploads(service.settings.folder).find(actor.name, upload_id)
-    body = body_of(await service.questions.run(actor, "", "propose", {"source": found.source}))
-    return found, body["columns"]
+    reply = await _read(service, actor, found, "propose", {})
+    if reply.status == 422:  # no change of the columns makes it readable
+        await asyncio.to_thread(Uploads(service.settings.folder).forget, found)
+    return found, body_of(reply)["columns"]
+
+
+async def _read(service: Service, actor: Actor, found: Upload, verb: str, arguments: dict[str, Any]) -> Reply:
+    """Let a worker read a table within the limits of the settings, and remove what one that was ended left."""
+    settings = service.settings
+    uploaded = Uploads(settings.folder).received(found)
+    limits = {"unpacked": settings.upload_unpacked if uploaded else 0, "memory": settings.upload_memory}
+    given = {"source": found.source, "limits": limits, **arguments}
+    reply = await service.questions.run(actor, "", verb, given, seconds=settings.upload_seconds)
+    if reply.status not in (200, RUNNING):
+        await _swept(service)
+    return reply
+
+
+async def _swept(service: Service) -> None:
+    for folder in (Path(tempfile.gettempdir()), service.settings.folder):
+        await asyncio.to_thread(sweep, folder)
 
 
 def _columns(

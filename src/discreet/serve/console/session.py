@@ -1,4 +1,8 @@
-"""Sign in and out: begin a session with a key that the server draws, and end it."""
+"""Sign in and out: begin a session with a key that the server draws, and end it.
+
+Attempts with a password are counted: those of a browser in which this name has signed in before apart from all
+others (`accounts/devices`), so that a stranger who knows a name does not keep its owner out.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,8 @@ from litestar.handlers import BaseRouteHandler
 from litestar.params import URLEncodedBody
 
 from discreet.errors import AlreadyRunning, NotSignedIn
+from discreet.serve.accounts.devices import LASTS
+from discreet.serve.accounts.secrets import digest
 from discreet.serve.console.pages import Page, page, provider_of
 from discreet.serve.guards import Parts, by_session, client_place, cookie_name, own_cookie, service_of
 from discreet.serve.service import Service
@@ -57,17 +63,30 @@ async def sign_in(
     service: Parts,
 ) -> Response[None]:
     """Begin a session. The key of an older session of this browser ends, and is never used again."""
-    service.logins.take(client_place(request))
-    name = cookie_name(service)
+    name, mark = cookie_name(service), request.cookies.get(_device(service), "")
+    cookies = []
     if data.name:
-        service.logins.take(f"name {data.name}")
+        await _counted(request, service, data.name, mark)
         key = await asyncio.to_thread(service.accounts.sign_in, data.name, data.password)
+        made = await asyncio.to_thread(service.devices.remember, data.name, mark)
+        cookies = [own_cookie(service, _device(service), made, LASTS)]
     else:
+        service.logins.take(client_place(request))
         key = await asyncio.to_thread(service.accounts.sign_in_with_token, data.password)
     if old := request.cookies.get(name):
         await asyncio.to_thread(service.accounts.end_session, old)
     service.log.note("signed in", by="password" if data.name else "token")
-    return Response(None, status_code=303, headers={"location": "/"}, cookies=[cookie(service, key)])
+    return Response(None, status_code=303, headers={"location": "/"}, cookies=[cookie(service, key), *cookies])
+
+
+async def _counted(request: Request[Any, Any, Any], service: Service, name: str, mark: str) -> None:
+    """Count an attempt to sign in with a password, or refuse it. Names without an account are counted as well."""
+    known: bool = await asyncio.to_thread(service.devices.knows, mark, name)
+    if known:
+        service.logins.take(f"device {digest(mark)}")
+        return
+    service.logins.take(client_place(request))  # first: an address that is refused uses up no attempt of a name
+    service.guesses.take(name)
 
 
 @post("/logout", status_code=303)
@@ -76,6 +95,10 @@ async def sign_out(request: Request[Any, Any, Any], service: Parts) -> Response[
     await asyncio.to_thread(service.accounts.end_session, request.cookies.get(cookie_name(service), ""))
     gone = own_cookie(service, cookie_name(service), "", 0)
     return Response(None, status_code=303, headers={"location": "/login"}, cookies=[gone])
+
+
+def _device(service: Service) -> str:
+    return f"{cookie_name(service)}-device"
 
 
 def cookie(service: Service, key: str) -> Cookie:

@@ -83,6 +83,10 @@ class Uploads:
             raise NotFound("There is no such upload of yours.", fix="Upload the table again.")
         return found
 
+    def received(self, upload: Upload) -> bool:
+        """Return whether a curator sent the file. Else the operator did, who decides how large it is."""
+        return Path(upload.source).parent == self._folder / upload.id
+
     def forget(self, upload: Upload) -> None:
         """Delete an upload. A file of the operator stays where it is."""
         shutil.rmtree(self._folder / upload.id, ignore_errors=True)

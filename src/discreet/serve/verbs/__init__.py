@@ -8,6 +8,7 @@
     holdouts    open a holdout, score a model
     streams     open a stream, add ticks
     audits      attack shipped mechanisms
+    uploads     bound what reading a curator's table takes
     curating    propose, check and seal a table; recorded answers and accounts for the console
 
 `serve.tasks.TASKS` names them all.

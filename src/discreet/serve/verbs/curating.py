@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import NotFound, SealingFailed
+from discreet.serve.verbs import uploads
 from discreet.serve.verbs.ledger import account
 from discreet.serve.verbs.verb import Result, Tell, Verb, given
 
@@ -30,9 +31,12 @@ def propose(_: Any, arguments: Mapping[str, Any], tell: Tell) -> Result:
     from discreet.sealing.draft import columns_of, guessed
     from discreet.sealing.guesses import may_identify
 
+    with uploads.bounded(arguments):
+        found = columns_of(arguments["source"])
+    uploads.expect_columns(len(found))
     columns = [
         {"name": name, "declared": kind, "identifies": may_identify(name), **guessed(name, kind)}
-        for name, kind in columns_of(arguments["source"]).items()
+        for name, kind in found.items()
     ]
     return Result({"columns": columns}, public=True)
 
@@ -41,7 +45,8 @@ def check(_: Any, arguments: Mapping[str, Any], tell: Tell) -> Result:
     """Read the table as sealing would, and report what becomes of each column. The report is private."""
     from discreet.vault.vault import Vault
 
-    report = Vault.check(arguments["source"], **_declared(arguments))
+    with uploads.bounded(arguments) as limits:
+        report = Vault.check(arguments["source"], **limits, **_declared(arguments))
     return Result(_shown(report))
 
 
@@ -52,15 +57,17 @@ def seal(_: Any, arguments: Mapping[str, Any], tell: Tell) -> Result:
     from discreet.vault.vault import Vault
 
     try:
-        vault = Vault.seal(
-            arguments["source"],
-            to=arguments["to"],
-            name=arguments["name"],
-            budget=Budget(arguments["epsilon"], arguments["delta"]),
-            anyway=bool(arguments.get("anyway")),
-            progress=tell,
-            **_declared(arguments),
-        )
+        with uploads.bounded(arguments) as limits:
+            vault = Vault.seal(
+                arguments["source"],
+                to=arguments["to"],
+                name=arguments["name"],
+                budget=Budget(arguments["epsilon"], arguments["delta"]),
+                anyway=bool(arguments.get("anyway")),
+                progress=tell,
+                **limits,
+                **_declared(arguments),
+            )
     except Unreadable:  # its words come from cells, and the reply of a job is stored
         raise SealingFailed(UNREADABLE, fix="Look at the report, then confirm it.") from None
     with vault:
@@ -160,8 +167,8 @@ def _shown(report: SealingReport) -> dict[str, Any]:
 
 
 VERBS = {
-    "propose": Verb(propose, public=True),
-    "check": Verb(check, public=True, rows=True),
+    "propose": Verb(propose, public=True, upload=True),
+    "check": Verb(check, public=True, upload=True),
     "seal": Verb(seal, job=True),
     "recorded": Verb(recorded, public=True),
     "chart": Verb(chart, public=True),

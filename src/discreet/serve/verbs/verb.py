@@ -36,8 +36,9 @@ class Verb:
         resumable: Whether it may be started again for the same key after a crash: the kernel makes that free.
         public: Whether it reads public facts alone, never rows. Such verbs have workers of their own, so that
             their time does not show how busy those are that read rows; they leave at once.
-        rows: Whether it is public in time and reads rows all the same: those of the curator who asks. It leaves at
-            once and is stored nowhere, and the workers that read rows carry it out.
+        upload: Whether it is public in time and reads the table that the curator who asks has uploaded. It leaves
+            at once and is stored nowhere. A worker of its own carries it out: neither questions nor previews wait
+            for a table that takes long.
         job: Whether it may take long: the client gets an address at once, and workers for jobs carry it out.
         recorded: Looks for a recorded result, from public facts alone; None if there is none yet.
     """
@@ -45,7 +46,7 @@ class Verb:
     run: Run
     resumable: bool = False
     public: bool = False
-    rows: bool = False
+    upload: bool = False
     job: bool = False
     recorded: Callable[[Vault, Mapping[str, Any]], Result | None] | None = None
 
