@@ -50,7 +50,10 @@ SINGLES = 2.0
 FIRST = 0.7
 """The share of the first round, of what is left for marginals."""
 
-_HOPELESS = 0.3  # scores of pairs with a deviation above this share of the rows: only single columns are worth it
+# Scores of m pairs with a deviation above m^¼ times this share of the rows: only single columns are worth it. Of
+# more pairs more noise is bearable, because the mean of all scores is known √m times as well as each.
+_HOPELESS = 0.11
+_TAKEN = 0.3  # the share of all pairs that is measured, about, where noise is too large for triples
 _SHARP = 0.08  # scores of pairs get more than their share if their deviation would be above this share of the rows
 _BLURRED = 0.08  # scores of triples with a deviation above this share of the rows carry no information
 _SURE = 1.5  # a score is lowered by so many deviations, so that a chosen marginal is off almost surely
@@ -229,7 +232,7 @@ def rounds(
         return estimated()
     model = estimated()
     share = _score_share(rho, len(pairs), released, model.total)
-    if _blurred(rho, len(pairs), released, share) > _HOPELESS * model.total:
+    if _blurred(rho, len(pairs), released, share) > _HOPELESS * len(pairs) ** 0.25 * model.total:
         # This depends on the noisy total only, so it is post-processing: the pairs would be chosen by noise, and
         # be noise. All columns are taken for independent, and each is known better.
         measure(released, source, parts(rho, {(c,): 1.0 for c in range(len(domain))}))
@@ -319,7 +322,7 @@ def _worth(
     are mostly empty, and their error after shrinkage is below what `select` expects.
     """
     scores, errors = released.scores["pairs"], single_errors(model)
-    variance = len(scores) / precision
+    variance = _TAKEN * len(scores) / precision
 
     def beyond(score: float, pair: Columns) -> float:
         return removable(score, model.marginal(pair), [errors[column] for column in pair], variance)
