@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.synth.select import Candidate, chosen, even_weights, filled, weights
+from discreet.synth.select import Candidate, chosen, even_weights, filled, removable, shrunk, weights
 
 candidates = st.lists(
     st.builds(Candidate, st.just((0, 1)), st.integers(4, 1000), st.floats(0.1, 10), st.floats(0, 1e4)),
@@ -21,6 +22,30 @@ def test_the_precision_is_divided_and_not_exceeded(listed: list[Candidate], prec
     shares = chosen(listed, precision)
     assert shares
     assert abs(sum(shares.values()) - precision) < 1e-9 * precision
+
+
+@given(candidates, st.floats(1e-6, 1))
+def test_sets_that_are_measured_in_any_case_share_the_precision(listed: list[Candidate], precision: float) -> None:
+    single = Candidate((0,), 5, 3.0, 0.0)
+    shares = chosen(listed, precision, [single])
+    assert shares[0,] > 0
+    assert abs(sum(shares.values()) - precision) < 1e-9 * precision
+
+
+@given(st.lists(st.floats(-1e4, 1e4), min_size=1, max_size=30), st.floats(0.1, 1e4))
+def test_shrunk_scores_keep_their_mean_and_their_order(scores: list[float], deviation: float) -> None:
+    found = shrunk(scores, deviation)
+    assert abs(sum(found) - sum(scores)) < 1e-6 * len(scores)
+    ranked = [found[i] for i in sorted(range(len(scores)), key=scores.__getitem__)]
+    assert all(a <= b + 1e-6 for a, b in pairwise(ranked))
+
+
+def test_a_distance_that_chance_explains_is_not_removable() -> None:
+    """1,000 rows in 100 cells differ from their expectations by about 250 rows in all."""
+    even = np.full((10, 10), 10.0)
+    assert removable(240.0, even, [0.0, 0.0], variance=1000.0) == 0
+    assert removable(240.0, even, [0.0, 0.0], variance=0.01) > 230
+    assert removable(600.0, even, [0.0, 0.0], variance=1000.0) > 500
 
 
 @given(candidates, st.floats(1e-6, 1))

@@ -1,7 +1,7 @@
 """Measure noisy marginals, chosen by noisy scores, in two rounds: the private algorithm.
 
     one-way marginals ─▶ scores of all pairs ─▶ the pairs worth it ─▶ scores of what is left ─▶ pairs and triples
-          10 %                  3 %                    60 %                     3 %                    24 %
+          10 %             3 to 10 %                   60 %                     3 %                    24 %
 
 A score is ‖M − E‖₁, the distance of the exact marginal from the prediction of the model so far, in integers.
 Everything that touches data is here and goes through three calls of a Gaussian mechanism, whose budgets are
@@ -13,7 +13,7 @@ Theory: docs/theory/synthesis.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 from math import comb, sqrt
@@ -29,7 +29,7 @@ from discreet.synth.marginals.domain import Columns, Domain, Floats
 from discreet.synth.marginals.estimate import Masks, estimate
 from discreet.synth.marginals.measurements import Evidence, Measurement
 from discreet.synth.marginals.model import Model
-from discreet.synth.select import C, Candidate, chosen, filled
+from discreet.synth.select import C, Candidate, chosen, filled, removable, shrunk, single_errors
 from discreet.synth.workload import MOST_TRIPLES, Matter, listable, matter_of, most_tied, promising, triples_of
 
 Source: TypeAlias = Callable[[Columns], Integers]
@@ -41,18 +41,23 @@ Progress: TypeAlias = Callable[[str, float], None]
 ONES = 0.1
 """The share of ρ for one-way marginals."""
 
-ONES_AGAIN = 0.15
-"""The share of the rest for one-way marginals again, where noise is too large for triples."""
+SCORES, MOST_SCORES = 0.03, 0.1
+"""The share of the rest for either kind of scores; scores of pairs get up to the second if noise is large."""
 
-SCORES = 0.03
-"""The share of the rest for either kind of scores."""
+SINGLES = 2.0
+"""How much more a single column counts than its workload says: shrinkage removes less noise of its few cells."""
 
 FIRST = 0.7
 """The share of the first round, of what is left for marginals."""
 
-_HOPELESS = 0.3  # scores of pairs with a deviation above this share of the rows: only single columns are worth it
+# Scores of m pairs with a deviation above m^¼ times this share of the rows: only single columns are worth it. Of
+# more pairs more noise is bearable, because the mean of all scores is known √m times as well as each.
+_HOPELESS = 0.11
+_TAKEN = 0.3  # the share of all pairs that is measured, about, where noise is too large for triples
+_SHARP = 0.08  # scores of pairs get more than their share if their deviation would be above this share of the rows
 _BLURRED = 0.08  # scores of triples with a deviation above this share of the rows carry no information
 _SURE = 1.5  # a score is lowered by so many deviations, so that a chosen marginal is off almost surely
+_DOUBT = 3.0  # a pair whose score is so many deviations above what noise explains is tied
 
 
 @dataclass(frozen=True)
@@ -226,7 +231,8 @@ def rounds(
         measure(released, source, parts(rho, {(c,): 1.0 for c in range(len(domain))}))
         return estimated()
     model = estimated()
-    if _blurred(rho, len(pairs), released) > _HOPELESS * model.total:
+    share = _score_share(rho, len(pairs), released, model.total)
+    if _blurred(rho, len(pairs), released, share) > _HOPELESS * len(pairs) ** 0.25 * model.total:
         # This depends on the noisy total only, so it is post-processing: the pairs would be chosen by noise, and
         # be noise. All columns are taken for independent, and each is known better.
         measure(released, source, parts(rho, {(c,): 1.0 for c in range(len(domain))}))
@@ -234,14 +240,15 @@ def rounds(
     count = MOST_TRIPLES if triples is None else min(max(len(triples), 1), MOST_TRIPLES)
     if _blurred(rho, count, released) > _BLURRED * model.total:
         triples = []  # this depends on the noisy total only, so it is post-processing
-    budget = divided(rho, triples=triples != [])
-    if "ones" in budget:
-        measure(released, source, parts(budget["ones"], {(c,): 1.0 for c in range(len(domain))}))
-        model = estimated()
+    budget = divided(rho, triples=triples != [], scores=share)
     say("scores of pairs", 0.1)
     score(released, source, pairs, model.marginal, budget["scores"], "pairs")
-    shares = chosen(_candidates(released, "pairs", matter, sure=0.0), _precision(budget["first"], released))
-    say(f"{len(shares)} of {len(pairs)} pairs", 0.3)
+    precision = _precision(budget["first"], released)
+    ties, also = _candidates(released, "pairs", matter, sure=0.0), list[Candidate]()
+    if triples == []:
+        ties, also = _worth(released, model, matter, precision)
+    shares = chosen(ties, precision, also)
+    say(f"{sum(len(c) == 2 for c in shares)} of {len(pairs)} pairs", 0.3)
     measure(released, source, _affordable(released, parts(budget["first"], shares)))
     model = estimated()
     if triples == []:
@@ -262,16 +269,16 @@ def rounds(
     return estimated()
 
 
-def divided(rho: Fraction, *, triples: bool) -> dict[str, Fraction]:
+def divided(rho: Fraction, *, triples: bool, scores: float = SCORES) -> dict[str, Fraction]:
     """Return the budgets of the rounds that follow the one-way marginals.
 
     >>> sum(divided(Fraction(1), triples=True).values()) <= 1
     True
     """
     if not triples:
-        return parts(rho, {"ones": ONES_AGAIN, "scores": SCORES, "first": 1 - ONES_AGAIN - SCORES})
-    rest = 1 - 2 * SCORES
-    return parts(rho, {"scores": SCORES, "first": FIRST * rest, "again": SCORES, "second": (1 - FIRST) * rest})
+        return parts(rho, {"scores": scores, "first": 1 - scores})
+    rest = 1 - scores - SCORES
+    return parts(rho, {"scores": scores, "first": FIRST * rest, "again": SCORES, "second": (1 - FIRST) * rest})
 
 
 def _affordable(released: Released, budgets: dict[Columns, Fraction]) -> dict[Columns, Fraction]:
@@ -279,9 +286,15 @@ def _affordable(released: Released, budgets: dict[Columns, Fraction]) -> dict[Co
     return {columns: rho for columns, rho in budgets.items() if released.unit.affords(rho)}
 
 
-def _blurred(rho: Fraction, count: int, released: Released) -> float:
+def _blurred(rho: Fraction, count: int, released: Released, share: float = SCORES) -> float:
     """Return the deviation, in rows, that the scores of so many sets would have."""
-    return sqrt(count / (SCORES * _precision(rho, released)))
+    return sqrt(count / (share * _precision(rho, released)))
+
+
+def _score_share(rho: Fraction, pairs: int, released: Released, total: float) -> float:
+    """Return the share of ρ for scores of pairs: more where they would be blurred, as the noisy total says."""
+    needed = SCORES * (_blurred(rho, pairs, released) / (_SHARP * total)) ** 2
+    return min(max(needed, SCORES), MOST_SCORES)
 
 
 def _precision(rho: Fraction, released: Released) -> float:
@@ -292,15 +305,37 @@ def _precision(rho: Fraction, released: Released) -> float:
 def _candidates(released: Released, name: str, matter: Matter, *, sure: float) -> list[Candidate]:
     scores = released.scores[name]
     weight = matter([score.columns for score in scores])
+    likely = shrunk([score.value for score in scores], scores[0].deviation) if not sure else None
+    values = likely or [score.value - sure * score.deviation for score in scores]
     return [
-        Candidate(
-            score.columns,
-            released.domain.cells(score.columns),
-            weight[score.columns],
-            max(score.value - sure * score.deviation, 0.0),
-        )
-        for score in scores
+        Candidate(score.columns, released.domain.cells(score.columns), weight[score.columns], max(value, 0.0))
+        for score, value in zip(scores, values, strict=True)
     ]
+
+
+def _worth(
+    released: Released, model: Model, matter: Matter, precision: float
+) -> tuple[list[Candidate], list[Candidate]]:
+    """Return pairs with what measuring them could remove, and the sets to measure in any case, for blurred scores.
+
+    The latter are the single columns, and the pair of the largest score if it is tied beyond doubt: large tables
+    are mostly empty, and their error after shrinkage is below what `select` expects.
+    """
+    scores, errors = released.scores["pairs"], single_errors(model)
+    variance = _TAKEN * len(scores) / precision
+
+    def beyond(score: float, pair: Columns) -> float:
+        return removable(score, model.marginal(pair), [errors[column] for column in pair], variance)
+
+    likely = _candidates(released, "pairs", matter, sure=0.0)
+    ties = [replace(c, score=beyond(c.score, c.columns)) for c in likely]
+    top = max(scores, key=lambda score: score.value)
+    least = beyond(top.value - _DOUBT * top.deviation, top.columns)
+    sets: list[Columns] = [(column,) for column in range(len(released.domain))]
+    weight = matter(sets)
+    singles = [Candidate(c, released.domain.cells(c), SINGLES * weight[c], 0.0) for c in sets if weight[c] > 0]
+    sure = [c for c in ties if c.columns == top.columns and least > 0]
+    return [c for c in ties if c not in sure], [*singles, *sure]
 
 
 def _measured(released: Released, matter: Matter) -> list[Candidate]:

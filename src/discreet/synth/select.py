@@ -21,13 +21,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from discreet.synth.marginals.domain import Columns
+import numpy as np
+
+from discreet.synth.marginals.domain import Columns, Floats
+from discreet.synth.marginals.model import Model
 
 C = 0.35 * math.sqrt(2 / math.pi)
 """The error of a cell after shrinkage, for noise of deviation 1."""
 
-MOST = 400
-"""The most sets that are measured in one round."""
+MOST_PAIRS, MOST_TRIPLES = 5000, 400
+"""The most pairs, and the most triples, that are measured."""
+
+_ROOT = math.sqrt(2 / math.pi)  # E|noise| of deviation 1
 
 
 @dataclass(frozen=True)
@@ -49,18 +54,22 @@ class Candidate:
         return float((C * self.weight * self.cells) ** (2 / 3))
 
 
-def chosen(candidates: Sequence[Candidate], precision: float) -> dict[Columns, float]:
-    """Return the sets that are worth measuring, with their share of the precision.
+def chosen(
+    candidates: Sequence[Candidate], precision: float, also: Sequence[Candidate] = ()
+) -> dict[Columns, float]:
+    """Return the sets that are worth measuring, with their shares of the precision.
+
+    `also` are measured in any case, and lose precision to every set that is taken beside them.
 
     >>> close, far = Candidate((0, 1), 100, 1.0, score=5.0), Candidate((0, 2), 100, 1.0, score=500.0)
     >>> list(chosen([close, far], precision=1.0))
     [(0, 2)]
     """
-    taken: list[Candidate] = []
-    removed = size = 0.0
-    best = -math.inf
+    taken = list(also)
+    removed, size = 0.0, sum(candidate.size for candidate in also)
+    best = -(size**1.5) / math.sqrt(precision) if also else -math.inf
     for candidate in sorted(candidates, key=lambda c: -c.weight * c.score / c.size):
-        if candidate.weight <= 0 or len(taken) >= MOST:
+        if candidate.weight <= 0 or len(taken) >= MOST_PAIRS:
             continue
         gain = removed + candidate.weight * candidate.score
         value = gain - (size + candidate.size) ** 1.5 / math.sqrt(precision)
@@ -82,34 +91,88 @@ def filled(candidates: Sequence[Candidate], precision: float) -> dict[Columns, f
     """
     taken = [candidate for candidate in candidates if candidate.precision > 0]
     fresh = [c for c in candidates if c.precision <= 0 < c.score and c.weight > 0]
-    level = _level(taken, precision)
-    error = _error(taken, level)
-    for candidate in sorted(fresh, key=lambda c: -c.weight * c.score / c.size)[:MOST]:
-        raised = _level([*taken, candidate], precision)
-        after = _error([*taken, candidate], raised)
+    facts = _facts(taken)
+    level, error = _level(facts, precision)
+    for candidate in sorted(fresh, key=lambda c: -c.weight * c.score / c.size)[:MOST_TRIPLES]:
+        more = np.vstack([facts, _facts([candidate])])
+        raised, after = _level(more, precision)
         if after - candidate.weight * candidate.score < error:
-            taken, level, error = [*taken, candidate], raised, after
+            taken, facts, level, error = [*taken, candidate], more, raised, after
     added = {c.columns: level * c.size - c.precision for c in taken}
-    return {columns: more for columns, more in added.items() if more > 1e-6 * precision}
+    return {columns: part for columns, part in added.items() if part > 1e-6 * precision}
 
 
-def _level(taken: Sequence[Candidate], precision: float) -> float:
-    """Return the κ at which Σ max(κ·y − present precision, 0) is the precision to add."""
-    if not taken:
-        return 0.0
+def _facts(candidates: Sequence[Candidate]) -> Floats:
+    """Return the size, the present precision, and the error at precision 1 of each candidate, as rows."""
+    found = [(c.size, c.precision, c.weight * C * c.cells) for c in candidates]
+    return np.array(found, float).reshape(-1, 3)
+
+
+def _level(facts: Floats, precision: float) -> tuple[float, float]:
+    """Return the κ at which Σ max(κ·y − present precision, 0) is the precision to add, and the error there."""
+    if not len(facts):
+        return 0.0, 0.0
     # A candidate takes nothing below its own threshold, so they are filled in the order of thresholds.
-    ordered = sorted(taken, key=lambda c: c.precision / c.size)
-    sizes = there = level = 0.0
-    for place, candidate in enumerate(ordered):
-        sizes, there = sizes + candidate.size, there + candidate.precision
-        level = (precision + there) / sizes
-        if place + 1 < len(ordered) and level <= ordered[place + 1].precision / ordered[place + 1].size:
-            break
-    return level
+    thresholds = facts[:, 1] / facts[:, 0]
+    order = np.argsort(thresholds, kind="stable")
+    sizes, there = np.cumsum(facts[order, 0]), np.cumsum(facts[order, 1])
+    levels = (precision + there) / sizes
+    reached = np.append(levels[:-1] <= thresholds[order][1:], True)
+    level = float(levels[int(reached.argmax())])
+    error = facts[:, 2] / np.sqrt(np.maximum(level * facts[:, 0], facts[:, 1]))
+    return level, float(error.sum())
 
 
-def _error(taken: Sequence[Candidate], level: float) -> float:
-    return sum(c.weight * C * c.cells / math.sqrt(max(level * c.size, c.precision)) for c in taken)
+def shrunk(scores: Sequence[float], deviation: float) -> list[float]:
+    """Return noisy scores, moved towards their mean by as much as noise explains their differences.
+
+    This is James and Stein's estimate. Without it the largest of many scores, which noise has raised, look worth
+    measuring; and where noise hides every difference, the mean of many scores still says whether columns are tied.
+
+    >>> [round(score) for score in shrunk([15.0, 5.0, 10.0, 14.0, 6.0], deviation=10.0)]
+    [10, 10, 10, 10, 10]
+    >>> [round(score) for score in shrunk([15.0, 5.0, 10.0, 14.0, 6.0], deviation=0.1)]
+    [15, 5, 10, 14, 6]
+    """
+    values = np.array(scores, float)
+    if len(values) < 4:
+        return [float(value) for value in values]
+    off = values - values.mean()
+    kept = max(1 - (len(values) - 3) * deviation**2 / max(float(off @ off), 1e-300), 0.0)
+    found: list[float] = (values.mean() + kept * off).tolist()
+    return found
+
+
+def single_errors(model: Model) -> list[float]:
+    """Return the expected distance of every one-way marginal from the table's, in rows."""
+    found = model.evidence.gathered(1)
+    return [
+        float(np.minimum(_ROOT * np.sqrt(found[column,].variances), one).sum()) if (column,) in found else 0.0
+        for column, one in enumerate(model.ones)
+    ]
+
+
+def removable(score: float, expected: Floats, errors: Sequence[float], variance: float) -> float:
+    """Return how much of a pair's distance from independence a measurement could remove, in rows.
+
+    Two parts of the distance stay. One is the error of the one-way marginals. The other is chance: in a table of
+    few rows a cell differs from its expectation e by about √e, whatever its columns have to do with each other,
+    and noise of variance v hides v/(v + e) of that. Parts of a distance add up like deviations.
+
+    Args:
+        score: The distance.
+        expected: The counts that follow from independence.
+        errors: The distances of the one-way marginals.
+        variance: That of the measurement.
+
+    >>> round(removable(50.0, np.full((2, 2), 400.0), [30.0, 0.0], variance=0.0))
+    40
+    """
+    inside = np.maximum(expected, 1e-12)
+    hidden = np.sqrt(inside * (variance / (variance + inside)))
+    chance = float(np.minimum(_ROOT * hidden, 2 * inside).sum())
+    stays = chance**2 + sum(error**2 for error in errors)
+    return math.sqrt(max(max(score, 0.0) ** 2 - stays, 0.0))
 
 
 def weights(workload: Mapping[Columns, float], sets: Sequence[Columns]) -> dict[Columns, float]:

@@ -13,6 +13,8 @@ small all cells stay. Privacy does not depend on this: it uses noisy numbers onl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from discreet.synth.marginals.domain import Floats
@@ -25,15 +27,25 @@ _WIDTHS = np.r_[0.0, 0.0, 0.6 * np.log(_MOST / _LEAST) / (_POINTS - 1) * _GRID]
 # A priori most ratios are near 1: the logarithm has heavy tails, and there is a spike at 1 itself.
 _TAILS = np.exp(-np.abs(np.log(_GRID)) / 0.5)
 _START = np.r_[0.02, 0.4, 0.58 * _TAILS / _TAILS.sum()]
+# Before anything is seen, the law of a single column is wider: few columns have equal counts.
+_WIDE = np.exp(-np.abs(np.log(_GRID)) / 1.2)
+SINGLE = np.r_[0.05, 0.1, 0.85 * _WIDE / _WIDE.sum()]
 # The components start with so many cells together, which keeps a table of four cells from being overfitted.
 _PRIOR = 5.0
 _ROUNDS = 20
 _SAMPLE = 3000  # the weights are fitted to about so many cells
+_EACH = 32  # at most so many cells of one column speak for the law of all columns
 _CHUNK = 1 << 15
 
 
-def shrink(noisy: Floats, deviation: float, base: Floats) -> tuple[Floats, Floats]:
+def shrink(noisy: Floats, deviation: float, base: Floats, law: Floats = _START) -> tuple[Floats, Floats]:
     """Return the posterior mean of every cell, nowhere negative, and its variance.
+
+    Args:
+        noisy: The measured cells.
+        deviation: That of the noise of each.
+        base: The expectations to shrink towards.
+        law: The weights of the components that are expected before this table is seen.
 
     >>> base = np.full(1000, 10.0)
     >>> mean, variance = shrink(base + 5.0 * (-1.0) ** np.arange(1000), 5.0, base)
@@ -42,13 +54,30 @@ def shrink(noisy: Floats, deviation: float, base: Floats) -> tuple[Floats, Float
     """
     y, e = np.ravel(noisy).astype(float), np.ravel(base).astype(float)
     stride = max(1, len(y) // _SAMPLE)
-    weights = _weights(_likelihood(y[::stride], e[::stride], deviation))
+    weights = _weights(_likelihood(y[::stride], e[::stride], deviation), law)
     mean, variance = np.empty_like(y), np.empty_like(y)
     for start in range(0, len(y), _CHUNK):
         part = slice(start, start + _CHUNK)
         mean[part], variance[part] = _posterior(y[part], e[part], deviation, weights)
     variance = _inflated(y - mean, variance, deviation)
     return np.maximum(mean, 0.0).reshape(noisy.shape), variance.reshape(noisy.shape)
+
+
+def common_law(tables: Sequence[tuple[Floats, float, Floats]]) -> Floats:
+    """Return the law that explains several noisy tables best, each given with its deviation and its base.
+
+    A column of two levels says little about its own law, and many columns say much about what columns are like. Of
+    each at most 32 cells are read, evenly, so that a column of many levels does not speak for all.
+
+    >>> flat = common_law([(np.array([52.0, 48.0]), 9.0, np.full(2, 50.0))] * 20)
+    >>> bool(flat[1] > 2 * SINGLE[1])
+    True
+    """
+    parts = []
+    for noisy, deviation, base in tables:
+        step = -(-noisy.size // _EACH)
+        parts.append(_likelihood(np.ravel(noisy)[::step], np.ravel(base)[::step], deviation))
+    return _weights(np.concatenate(parts), SINGLE)
 
 
 def _inflated(moved: Floats, variance: Floats, deviation: float) -> Floats:
@@ -76,12 +105,12 @@ def _likelihood(y: Floats, e: Floats, deviation: float) -> Floats:
     return likelihood
 
 
-def _weights(likelihood: Floats) -> Floats:
-    weights: Floats = _START
+def _weights(likelihood: Floats, start: Floats) -> Floats:
+    weights: Floats = start
     for _ in range(_ROUNDS):
         share = likelihood * weights
         share /= share.sum(axis=1, keepdims=True)
-        weights = share.sum(axis=0) + _PRIOR * _START
+        weights = share.sum(axis=0) + _PRIOR * start
         weights /= weights.sum()
     return weights
 

@@ -2,7 +2,7 @@
 
 1. The total and the one-way marginals are weighted means of all measurements. The latter are shrunk towards equal
    counts, by as much as noise explains their differences, and projected onto the simplex: in a tiny table they
-   become equal.
+   become equal. How unequal columns are is learned from all of them together.
 2. Each measured pair is shrunk (`empirical_bayes`), towards independence first. That gives a better base: for the
    pair (u, v), the table that follows if u and v are independent given a third column c,
    Σ_c P(u, c)·P(c, v)/P(c), with the c whose weaker tie is strongest. The pair is shrunk again, towards that base.
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.synth.marginals.domain import Columns, Floats
-from discreet.synth.marginals.empirical_bayes import shrink
+from discreet.synth.marginals.empirical_bayes import common_law, shrink
 from discreet.synth.marginals.ipf import on_simplex, product, rake
 from discreet.synth.marginals.measurements import Evidence
 from discreet.synth.marginals.model import Model
@@ -92,8 +92,9 @@ def estimate(
 def _ones(evidence: Evidence, total: float) -> list[Floats]:
     known = evidence.gathered(1)
     found = [np.full(size, total / size) for size in evidence.domain.sizes]
+    common = common_law([(m.values, float(np.sqrt(m.variance)), found[c]) for (c,), m in known.items()])
     for (column,), measured in known.items():
-        mean, _ = shrink(measured.values, float(np.sqrt(measured.variance)), found[column])
+        mean, _ = shrink(measured.values, float(np.sqrt(measured.variance)), found[column], common)
         found[column] = on_simplex(mean, total)
     return found
 
