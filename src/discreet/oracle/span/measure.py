@@ -68,7 +68,7 @@ def measured(journal: Journal, sums: Sums, axes: Sequence[Axis], agreed: Terms, 
         return None
     made = Design(_columns(axes, facts["strategies"]), {}, plan.most)
     noises = {columns: noise(made, columns, v, agreed.sensitivity) for columns, v in given.items()}
-    alpha, _ = split(agreed.alpha, True, agreed.promise, bool(plan.test), plan.certificate)
+    alpha, _ = split(agreed.alpha, True, agreed.promise, bool(plan.test), plan.certificate, plan.kept)
     span = Span(
         made.columns,
         {columns: float(drawn.variance) / UNIT**2 for columns, drawn in noises.items()},
