@@ -10,7 +10,7 @@ for free. The results are exact and private: they go into an `Exact` and nowhere
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -81,12 +81,10 @@ class Sums:
             counted: Their cells, and the statement that counts them.
             wanted: The sets, each among `places`, with the strategies of their columns.
         """
-        whole = self._cells(*counted)
         sealed = {}
-        for columns, strategies in wanted.items():
-            others = tuple(axis for axis, place in enumerate(places) if place not in columns)
-            moved = residual(_summed(whole, others), strategies)
-            sealed[columns] = Exact(moved.ravel(), sensitivity(self.sensitivity, strategies))
+        for columns, table in _marginals(self._cells(*counted), places, [*wanted]):
+            moved = residual(table, wanted[columns])
+            sealed[columns] = Exact(moved.ravel(), sensitivity(self.sensitivity, wanted[columns]))
         return sealed
 
     def largest_error(
@@ -105,10 +103,8 @@ class Sums:
         """
         largest = 0
         for places, sets, (cells, statement) in counted:
-            whole = self._cells(cells, statement)
-            for columns in sets:
-                others = tuple(axis for axis, place in enumerate(places) if place not in columns)
-                rows = np.minimum(_summed(whole, others), LARGEST)
+            for columns, table in _marginals(self._cells(cells, statement), places, sets):
+                rows = np.minimum(table, LARGEST)
                 error = largest_error(rows - tables[columns], [ordered[i] for i in columns])
                 largest = max(largest, error)
         return Exact(largest, Sensitivity(entries=1, each=self.sensitivity))
@@ -132,6 +128,24 @@ class Sums:
     def _each(self, side: Side) -> Sensitivity:
         each = self.sensitivity * GRAIN
         return Sensitivity(entries=1, each=each, monotonic=side)
+
+
+def _marginals(
+    whole: Integers, places: Columns, sets: Sequence[Columns], kept: int = 0
+) -> Iterator[tuple[Columns, Integers]]:
+    """Yield the marginal of every set of columns, of a table with the columns `places`.
+
+    One column after another is summed out for all sets that lack it at once. Else hundreds of sets would each sum
+    up the whole table. Every set has the first `kept` columns.
+    """
+    if len(sets) == 1:
+        others = tuple(axis for axis, place in enumerate(places) if place not in sets[0])
+        yield sets[0], _summed(whole, others)
+    elif sets:
+        yield from _marginals(whole, places, [some for some in sets if places[kept] in some], kept + 1)
+        if without := [some for some in sets if places[kept] not in some]:
+            rest = (*places[:kept], *places[kept + 1 :])
+            yield from _marginals(_summed(whole, (kept,)), rest, without, kept)
 
 
 def _summed(whole: Integers, others: tuple[int, ...]) -> Integers:

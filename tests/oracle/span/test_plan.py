@@ -59,6 +59,19 @@ def test_a_range_over_all_levels_is_no_condition_so_a_plan_does_not_count_it_as_
     assert 0 < shares.count(0) < 30
 
 
+@pytest.mark.parametrize("within", [453, 555, 641])
+def test_all_triples_of_forty_yes_no_columns_are_free_under_each(within: int) -> None:
+    """Plain payments are 1,600 to 3,200 at these margins. With pairs alone half of the questions were paid for."""
+    given: dict[str, Any] = {"confidence": "0.95", "queries": 3000, "start": "span", "rows_per_person": 1}
+    found = plan(
+        [Axis(f"c{i}", f"c{i}", 2, False, (0, 1)) for i in range(40)],
+        terms(rho=Fraction(1497, 100_000), within=within, promise="each", **given),
+        within * FINE,
+    )
+    assert (found.most, found.free) == (3, 1.0)
+    assert found.share <= Fraction(7, 20)
+
+
 def test_a_plan_does_not_promise_ranges_that_divide_the_bins_of_a_column_of_many_levels() -> None:
     """Of a column with 9,001 levels in 64 bins hardly any range is made of whole bins; given bins are followed."""
     people = TableMetadata(

@@ -238,7 +238,7 @@ def test_the_noise_of_all_sets_costs_no_more_than_the_budget() -> None:
 
 
 def test_a_design_of_too_many_sets_or_cells_is_none() -> None:
-    assert design(columns(*[(2, 0)] * 40), 3) is None
+    assert design(columns(*[(2, 0)] * 42), 3) is None
     assert design(columns(*[(200, 200)] * 3), 3) is None
     assert design(columns((2, 0)), 2) is None
 

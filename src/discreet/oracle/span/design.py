@@ -47,8 +47,8 @@ SIZES = {1: 0.15, 2: 0.35, 3: 0.50}
 MOST_BINS = 512
 """The most bins of a column that is measured with others: its strategy is a matrix of as many rows and columns."""
 
-MOST_SETS = 3000
-"""The most sets of columns in a span."""
+MOST_SETS = 12_000
+"""The most sets of columns in a span: all triples of forty columns, which take some seconds to measure."""
 
 MOST_CELLS = 2**23
 """The most numbers in a span: they are kept in the journal."""

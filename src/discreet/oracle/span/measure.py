@@ -37,6 +37,8 @@ from discreet.schema.metadata import UNIT
 MOST_TOGETHER = 2**17
 """The most cells that one scan counts for several sets."""
 
+_SOON = 1 / 64  # what a set counts less for every further column that it lacks
+
 
 def planned(journal: Journal, axes: Sequence[Axis], agreed: Terms, margin: int) -> OraclePlan:
     """Return the plan of an oracle: from its journal, or made now and written there."""
@@ -66,7 +68,7 @@ def measured(journal: Journal, sums: Sums, axes: Sequence[Axis], agreed: Terms, 
         return None
     made = Design(_columns(axes, facts["strategies"]), {}, plan.most)
     noises = {columns: noise(made, columns, v, agreed.sensitivity) for columns, v in given.items()}
-    alpha, _ = split(agreed.alpha, True, agreed.promise, bool(plan.test), plan.certificate)
+    alpha, _ = split(agreed.alpha, True, agreed.promise, bool(plan.test), plan.certificate, plan.kept)
     span = Span(
         made.columns,
         {columns: float(drawn.variance) / UNIT**2 for columns, drawn in noises.items()},
@@ -102,21 +104,29 @@ def measured(journal: Journal, sums: Sums, axes: Sequence[Axis], agreed: Terms, 
 def scans(sizes: Sequence[int], sets: Sequence[Columns]) -> Iterator[tuple[Columns, list[Columns]]]:
     """Yield columns to count together, and the sets that are computed from them: every set once.
 
+    To the first set of most columns those columns are added, while cells are few enough, that complete the most of
+    the sets which are left; a set that lacks two columns counts a little, for the column after this one.
+
     >>> list(scans([2, 3, 4], [(), (0,), (0, 1), (1, 2)]))
     [((0, 1, 2), [(), (0,), (0, 1), (1, 2)])]
     """
     left = list(sets)
-    small_first = sorted(range(len(sizes)), key=lambda i: sizes[i])
+    within = np.array([[i in columns for i in range(len(sizes))] for columns in left], bool).reshape(
+        len(left), len(sizes)
+    )
     while left:
-        longest = max(len(columns) for columns in left)
-        together = set(next(columns for columns in left if len(columns) == longest))
-        cells = math.prod(sizes[i] for i in together)
-        for i in small_first:
-            if i not in together and cells * sizes[i] <= MOST_TOGETHER:
-                together.add(i)
-                cells *= sizes[i]
-        yield tuple(sorted(together)), [columns for columns in left if together.issuperset(columns)]
-        left = [columns for columns in left if not together.issuperset(columns)]
+        together = within[within.sum(axis=1).argmax()].copy()
+        while True:
+            cells = math.prod(size for size, used in zip(sizes, together, strict=True) if used)
+            allowed = ~together & (cells * np.array(sizes) <= MOST_TOGETHER)
+            lacking = (within & ~together).sum(axis=1)
+            gains = np.where(allowed, _SOON ** (lacking - 1.0) * (lacking > 0) @ within, 0.0)
+            if not gains.any():
+                break
+            together[int(gains.argmax())] = True
+        inside = ~(within & ~together).any(axis=1)
+        yield tuple(np.flatnonzero(together).tolist()), [left[place] for place in np.flatnonzero(inside)]
+        left, within = [left[place] for place in np.flatnonzero(~inside)], within[~inside]
 
 
 def rounded_up(rho: Fraction) -> Fraction:

@@ -16,6 +16,8 @@ paid for. So about (1 − s)·N/(1 − φ) questions are answered before the fir
   s·ρ + k·(price of a payment) is spent, so the floor survives all alarms.
 * **Certificate.** Where the search for the largest error is quick, one number that bounds all errors of a fitted
   table (`discreet.oracle.span.certificate`) may be bought on the same credit.
+* **Careful.** Under "each" a span keeps a part of alpha back, because questions may follow free answers. Where a
+  plan is expected to answer AFFORDS times the questions that are to be asked, it keeps two fifths, else one.
 * **Margin.** The law is a guess. A span is taken only where it is expected to answer MARGIN·N questions; otherwise
   s = 0, and every answer is paid for. That is always allowed.
 
@@ -40,7 +42,7 @@ from discreet.mechanisms import Gaussian, tails
 from discreet.oracle.pricing import FINE, Terms, payment_within
 from discreet.oracle.span import credit
 from discreet.oracle.span.certificate_price import certified_sets, certifier
-from discreet.oracle.span.confidence import box_weight, quantile, split
+from discreet.oracle.span.confidence import CAREFUL, FOLLOWED, box_weight, quantile, split
 from discreet.oracle.span.design import (
     Box,
     Column,
@@ -67,6 +69,9 @@ AFFORDED = Fraction(1, 10)
 
 COVERED = 0.995
 """The expected share of free answers from which no threshold test is worth its part of alpha."""
+
+AFFORDS = 3
+"""The expected answers, in questions that are to be asked, from which a span keeps more of alpha back."""
 
 SHARES = (2, 5, *range(10, 100, 5), 98)
 """The shares of the budget that are tried, in percent."""
@@ -101,6 +106,7 @@ class OraclePlan:
         test: The share of the budget of a threshold test: of its first runs, which are in `share`, and of one
             more, which is bought from what free answers saved. It is 0 without a test.
         certificate: Whether a certificate of a fitted table is bought on credit, where it is foreseen to fit.
+        kept: The part of alpha that the span keeps back under "each", for questions that follow free answers.
     """
 
     promise: str
@@ -113,6 +119,7 @@ class OraclePlan:
     expected: float
     test: Fraction = Fraction(0)
     certificate: bool = False
+    kept: Fraction = FOLLOWED
 
     @property
     def span(self) -> Fraction:
@@ -145,12 +152,15 @@ class OraclePlan:
 
     def as_json(self) -> dict[str, Any]:
         """Return what `from_json` reads."""
-        return {**self.__dict__, "share": str(self.share), "test": str(self.test)}
+        return {**self.__dict__, "share": str(self.share), "test": str(self.test), "kept": str(self.kept)}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> OraclePlan:
         """Return the plan that `as_json` wrote."""
-        return cls(**{**record, "share": Fraction(record["share"]), "test": Fraction(record["test"])})
+        fractions = {name: Fraction(record[name]) for name in ("share", "test", "kept") if name in record}
+        return cls(
+            **{**record, **fractions}
+        )  # oracles that were made earlier keep a fifth back, and do not say so
 
 
 def plan(axes: Sequence[Axis], agreed: Terms, margin: int) -> OraclePlan:
@@ -170,6 +180,10 @@ def plan(axes: Sequence[Axis], agreed: Terms, margin: int) -> OraclePlan:
     columns = columns_of(axes)
     if agreed.span == 0 or not columns or plain < 1:
         return nothing
+    if agreed.promise == "each":
+        careful = _planned(replace(nothing, kept=CAREFUL), columns, agreed, margin, Fraction(0))
+        if careful.share and careful.expected >= AFFORDS * agreed.queries:
+            return careful
     found = _planned(nothing, columns, agreed, margin, Fraction(0))
     return _tested(found, columns, agreed, margin)
 
@@ -186,7 +200,7 @@ def _planned(
         if made is None:
             continue
         certificate = not test and _certifiable(columns, agreed, margin, most, left)
-        width = _widths(made, agreed, left, certificate, bool(test))
+        width = _widths(made, agreed, left, certificate, bool(test), nothing.kept)
         for span in _shares(agreed):
             share = span + runs
             if test and span + test > 1 - credit.PAYMENTS:
@@ -266,11 +280,13 @@ def _design(columns: tuple[Column, ...], most: int) -> Design | None:
     return _designs(columns, most) if most <= len(columns) else None
 
 
-def _widths(made: Design, agreed: Terms, rho: Fraction, certificate: bool, test: bool) -> NDArray[np.float64]:
+def _widths(
+    made: Design, agreed: Terms, rho: Fraction, certificate: bool, test: bool, kept: Fraction
+) -> NDArray[np.float64]:
     """Return the margins of the questions of the law, in rows, if the span had all of ρ."""
     variances = made.variances(float(rho), agreed.rows_per_person)
     shapes = [(column.size, column.ordered) for column in made.columns]
-    alpha = float(split(agreed.alpha, True, agreed.promise, test, certificate)[0])
+    alpha = float(split(agreed.alpha, True, agreed.promise, test, certificate, kept)[0])
     found = []
     for box in questions(made.columns, SAMPLE, max(made.most, 3)):
         deviation = math.inf if divided(box) else math.sqrt(variance(_factors(made, box), variances))
