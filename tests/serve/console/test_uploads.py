@@ -43,11 +43,16 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         made.stop()
 
 
-@pytest.fixture
-def cora(attacked: Running) -> Iterator[httpx2.Client]:
-    with signed_in(attacked, "cora") as client:
+@pytest.fixture(scope="module")
+def session(attacked: Running) -> Iterator[httpx2.Client]:
+    with signed_in(attacked, "cora") as client:  # once: a stranger's browser may sign in ten times a minute
         client.timeout = 120
         yield client
+
+
+@pytest.fixture
+def cora(attacked: Running, session: httpx2.Client) -> Iterator[httpx2.Client]:
+    yield session
     left = [*(attacked.settings.folder / ".uploads").glob("*/source.*")]
     assert left == []
     assert [*attacked.settings.folder.glob(".*sealing*"), *Path(tempfile.gettempdir()).glob(".*sealing*")] == []
