@@ -200,8 +200,8 @@ SERVE = [
     Mutant(
         "questions: a parameter names the analyst",
         "serve/questions.py",
-        "        task = Task(verb, place, actor.name, purpose, arguments)",
-        "        task = Task(verb, place, purpose, purpose, arguments)",
+        "        task = Task(verb, place, actor.name, purpose, arguments, seconds=seconds)",
+        "        task = Task(verb, place, purpose, purpose, arguments, seconds=seconds)",
         f"{API}::test_the_analyst_of_the_token_is_charged",
     ),
     Mutant(
@@ -470,8 +470,8 @@ SERVE = [
     Mutant(
         "people: a narrow token makes a token of another person",
         "serve/api/people.py",
-        "        expect_whole_scope(actor)\n\n\ndef _expect_within",
-        "        pass\n\n\ndef _expect_within",
+        "        expect_whole_scope(actor)\n\n\ndef _within",
+        "        pass\n\n\ndef _within",
         f"{STRANGERS}::test_a_narrow_token_makes_no_token_of_another_person",
     ),
     Mutant(

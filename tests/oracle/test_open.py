@@ -55,9 +55,10 @@ def test_new_answers_are_for_the_account_that_paid(vault: Vault, tmp_path: Path)
         made(hers).close()
     with (
         Vault(tmp_path / "town.vault", analyst="bob") as his,
-        pytest.raises(ParameterError, match=r"charged to another account.*ann"),
+        pytest.raises(ParameterError, match="charged to another account") as refused,
     ):
         made(his)
+    assert "ann" not in str(refused.value).replace("another", "")
 
 
 def test_an_account_without_delta_is_told_what_it_takes_and_charged_nothing(vault: Vault, tmp_path: Path) -> None:

@@ -305,12 +305,10 @@ def _check(journal: Journal, identity: str, texts: Sequence[str], table: SealedT
             fix=["Restore the file that was there.", Fix("name", "second", note="a new oracle, at its own cost")],
         )
     if (header["analyst"], header["purpose"]) != (payer.analyst, payer.purpose):
-        who = " and ".join(filter(None, (header["analyst"], header["purpose"]))) or "the whole vault"
-        raise ParameterError(
+        raise ParameterError(  # whose it is, is not said: an analyst need not know what others opened
             "This oracle was charged to another account, and its new answers are for that account.",
-            found=who,
             fix=[
-                "Open the vault with that analyst and purpose.",
+                "Open the vault with the analyst and the purpose who opened it.",
                 Fix("name", "mine", note="a new oracle, at its own cost"),
             ],
         )

@@ -26,7 +26,7 @@ from typing import Any
 
 import msgspec
 
-from discreet.errors import AlreadyRunning, DatabaseUnavailable, DiscreetError, NotFound, from_json
+from discreet.errors import AlreadyRunning, DatabaseUnavailable, NotFound
 from discreet.serve import problems
 from discreet.serve.accounts import Actor, Replies, Reply, Turns
 from discreet.serve.accounts.replies import RUNNING
@@ -388,11 +388,6 @@ def fingerprint(verb: str, vault: str, purpose: str | None, arguments: dict[str,
     """
     text = json.dumps([verb, vault, purpose, arguments], sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def error_of(reply: Reply) -> DiscreetError | None:
-    """Return the error of a reply, for doors that do not speak HTTP; None for an answer."""
-    return None if reply.status in (RUNNING, 200) else from_json(reply.body)
 
 
 def _problem(problem: problems.Problem) -> tuple[int, Any]:

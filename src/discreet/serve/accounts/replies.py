@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.errors import AlreadyRunning, NotFound
+from discreet.errors import AlreadyRunning, DiscreetError, NotFound, from_json
 from discreet.serve.accounts.database import Database
 from discreet.serve.accounts.secrets import new_id
 
@@ -48,6 +48,11 @@ class Reply:
     status: int = RUNNING
     body: Any = None
     begun: int = 0
+
+    @property
+    def error(self) -> DiscreetError | None:
+        """The error that was replied, for doors that do not speak HTTP; None for an answer."""
+        return None if self.status in (RUNNING, 200) else from_json(self.body)
 
 
 class Replies:

@@ -19,7 +19,6 @@ from discreet.serve.accounts import Actor
 from discreet.serve.accounts.replies import RUNNING
 from discreet.serve.door.refusals import CANCELLED, Refusal, refusal_of
 from discreet.serve.limits import Rate
-from discreet.serve.questions import error_of
 from discreet.serve.service import Service
 
 PATIENCE = 10
@@ -139,7 +138,7 @@ class Analyst:
                 CANCELLED,
                 "Send it again later: then it is answered from the record, and free.",
             )
-        refused = error_of(reply)
+        refused = reply.error
         if refused is not None:
             raise refusal_of(refused)
         body: dict[str, Any] = reply.body

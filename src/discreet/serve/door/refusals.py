@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from discreet.errors import MISSING, DiscreetError, Fix
 from discreet.serve.problems import problem_of, status_of
-from discreet.serve.questions import error_of as error_of_reply
 
 SETTINGS = ("epsilon", "spend", "within", "confidence", "keys_delta", "purpose")
 """What a connection may set about its questions, each as `discreet.NAME`."""
@@ -81,6 +80,3 @@ def failure() -> Refusal:
     return Refusal(
         "The service failed. The ledger shows what was charged; the same question is not charged twice.", "XX000"
     )
-
-
-__all__ = ["Refusal", "error_of_reply", "failure", "refusal_of"]
