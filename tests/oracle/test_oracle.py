@@ -158,9 +158,13 @@ def test_a_notebook_shows_an_oracle_and_its_answers_without_fractions(oracle: Or
 
 
 def test_the_hypothesis_is_open_to_all_and_has_the_shape_of_the_bins(oracle: Oracle) -> None:
+    """Two estimates of the number of rows differ by noise: in 40 oracles by a deviation of 0.00033 of it.
+
+    So 0.002 are six deviations, with a probability of 2e-9; 0.001 was exceeded once in hundreds of runs.
+    """
     table = oracle.marginal("city", "age")
     assert table.shape == (5, 21)
-    assert table.sum() == pytest.approx(oracle.rows, rel=1e-3)
+    assert table.sum() == pytest.approx(oracle.rows, rel=2e-3, abs=0)
     assert np.abs(table.sum(1)[:4] - [TABLE["city"].count(city) for city in CITIES]).max() < 400
     np.testing.assert_allclose(oracle.marginal("age", "city"), table.T)
 
