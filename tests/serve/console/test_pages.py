@@ -121,11 +121,29 @@ def test_a_table_that_is_mostly_unreadable_is_sealed_after_a_confirmation_only(
     changed = curator.post(f"{place}/seal", data={**form, "hi-1": "120", "anyway": ticked[1]})
     assert changed.status_code == 422  # other bounds than those of the report
     assert not vault.exists()
-    done = curator.post(f"{place}/seal", data={**form, "anyway": ticked[1]})
-    while done.status_code == 303 or done.headers.get("refresh"):
-        done = curator.get(done.headers["location"] if done.status_code == 303 else str(done.url))
+    done = followed(curator, curator.post(f"{place}/seal", data={**form, "anyway": ticked[1]}))
     assert done.url.path == "/vaults/mostly/access"
     assert vault.exists()
+
+
+def test_a_new_vault_does_not_inherit_the_analysts_of_one_that_had_its_name(
+    running: Running, curator: httpx2.Client
+) -> None:
+    running.service.accounts.grant("ana", "phoenix", by="cura")  # the vault was deleted since
+    table = b"user_id,age\n" + b"".join(b"%d,40\n" % i for i in range(50))
+    place = curator.post("/new", files={"file": ("phoenix.csv", table)}).headers["location"]
+    form = {"type-1": "integer", "lo-1": "0", "hi-1": "110", "person": "user_id", "rows": "1", "name": "phoenix"}
+    followed(curator, curator.post(f"{place}/seal", data=form | {"counts": "40", "margin": "20", "delta": "1e-9"}))
+    with signed_in(running, "ana") as ana:
+        assert ana.get("/vaults/phoenix").status_code == 404
+        assert ana.get("/vaults/visits").status_code == 200
+
+
+def followed(curator: httpx2.Client, done: httpx2.Response) -> httpx2.Response:
+    """Follow a sealing to its end."""
+    while done.status_code == 303 or done.headers.get("refresh"):
+        done = curator.get(done.headers["location"] if done.status_code == 303 else str(done.url))
+    return done
 
 
 def test_an_upload_that_is_too_large_is_refused_before_it_is_read(

@@ -315,6 +315,11 @@ class Accounts:
         with self.database.write() as run:
             run("DELETE FROM grants WHERE owner = ? AND vault = ?", user, vault)
 
+    def withdraw_all(self, vault: str) -> None:
+        """Take all grants of a name back, before a new vault gets it: they were for the rows of an older one."""
+        with self.database.write() as run:
+            run("DELETE FROM grants WHERE vault = ?", vault)
+
     def grants(self, user: str | None = None) -> list[Grant]:
         """Return the grants of an account, or all of them."""
         with self.database.read() as run:

@@ -156,6 +156,7 @@ async def seal(upload_id: FromPath[str], data: Form, actor: WhoAsks, service: Pa
         if any(column["doubtful"] for column in reply.body["columns"].values()):
             problem = problem_of(SealingFailed(UNREADABLE, fix="Mend the columns, or confirm below the report."))
             return _columns(actor, found, columns, data, report=reply.body, problem=problem)
+    await asyncio.to_thread(service.accounts.withdraw_all, name)  # of a vault that had this name and is gone
     reply = await _read(service, actor, found, "seal", arguments)
     if reply.status not in (200, RUNNING):
         return _columns(actor, found, columns, data, problem=msgspec.convert(reply.body, Problem))
