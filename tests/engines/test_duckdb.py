@@ -26,8 +26,9 @@ from hypothesis import strategies as st
 from discreet.engines.duckdb import DuckDB, memory_limit
 from discreet.engines.engine import Groups
 from discreet.engines.nodes import Column
-from discreet.engines.statement import Statement
+from discreet.engines.statement import FULL, SCALED, Statement
 from discreet.errors import DatabaseUnavailable, ParameterError
+from discreet.sealing.backends import SealedRows
 from tests.engines.parsed_trees import tree
 
 Row = tuple[int, int, int | None, int | None, str | None, bool]
@@ -43,19 +44,27 @@ ROWS: list[Row] = [
 LIMITS = {"w": 4096, "c0": 127, "c1": 2**62}
 
 
-def stored(path: Path, rows: list[Row]) -> Path:
+def stored(path: Path, rows: list[Row], *, apart: bool = False) -> Path:
+    """Store rows as one table, as earlier versions did, or those of full weight apart from the others."""
     with duckdb.connect(str(path)) as connection:
         connection.execute(
             "CREATE TABLE rows (person BIGINT, w SMALLINT, c0 TINYINT, c1 BIGINT, c2 VARCHAR, spot BOOLEAN)"
         )
         if rows:
             connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", rows)
+        if apart:
+            both = SealedRows("…", columns=("person", "c0", "c1", "c2"), spot=True).together(FULL, SCALED)
+            connection.execute(
+                f"CREATE TABLE {FULL} AS SELECT * EXCLUDE (w, spot) FROM rows WHERE w = 4096; "
+                f"CREATE TABLE {SCALED} AS FROM rows WHERE w IS DISTINCT FROM 4096; DROP TABLE rows; "
+                f"CREATE VIEW rows AS {both}"
+            )
     return path
 
 
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[DuckDB]:
-    opened = DuckDB(stored(tmp_path / "rows.duckdb", ROWS), limits=LIMITS)
+@pytest.fixture(params=[False, True], ids=["one table", "full weight apart"])
+def engine(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[DuckDB]:
+    opened = DuckDB(stored(tmp_path / "rows.duckdb", ROWS, apart=request.param), limits=LIMITS)
     yield opened
     opened.close()
 
@@ -412,11 +421,12 @@ SUMS += ["CASE WHEN c0 IS NULL THEN 0 ELSE w END"]
 
 
 @settings(deadline=None, max_examples=10)
-@given(st.lists(WEIGHED, max_size=12))
+@given(st.lists(WEIGHED, max_size=12), st.booleans())
 def test_rows_of_full_weight_and_all_others_add_up_to_what_one_scan_gives(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[Any]
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Any], apart: bool
 ) -> None:
-    path = stored(tmp_path_factory.mktemp("weights") / "rows.duckdb", [(*row, True) for row in rows])
+    every = [(*row, True) for row in rows]
+    path = stored(tmp_path_factory.mktemp("weights") / "rows.duckdb", every, apart=apart)
     with contextlib.closing(DuckDB(path, limits=LIMITS)) as engine:
         statement = engine.rows.sums(where=tree("c1 IS NULL OR c1 > 0"), keys=[], sums=list(map(tree, SUMS)))
         assert statement.lean is not None
@@ -437,13 +447,14 @@ def test_rows_of_full_weight_and_all_others_add_up_to_what_one_scan_gives(
         ]
 
 
+@pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.parametrize("weight", [None, 4097, 9000])
 def test_rows_without_a_weight_or_with_more_than_the_full_one_do_not_move_sums_over_codes(
-    tmp_path: Path, weight: int | None
+    tmp_path: Path, weight: int | None, apart: bool
 ) -> None:
     """No sealed file has such rows. A damaged one must not move a sum further than its sensitivity."""
     rows: list[Any] = [(0, 4096, 3, 0, "a", True), (1, weight, 5, 0, "a", True)]
-    path = stored(tmp_path / "rows.duckdb", rows)
+    path = stored(tmp_path / "rows.duckdb", rows, apart=apart)
     with contextlib.closing(DuckDB(path, limits=LIMITS)) as engine:
         statement = engine.rows.sums(where=None, keys=[], sums=[tree("w * c0")])
         assert engine.run(statement).sums.tolist() == [[4096 * 3]]

@@ -165,6 +165,20 @@ ENGINES = [
         DUCKDB,
     ),
     Mutant(
+        "DuckDB: a damaged weight above the full one moves sums",
+        "engines/duckdb.py",
+        "SELECT * FROM {scaled} WHERE w < {unit}",
+        "SELECT * FROM {scaled} WHERE w <> {unit}",
+        DUCKDB,
+    ),
+    Mutant(
+        "DuckDB: in one table, all rows count as of full weight",
+        "engines/duckdb.py",
+        'f"{self.rows.name} WHERE w = {unit}"',
+        "self.rows.name",
+        DUCKDB,
+    ),
+    Mutant(
         "duckdb: codes outside their limits are not clamped",
         "engines/duckdb.py",
         "least is None or (least >= 0 and most <= limit[1])",

@@ -87,6 +87,13 @@ VAULT = [
         f"{SEALING}::test_weights_are_rounded_down",
     ),
     Mutant(
+        "sealing: rows over the bound are stored among those of full weight",
+        "sealing/weights.py",
+        """FROM {weighed} WHERE w = {UNIT}",""",
+        """FROM {weighed} WHERE w > 0",""",
+        f"{SEALING}::test_rows_of_full_weight_are_stored_apart_from_the_others",
+    ),
+    Mutant(
         "sealing: a person with one text twice is marked",
         "sealing/weights.py",
         "COALESCE(bit_count({mark}) = n, false)",

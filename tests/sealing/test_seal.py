@@ -11,7 +11,6 @@ import tempfile
 import threading
 from collections import Counter
 from datetime import UTC, date, datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.engines.statement import FULL, SCALED
 from discreet.errors import ParameterError, SealingFailed
 from discreet.schema import Boolean, Category, Column, Date, Datetime, Integer, Real, Text
 from discreet.schema import metadata as descriptions
@@ -31,7 +31,7 @@ from discreet.schema.metadata import UNIT
 from discreet.sealing.seal import reseal, seal
 from discreet.sealing.sources import Source
 from tests.ledger.processes import Tell, alone
-from tests.vault.sealed_tables import SOURCES, Bag, by_person, column, scratch, sealed, types
+from tests.vault.sealed_tables import SOURCES, Bag, by_person, column, scratch, sealed, tables, types
 
 COLUMNS: dict[str, Column] = {
     "n": Integer(-3, 2**60),
@@ -208,14 +208,31 @@ def test_most_persons_with_different_texts_are_marked(tmp_path: Path) -> None:
     assert sum(row["once0"] for row in sealed(tmp_path / "v")) > 5600
 
 
-def test_rows_of_full_weight_are_stored_apart_from_the_others(tmp_path: Path) -> None:
-    """Sums over rows of full weight skip the blocks of the others, and the other way round."""
+@pytest.mark.parametrize("allowed", [3, 4])
+@pytest.mark.parametrize("column", [Integer(0, 9), Text()])
+def test_rows_of_full_weight_are_stored_apart_from_the_others(
+    tmp_path: Path, column: Integer | Text, allowed: int
+) -> None:
+    """Of 2,720 persons 20 have fifty rows, and the others three or four."""
     persons = [i % 3000 if i % 10 else 3000 + i % 200 for i in range(10_000)]
-    source = pa.table({"who": persons, "n": [i % 10 for i in range(10_000)]})
-    seal(source, to=tmp_path / "v", person="who", rows_per_person=4, columns={"n": Integer(0, 9)}, threads=1)
-    full = [row["w"] == UNIT for row in sealed(tmp_path / "v")]
-    assert 0 < sum(full) < len(full)
-    assert sum(one is not other for one, other in pairwise(full)) == 1
+    source = pa.table({"who": persons, "n": [str(i % 10) for i in range(10_000)]})
+    seal(source, to=tmp_path / "v", person="who", rows_per_person=allowed, columns={"n": column})
+    rows = sealed(tmp_path / "v")
+    full, others = (sealed(tmp_path / "v", table=name) for name in (FULL, SCALED))
+    assert len(full) + len(others) == len(rows) == 10_000
+    assert {"w", "spot"}.isdisjoint(full[0]), "what is the same for every row is not stored"
+    assert len(full) == sum(row["w"] == UNIT for row in rows)
+    assert {row["w"] for row in others} == {row["w"] for row in rows} - {UNIT}
+    if column == Text():
+        spots = Counter(row["person"] for row in rows if row["spot"])
+        assert {*spots.values()} == {min(n, allowed) for n in Counter(row["person"] for row in rows).values()}
+
+
+def test_a_table_for_rows_over_the_bound_is_made_only_if_there_are_any(tmp_path: Path) -> None:
+    source = pa.table({"who": [1, 1, 2], "n": [1, 2, 3]})
+    seal(source, to=tmp_path / "v", person="who", rows_per_person=2, columns={"n": Integer(0, 9)})
+    assert tables(tmp_path / "v") == {FULL}
+    assert sorted((row["w"], row["c0"]) for row in sealed(tmp_path / "v")) == [(UNIT, 1), (UNIT, 2), (UNIT, 3)]
 
 
 def test_there_are_no_spots_without_texts(tmp_path: Path) -> None:
@@ -593,7 +610,7 @@ def test_progress_goes_from_nothing_to_all_of_each_stage(tmp_path: Path) -> None
     told: list[tuple[str, float]] = []
     seal(table([]), to=tmp_path / "v", person="who", columns=COLUMNS, progress=lambda *now: told.append(now))
     assert list(dict.fromkeys(stage for stage, _ in told)) == [
-        *("reading rows", "weighing persons", "weighing rows", "writing rows")
+        *("reading rows", "weighing persons", "scaling rows", "weighing rows", "writing rows")
     ]
     assert all(0 <= done <= 1 for _, done in told)
     assert told[0] == ("reading rows", 0.0)

@@ -25,12 +25,18 @@ Bag = frozenset[tuple[Any, int]]
 """The rows of one person, with how often each occurs."""
 
 
-def sealed(vault: Path, file: str = "rows.duckdb") -> list[dict[str, Any]]:
-    """Every sealed row."""
+def sealed(vault: Path, file: str = "rows.duckdb", table: str = "rows") -> list[dict[str, Any]]:
+    """Every sealed row, or those of one table of the file."""
     with duckdb.connect(str(vault / file), read_only=True) as connection:
-        result = connection.execute("FROM rows")
+        result = connection.execute(f"FROM {table}")
         names = [column[0] for column in result.description or []]
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+
+def tables(vault: Path) -> set[str]:
+    """The tables of the sealed file."""
+    with duckdb.connect(str(vault / "rows.duckdb"), read_only=True) as connection:
+        return {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
 
 
 @contextmanager

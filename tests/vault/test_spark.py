@@ -22,6 +22,7 @@ from discreet.engines.spark import FILES, MARK
 from discreet.errors import DiscreetError, ParameterError, SealingFailed
 from discreet.schema.metadata import TableMetadata
 from discreet.sealing import seal as sealing
+from discreet.sealing.backends import SealedRows
 from discreet.sealing.backends.spark import SEALING, Catalogue, full_name, named
 from discreet.sealing.draft import propose
 from discreet.sealing.sources import Source
@@ -302,7 +303,9 @@ def test_rows_that_were_written_twice_are_noticed(spark: SparkSession) -> None:
         catalogue.begin()
         try:
             with pytest.raises(SealingFailed, match="wrote some rows twice"):
-                catalogue.write(f"{once} UNION ALL {once}", "mark", "weighing rows", None)
+                catalogue.write(
+                    SealedRows(full="", every=f"{once} UNION ALL {once}"), "mark", "weighing rows", None
+                )
             assert property_of(spark, "written_twice", MARK) is None
         finally:
             catalogue.end(keep=False)

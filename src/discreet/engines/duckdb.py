@@ -30,7 +30,7 @@ from discreet.engines import sql_writer
 from discreet.engines.engine import Groups, combined, joined, wide
 from discreet.engines.examples import MemoryExamples, StoredExamples, gathered
 from discreet.engines.interruptible import waited_for
-from discreet.engines.statement import Rows, Selection, Statement
+from discreet.engines.statement import FULL, SCALED, Rows, Selection, Statement
 from discreet.errors import Code, DatabaseUnavailable, Fix, ParameterError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _ROW_GROUP = 122_880  # the rows that DuckDB stores together and scans in one pi
 
 
 class DuckDB:
-    """The sealed rows of one file: its table `rows`.
+    """The sealed rows of one file: its view `rows` of two tables, or a table `rows` in files of earlier versions.
 
     Args:
         path: The file.
@@ -235,6 +235,7 @@ class DuckDB:
         path = sql_writer.sql(sql_writer.text(str(self._path)))
         instance.execute(f"SET temp_directory = {sql_writer.sql(sql_writer.text(f'{self._path}.tmp'))}")
         instance.execute(f"ATTACH {path} AS sealed (READ_ONLY)")
+        self._name_parts(instance)
         if self._threads is None and _fits_one_thread(instance):
             instance.execute("SET threads = 1")  # waking more threads takes longer than the work
         if self._memory is None:
@@ -245,6 +246,17 @@ class DuckDB:
                 instance.execute(f"SET memory_limit = '{limit >> 20}MiB'")
         instance.execute("SET enable_external_access = false")
         instance.execute("SET lock_configuration = true")
+
+    def _name_parts(self, instance: DuckDBPyConnection) -> None:
+        """Name the rows of full weight and all others, which are two tables, or one in an earlier version."""
+        if (unit := self.rows.limits.get("w")) is None:
+            return
+        tables = "SELECT table_name FROM duckdb_tables() WHERE database_name = 'sealed'"
+        found = {name for (name,) in instance.execute(tables).fetchall()}
+        full = f"sealed.{FULL}" if FULL in found else f"{self.rows.name} WHERE w = {unit}"
+        scaled = f"sealed.{SCALED}" if SCALED in found else self.rows.name
+        instance.execute(f"CREATE VIEW {FULL} AS SELECT * FROM {full}")
+        instance.execute(f"CREATE VIEW {SCALED} AS SELECT * FROM {scaled} WHERE w < {unit}")
 
 
 def memory_limit(size: int, threads: int, available: int) -> int | None:
@@ -274,7 +286,7 @@ def _bytes(shown: str) -> int:
 
 def _fits_one_thread(instance: DuckDBPyConnection) -> bool:
     """Return whether the sealed rows are at most one row group, which DuckDB does not divide among threads."""
-    rows = "SELECT coalesce(max(estimated_size), 0) FROM duckdb_tables() WHERE database_name = 'sealed'"
+    rows = "SELECT coalesce(sum(estimated_size), 0) FROM duckdb_tables() WHERE database_name = 'sealed'"
     return bool(instance.execute(rows).fetchall()[0][0] <= _ROW_GROUP)
 
 

@@ -19,6 +19,9 @@ from discreet.engines.nodes import Column, Expression
 ONCE = "once"
 """Begins the name of a mark: `once9` is true for a person whose texts in `c9` are all different."""
 
+FULL, SCALED = "full_weight", "scaled"
+"""The names of the rows of full weight, and of all others, where an engine tells them apart."""
+
 _IN_MEMORY = {"TINYINT": "int8", "SMALLINT": "int16", "INTEGER": "int32", "BIGINT": "int64"}
 
 
@@ -117,7 +120,8 @@ class Rows:
     dialect: str = "duckdb"
     limits: Mapping[str, int] = field(default_factory=dict)
     codes: bool = False
-    """Whether the engine can check that the codes of a column are within their limit, for `Statement.lean`."""
+    """Whether the engine can check that the codes of a column are within their limit, and knows the rows of full
+    weight and all others as FULL and SCALED, for `Statement.lean`."""
 
     def sums(
         self,
@@ -150,25 +154,23 @@ class Rows:
     def _by_weight(self, trees: Sequence[Expression], where: Expression | None, spot: bool) -> Statement | None:
         """Write sums without keys as those of rows of full weight, and those of all other rows.
 
-        Sealed rows are stored in blocks of which the engine knows the least and the largest weight, so it opens no
-        block twice whose rows have the same weight. Sums of weights alone take no longer in one scan.
+        These are two tables, so no row is read twice. Sums of weights alone take no longer in one scan.
         """
         if "w" not in self.limits or all(isinstance(tree, Column) for tree in trees):
             return None
         few, combined = full_weight.parts(trees, self.limits)
-        full, whole = self.limits["w"], [full_weight.total(tree, self.limits) for tree in few]
+        whole = [full_weight.total(tree, self.limits) for tree in few]
         if None in whole:
             return None
-        weighed = (sql_writer.total(tree, self.dialect, limits=self.limits) for tree in few)
-        totals = {
-            "whole": (f"w = {full}", tuple(f"COALESCE({text}, 0)" for text in whole)),
-            "rest": (f"w < {full}", tuple(weighed)),
-        }
+        weighed = tuple(sql_writer.total(tree, self.dialect, limits=self.limits) for tree in few)
+        unweighed = tuple(f"COALESCE({text}, 0)" for text in whole)
+        # A row of full weight is a spot row: its person is within the bound.
+        sources = {FULL: (self._where(where), unweighed), SCALED: (self._where(where, spot), weighed)}
         source = ", ".join(
-            f"({Statement(f'{self.name}{self._where(where, spot, weight)}', (), texts).select()}) AS {name}"
-            for name, (weight, texts) in totals.items()
+            f"({Statement(f'{name}{condition}', (), texts).select()}) AS {name}"
+            for name, (condition, texts) in sources.items()
         )
-        added = tuple(f"whole.r{i} + rest.r{i}" for i in range(len(few)))
+        added = tuple(f"{FULL}.r{i} + {SCALED}.r{i}" for i in range(len(few)))
         return Statement(source, (), added, combined=tuple(combined))
 
     def persons(self, *, where: Expression | None, keys: Sequence[Expression], cap: int) -> Statement:

@@ -17,6 +17,9 @@ the bit that its hash chooses, and n rows that set n different bits have n diffe
 hold: an unmarked person may have different texts, and is counted the long way
 (`discreet.engines.statement.Rows.persons`).
 
+DuckDB adds up rows of full weight by themselves, and so stores them by themselves: without their weight, which is
+UNIT, and without `spot`, which is true, as n ≤ K. A weight is UNIT or less, so every row is in one of two tables.
+
 Bounds that are to be learned are learned between the two: persons are weighed, and the rows are not written yet.
 """
 
@@ -30,7 +33,7 @@ from discreet.engines.dialects import DIALECTS, Dialect
 from discreet.schema import Integer, Learned, Real
 from discreet.schema.metadata import UNIT, TableMetadata
 from discreet.sealing import counting, joins
-from discreet.sealing.backends import Backend
+from discreet.sealing.backends import Backend, SealedRows
 from discreet.sealing.backends.duckdb import Progress
 from discreet.sealing.learning import Learner
 from discreet.sealing.report import SealingReport
@@ -69,11 +72,8 @@ def fill(
     query, people = joins.coded(
         backend, metadata, source, tables, lookups, learned=learned, watch=judge is not None
     )
-    codes = [f"c{i}" for i in range(len(metadata.columns))]
     if metadata.person is None and judge is None and not learned:
-        backend.write(
-            _alone(f"({query}) AS coded", codes, metadata, backend), metadata.fingerprint, READING, progress
-        )
+        backend.write(_alone(f"({query}) AS coded", metadata, backend), metadata.fingerprint, READING, progress)
         return metadata
     rows = backend.store("coded", query, READING, progress)
     persons = "" if metadata.person is None else weighed_persons(backend, metadata, rows, progress)
@@ -87,25 +87,26 @@ def fill(
     if judge is not None and report is not None and learned:
         judge(counting.with_learned(backend, report, metadata, rows, learned))
     rows = _placed(rows, metadata, learned, backend)
-    if not persons:
-        final = _alone(f"{rows} AS placed", codes, metadata, backend)
-    else:
+    final = _alone(f"{rows} AS placed", metadata, backend)
+    if persons:
         dialect = DIALECTS[backend.dialect]
         marks = list(_marks(metadata, dialect))
-        joined = _weighed(rows, _narrow(backend, persons, marks), codes, marks)
-        if metadata.has_text:
-            final = _spotted(joined, codes, marks, metadata.rows_per_person, dialect)
-        else:
-            final = _plain(joined, codes, dialect)
+        final = _parts(
+            _weighed(rows, _narrow(backend, persons, marks), _codes(metadata), marks), metadata, dialect
+        )
     backend.write(final, metadata.fingerprint, "weighing rows", progress)
     return metadata
 
 
-def _alone(rows: str, codes: Sequence[str], metadata: TableMetadata, backend: Backend) -> str:
-    """Return the query for rows that are a person each."""
-    spot = ["true AS spot"] if metadata.has_text else []
-    number = f"{DIALECTS[backend.dialect].row_number} AS person"
-    return f"SELECT {', '.join([number, f'CAST({UNIT} AS SMALLINT) AS w', *codes, *spot])} FROM {rows}"
+def _codes(metadata: TableMetadata) -> list[str]:
+    return [f"c{i}" for i in range(len(metadata.columns))]
+
+
+def _alone(rows: str, metadata: TableMetadata, backend: Backend) -> SealedRows:
+    """Return the query for rows that are a person each: all of full weight."""
+    codes = _codes(metadata)
+    numbered = f"SELECT {', '.join([f'{DIALECTS[backend.dialect].row_number} AS person', *codes])} FROM {rows}"
+    return SealedRows(numbered, columns=("person", *codes), spot=metadata.has_text)
 
 
 def weighed_persons(backend: Backend, metadata: TableMetadata, rows: str, progress: Progress | None) -> str:
@@ -131,7 +132,7 @@ def _marks(metadata: TableMetadata, dialect: Dialect) -> dict[str, str]:
 
 def _narrow(backend: Backend, persons: str, marks: Sequence[str]) -> str:
     """Return the persons with numbers of 32 bits if these suffice and the engine gathers by them in less time."""
-    if not DIALECTS[backend.dialect].blocks or backend.answer(f"SELECT count(*) FROM {persons}")[0][0] >= 2**31:
+    if not DIALECTS[backend.dialect].columnar or backend.answer(f"SELECT count(*) FROM {persons}")[0][0] >= 2**31:
         return persons
     return f"(SELECT {', '.join(['key', 'CAST(person AS INTEGER) AS person', 'w', *marks])} FROM {persons})"
 
@@ -172,19 +173,21 @@ def _weighed(rows: str, persons: str, codes: Sequence[str], marks: Sequence[str]
     )
 
 
-def _plain(weighed: str, codes: Sequence[str], dialect: Dialect) -> str:
-    every = f"SELECT {', '.join(['person', 'w', *codes])} FROM {weighed}"
-    # Rows of full weight are written apart from the others, so that a block has rows of one kind.
-    return f"{every} WHERE w = {UNIT} UNION ALL {every} WHERE w < {UNIT}" if dialect.blocks else every
-
-
-def _spotted(weighed: str, codes: Sequence[str], marks: Sequence[str], allowed: int, dialect: Dialect) -> str:
-    chosen = ", ".join(["person", "w", *codes, *marks])
-    hashed = ", ".join(f"CAST({name} AS {dialect.types['TEXT']})" for name in ("key", *codes))
-    order = ", ".join([f"md5(concat_ws('|', {hashed}))", *(f"{code} NULLS LAST" for code in codes)])
-    first = f"row_number() OVER (PARTITION BY person ORDER BY {order}) <= {allowed}"
-    full = ", ".join(["person", f"CAST({UNIT} AS SMALLINT) AS w", *codes, *marks])
-    return (
-        f"SELECT {full}, true AS spot FROM {weighed} WHERE w = {UNIT} UNION ALL "
-        f"SELECT {chosen}, {first} AS spot FROM {weighed} WHERE w < {UNIT}"
+def _parts(weighed: str, metadata: TableMetadata, dialect: Dialect) -> SealedRows:
+    """Return the queries for the rows of full weight, and for all others."""
+    codes = _codes(metadata)
+    columns = ("person", *codes, *_marks(metadata, dialect))
+    scaled = ["person", "w", *columns[1:]]
+    if metadata.has_text:
+        hashed = ", ".join(f"CAST({name} AS {dialect.types['TEXT']})" for name in ("key", *codes))
+        order = ", ".join([f"md5(concat_ws('|', {hashed}))", *(f"{code} NULLS LAST" for code in codes)])
+        allowed = metadata.rows_per_person
+        scaled.append(f"row_number() OVER (PARTITION BY person ORDER BY {order}) <= {allowed} AS spot")
+    return SealedRows(
+        f"SELECT {', '.join(columns)} FROM {weighed} WHERE w = {UNIT}",
+        f"SELECT {', '.join(scaled)} FROM {weighed} WHERE w < {UNIT}",
+        columns=columns,
+        spot=metadata.has_text,
+        # Without a spot, both parts are one query, and one table needs no second join.
+        every="" if metadata.has_text else f"SELECT {', '.join(scaled)} FROM {weighed}",
     )

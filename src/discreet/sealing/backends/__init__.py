@@ -12,15 +12,57 @@ rows never leave them (`discreet.vault.storage.postgres`, `discreet.vault.storag
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from discreet.engines.statement import FULL, SCALED
 from discreet.errors import DiscreetError, SealingFailed
-from discreet.schema.metadata import ROWS
+from discreet.schema.metadata import ROWS, UNIT
 from discreet.sealing.backends.duckdb import Progress, run
 from discreet.sealing.sources import Reading, Source, opened
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+
+@dataclass(frozen=True)
+class SealedRows:
+    """The queries for the sealed rows: for those of full weight, and for all others.
+
+    Args:
+        full: The query for the rows of full weight. It has neither `w`, which is UNIT, nor `spot`, which is true.
+        scaled: The query for all other rows; empty if every row is a person, for then there are none.
+        columns: The columns of `full`: the person, codes and marks. `scaled` also has `w` after the person, and
+            `spot` at the end where there is one.
+        spot: Whether the rows have the column `spot`.
+        every: A query for all rows at once, if there is one that takes less time than both parts.
+    """
+
+    full: str
+    scaled: str = ""
+    columns: tuple[str, ...] = ()
+    spot: bool = False
+    every: str = ""
+
+    @property
+    def query(self) -> str:
+        """The query for all rows, for an engine that stores them as one table."""
+        scaled = f"({self.scaled}) AS {SCALED}" if self.scaled else ""
+        return self.every or self.together(f"({self.full}) AS {FULL}", scaled)
+
+    def together(self, full: str, scaled: str) -> str:
+        """Return the query for all rows, from what stands after FROM for either part; empty if there are none.
+
+        >>> SealedRows("…", columns=("person", "c0")).together("a", "b")
+        'SELECT person, CAST(4096 AS SMALLINT) AS w, c0 FROM a UNION ALL SELECT person, w, c0 FROM b'
+        """
+        person, *others = self.columns
+        own = ["true AS spot"] if self.spot else []
+        whole = f"SELECT {', '.join([person, f'CAST({UNIT} AS SMALLINT) AS w', *others, *own])} FROM {full}"
+        if not scaled:
+            return whole
+        listed = [person, "w", *others, *(["spot"] if self.spot else [])]
+        return f"{whole} UNION ALL SELECT {', '.join(listed)} FROM {scaled}"
 
 
 class Backend(Protocol):
@@ -47,11 +89,11 @@ class Backend(Protocol):
         """Return the rows of a query about public tables."""
         ...
 
-    def write(self, query: str, fingerprint: str, stage: str, progress: Progress | None) -> None:
+    def write(self, rows: SealedRows, fingerprint: str, stage: str, progress: Progress | None) -> None:
         """Write the sealed rows, and drop everything that was stored.
 
         Args:
-            query: The query for the sealed rows.
+            rows: The queries for the sealed rows.
             fingerprint: The fingerprint of their metadata, which the rows carry.
             stage: The stage of sealing, for `progress`.
             progress: Called with the stage and the part of it that is done; None for no reports.
@@ -84,11 +126,21 @@ class Embedded:
         """Return the rows of a query."""
         return self._connection.execute(query).fetchall()
 
-    def write(self, query: str, fingerprint: str, stage: str, progress: Progress | None) -> None:
-        """Write the table of the file."""
-        self._run(f"CREATE TABLE {ROWS} AS {query}", stage, progress)
-        drops = "".join(f"DROP TABLE {name}; " for name in self._stored)
-        finish = f"{drops}COMMENT ON TABLE {ROWS} IS '{fingerprint}'; CHECKPOINT"
+    def write(self, rows: SealedRows, fingerprint: str, stage: str, progress: Progress | None) -> None:
+        """Write the rows of full weight and all others as two tables, and a view of both.
+
+        Weights and spots that are all the same need not be written, and a sum over rows of full weight, which is
+        most of a question, need not read them either. A table without rows would slow questions down.
+        """
+        few = ""
+        if rows.scaled:
+            self._run(f"CREATE TABLE {SCALED} AS {rows.scaled}", "scaling rows", progress)
+            few = SCALED if self.answer(f"SELECT 1 FROM {SCALED} LIMIT 1") else ""
+        self._run(f"CREATE TABLE {FULL} AS {rows.full}", stage, progress)
+        unused = [*self._stored, *([SCALED] if rows.scaled and not few else [])]
+        drops = "".join(f"DROP TABLE {name}; " for name in unused)
+        view = f"CREATE VIEW {ROWS} AS {rows.together(FULL, few)}"
+        finish = f"{drops}{view}; COMMENT ON TABLE {FULL} IS '{fingerprint}'; CHECKPOINT"
         self._run(finish, "writing rows", progress)
 
     def _run(self, query: str, stage: str, progress: Progress | None) -> None:

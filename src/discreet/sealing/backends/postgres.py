@@ -19,6 +19,7 @@ from discreet.sealing.sources import Reading, Source, postgres, renamed
 if TYPE_CHECKING:
     from adbc_driver_manager.dbapi import Connection
 
+    from discreet.sealing.backends import SealedRows
     from discreet.sealing.backends.duckdb import Progress
 
 LOOKING = "SET TRANSACTION READ ONLY; SET LOCAL search_path = pg_catalog, pg_temp; "
@@ -69,9 +70,9 @@ class Database:
         """Return the rows of a query."""
         return execute(self._connection, query)
 
-    def write(self, query: str, fingerprint: str, stage: str, progress: Progress | None) -> None:
+    def write(self, rows: SealedRows, fingerprint: str, stage: str, progress: Progress | None) -> None:
         """Write the table and its fingerprint, for its owner alone, and guard it against accidental changes."""
-        self._run(f"CREATE TABLE {self._table} AS {query}", stage, progress)
+        self._run(f"CREATE TABLE {self._table} AS {rows.query}", stage, progress)
         columns = [name for (name,) in execute(self._connection, _COLUMNS, [self._table])]
         guard = guarded(self._address.schema, self._name, columns)
         finish = f"COMMENT ON TABLE {self._table} IS '{fingerprint}'; ANALYZE {self._table}; {guard}"

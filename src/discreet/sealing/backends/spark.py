@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from discreet.schema.metadata import TableMetadata
+    from discreet.sealing.backends import SealedRows
     from discreet.sealing.backends.duckdb import Progress
 
 SEALING = "discreet.sealing"
@@ -140,9 +141,9 @@ class Catalogue:
         found = asked(self._session, query, "could not read a lookup")
         return [tuple(row.values()) for row in found.to_pylist()]
 
-    def write(self, query: str, fingerprint: str, stage: str, progress: Progress | None) -> None:
+    def write(self, rows: SealedRows, fingerprint: str, stage: str, progress: Progress | None) -> None:
         """Write the sealed rows, check the bound, and set their fingerprint."""
-        self._write(self.table, query, stage, progress)
+        self._write(self.table, rows.query, stage, progress)
         made = {MARK: fingerprint, FILES: self._bounded() or NONE}
         self._check_ours(self.table)
         self._fingerprint = fingerprint
