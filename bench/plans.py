@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 Event = tuple[str, float, float, int]
@@ -34,13 +35,22 @@ REFERENCES = [
     ("1e-5", "2", 10**6, 1e-10, 0.0277272),
     ("1e-2", "1", 10**4, 1e-10, 9.31614),
     ("0.1", "2", 10**3, 1e-20, 17.7616),
+    ("1e-5", "1.3", 1, 1e-20, 0.00475769),
+    ("1e-4", "1.65", 1, 1e-20, 0.0141876),
 ]
-"""Rate, σ, releases, δ and ε of sampled Gaussians, by quadrature that shares no code with any accountant."""
+"""Rate, σ, releases, δ and ε of sampled Gaussians, by quadrature, or in closed form for one release."""
 
 
-def sampled_grid(size: int = 40) -> list[tuple[str, str, int, float]]:
-    """Return random plans of sampled Gaussians over the whole range that people use: rate, σ, releases, δ."""
-    draw = random.Random(2).choice
-    rates, sigmas = ("1e-5", "1e-4", "1e-3", "1e-2", "0.1", "0.5", "1"), ("0.5", "0.8", "1", "2", "5", "10")
-    counts, deltas = [1, 10, 100, 1000, 10**4, 10**5, 10**6], [1e-3, 1e-6, 1e-10, 1e-20]
-    return [(draw(rates), draw(sigmas), draw(counts), draw(deltas)) for _ in range(size)]
+def sampled_grid(size: int = 60) -> list[tuple[str, str, int, float]]:
+    """Return random plans of sampled Gaussians over the whole range that people use: rate, σ, releases, δ.
+
+    All four are log-uniform. (On a lattice of rounded values, no plan was one that an inversion cannot resolve.)
+    """
+    draw = random.Random(2)
+
+    def plan() -> tuple[str, str, int, float]:
+        rate, sigma = 10 ** draw.uniform(-5, 0), 10 ** draw.uniform(math.log10(0.5), 1)
+        count, delta = int(10 ** draw.uniform(0, 6)), 10 ** draw.uniform(-20, -3)
+        return f"{rate:.3g}", f"{sigma:.3g}", count, float(f"{delta:.3g}")
+
+    return [plan() for _ in range(size)]

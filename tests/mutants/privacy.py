@@ -34,6 +34,13 @@ PRIVACY = [
         "tests/privacy/pld/test_contour.py",
     ),
     Mutant(
+        "direct sum: losses are not moved against us",
+        "privacy/pld/direct_sum.py",
+        "moved: Floats = x + side * 8 * ROUNDOFF * (size + abs(epsilon))",
+        "moved: Floats = x",
+        "tests/privacy/pld/test_direct_sum.py",
+    ),
+    Mutant(
         "contour: the added release not taken off the lower bound",
         "privacy/pld/contour.py",
         "self._sum(self.g * (1 - self.floor * z * (1 + z)), epsilon)",

@@ -87,12 +87,33 @@ def test_one_release_has_its_closed_form(rate: str, sigma: str, epsilon: str, di
 def test_two_releases_have_the_delta_of_their_densities(
     rate: str, sigma: str, delta: float, direction: Direction
 ) -> None:
-    # Rare losses are conditioned on their number here; a term that is dropped would show as a δ above.
     high, _ = inverted_epsilon({sampled(rate, sigma): 2}, delta, direction)
     low, _ = inverted_epsilon({sampled(rate, sigma): 2}, delta, direction, lower=True)
     assert two(rate, sigma, direction, mp.mpf(high)) <= delta * (1 + 1e-12)
     assert two(rate, sigma, direction, mp.mpf(low)) >= delta * (1 - 1e-12)
     assert high <= 1.01 * low
+
+
+@pytest.mark.parametrize("direction", ["remove", "add"])
+@pytest.mark.parametrize(("rate", "sigma"), [("1e-5", "1.3"), ("2.81e-5", "1.65"), ("1e-4", "3"), ("0.3", "0.6")])
+def test_one_release_is_known_at_tiny_deltas(rate: str, sigma: str, direction: Direction) -> None:
+    """No tilt serves where one rare loss decides: the inversion was off by up to 270 % here."""
+    delta, counts = 1e-20, {sampled(rate, sigma): 1}
+    (high, fine), (low, also) = (
+        inverted_epsilon(counts, delta, direction, lower=lower) for lower in (False, True)
+    )
+    with mp.workdps(60):
+        assert one(rate, sigma, direction, mp.mpf(high)) <= delta
+        assert one(rate, sigma, direction, mp.mpf(low)) >= delta
+    assert fine
+    assert also
+    assert high <= 1.005 * low
+
+
+def test_three_releases_of_which_a_rare_loss_decides_lose_more_than_two() -> None:
+    """Rare losses are conditioned on their number: a term without its number of ways would show."""
+    high, _ = inverted_epsilon({sampled("1e-4", "1"): 3}, 1e-12, "remove")
+    assert two("1e-4", "1", "remove", mp.mpf(high)) <= 0.7e-12
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ Each term has its own tilt, its own added release (each is paid by its own term 
 every single value of the sum) and its own inversion. Upper: what is left out, j > J, is at most C(k,
 J+1)·T(ℝ)^(J+1), the expected number of ways to choose J + 1 losses above x. Lower: it is left out.
 
+**One or two releases** need no inversion: their profile is added up atom by atom (`direct_sum`).
+
 No estimate is trusted: a poor choice gives a looser bound, never a wrong one.
 """
 
@@ -25,6 +27,7 @@ import numpy as np
 from discreet.privacy import losses as kinds
 from discreet.privacy.pld.atoms import Atoms, Side, above, below, coarse_nodes, fine_nodes
 from discreet.privacy.pld.contour import Inversion, Law, TooLong, invert, tilted
+from discreet.privacy.pld.direct_sum import MOST, DirectSum
 from discreet.privacy.pld.dominating_pairs import Direction
 from discreet.privacy.pld.grid_choice import Counts, Parts, collapse_gaussians
 from discreet.privacy.rounding import upward
@@ -35,6 +38,7 @@ _VISIBLE = 1e-3  # the share of error in δ from which on another choice is trie
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the tilt: the body decides at small ones, rare losses at large ones
 _RARE = (1e-2, 1e-5, 1e-9)  # the expected number of rare losses that is tried
 _MOST_RARE = 12  # rare losses in one term
+_PRECISE = 1e-7  # of ε: what the search for it may leave open
 _STEEPEST = 1e9  # the steepest tilt that is tried
 _WIDEST = 1.0  # the s² from which on an added release says nothing
 
@@ -66,12 +70,12 @@ class Contour:
     """Bounds on the profile of a plan in one direction, near one ε.
 
     Args:
-        terms: The inversions, whose sum is the profile.
+        terms: The inversions or direct sums, which add up to the profile.
         infinite: Bounds on the probability of an infinite loss.
         left_out: What the terms leave out, at most.
     """
 
-    terms: tuple[Inversion | Impossible, ...]
+    terms: tuple[Inversion | Impossible | DirectSum, ...]
     infinite: tuple[float, float]
     left_out: float = 0.0
 
@@ -193,6 +197,11 @@ class _Choice:
 
     def tries(self) -> Iterator[Contour]:
         """Yield inversions, each for the ε that was found with the last, until they are good."""
+        if not self.law.square and sum(count for _, count in self.law.factors) <= MOST:
+            yield Contour(
+                (DirectSum([atoms for atoms, count in self.law.factors for _ in range(count)]),), self.infinite
+            )
+            return
         for _ in range(4):
             try:
                 inversion = _inversion(self.law, self.theta, self.guess, _TIGHTNESS)
@@ -327,12 +336,13 @@ def saddle(law: Law, *, delta: float | None = None, epsilon: float = 0.0) -> tup
 
 
 def _solve(profile: Callable[[float], float], delta: float, guess: float, width: float, lower: bool) -> float:
-    """Return where the bound falls to δ, within 1e-7: upper(ε) ≤ δ there, or lower(ε) ≥ δ (0 if nowhere)."""
+    """Return where the bound falls to δ, within 1e-7 of it: upper(ε) ≤ δ there, or lower(ε) ≥ δ (0 if nowhere)."""
 
     def over(epsilon: float) -> bool:
-        value = profile(epsilon)
+        value = values[epsilon] = profile(epsilon)
         return value >= delta if lower else value > delta
 
+    values: dict[float, float] = {}
     low, high, most = max(0.0, guess - width), guess + width, guess + 1e4 * (guess + 1)
     while over(high):
         low, high, width = high, high + width, 2 * width
@@ -342,9 +352,24 @@ def _solve(profile: Callable[[float], float], delta: float, guess: float, width:
         low, high, width = max(0.0, low - width), low, 2 * width
     if low == 0 and not over(0.0):
         return 0.0
-    for _ in range(60):
-        if high - low < 1e-7 * high:
+    for step in range(120):
+        if high - low < _PRECISE * high:
             break
         middle = math.sqrt(low * high) if low > 0 and high > 4 * low else (low + high) / 2
+        if step % 4 != 3:  # a line through the logarithms of both ends; halving now and then is a safeguard
+            middle = _between(low, high, values, delta, step) or middle
         low, high = (middle, high) if over(middle) else (low, middle)
     return low if lower else upward(high)
+
+
+def _between(low: float, high: float, values: dict[float, float], delta: float, step: int) -> float | None:
+    """Return about where ln δ reaches its target if it is linear between both ends; None if that is not known.
+
+    It is taken a little too high and too low in turn, so that both ends come near.
+    """
+    ends = values.get(low, 0.0), values.get(high, 0.0)
+    if min(ends) <= 0 or ends[0] <= ends[1]:
+        return None
+    share = (math.log(ends[0]) - math.log(delta)) / (math.log(ends[0]) - math.log(ends[1]))
+    found = low + min(max(share, 0.0), 1.0) * (high - low) + (0.4 if step % 2 else -0.4) * _PRECISE * high
+    return found if low < found < high else None
