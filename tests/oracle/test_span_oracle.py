@@ -285,7 +285,7 @@ def test_a_prediction_whose_noise_would_raise_an_alarm_is_paid_for_and_others_ar
 
 
 def test_a_prediction_on_two_columns_is_the_tables_and_on_three_between_table_and_span(tmp_path: Path) -> None:
-    """By rounding, the parts on three columns of a question on two were not nothing, and the span's answer was taken."""
+    """By rounding, two columns had parts on three that were not nothing, and the span's answer was taken."""
     given: dict[str, Any] = {"epsilon": 4, "within": 100, "queries": 100, "bins": {"age": 20, "pay": 18}}
     with (
         town(tmp_path, 4000, budget=Budget(200, "1e-6")) as vault,
