@@ -185,9 +185,23 @@ PRACTICAL = [
     Mutant(
         "credit: predictions that are foreseen to raise an alarm are compared",
         "oracle/span_oracle.py",
-        "risky = self._alarm_foreseen(query) * known.run > known.single",
-        "risky = False",
+        "if self._too_risky(query):",
+        "if False:",
         "tests/oracle/test_span_oracle.py",
+    ),
+    Mutant(
+        "prediction: payments are spent on the first risky questions",
+        "oracle/span/prediction.py",
+        "affordable = as_risky * to_come <= payments * len(self._risks)",
+        "affordable = risk > price",
+        "tests/oracle/span/test_prediction.py",
+    ),
+    Mutant(
+        "prediction: its noise is foreseen by means over levels",
+        "oracle/span/span.py",
+        "return min(max(value / rows, 0.0), 1.0) if rows > 1 else mean",
+        "return mean",
+        "tests/oracle/span/test_span.py",
     ),
     Mutant(
         "oracle: the count of an average is charged before its sum is refused",

@@ -19,6 +19,7 @@ from discreet.ledger import Budget
 from discreet.ledger.costs import cost
 from discreet.oracle import OracleAnswer, OraclePlan
 from discreet.oracle.linear_query import decompose
+from discreet.oracle.pricing import FINE
 from discreet.oracle.span_oracle import SpanOracle
 from discreet.oracle.threshold_oracle import ThresholdOracle
 from discreet.query.builder import avg, select, total, where
@@ -281,6 +282,43 @@ def test_a_prediction_whose_noise_would_raise_an_alarm_is_paid_for_and_others_ar
         assert not oracle._guard.runs
         oracle.ask("select count(*) from people where age between 1 and 8")
         assert [run.side for run in oracle._guard.runs] == ["up", "down"]
+
+
+def test_a_prediction_on_two_columns_is_the_tables_and_on_three_between_table_and_span(tmp_path: Path) -> None:
+    """By rounding, two columns had parts on three that were not nothing, and the span's answer was taken."""
+    given: dict[str, Any] = {"epsilon": 4, "within": 100, "queries": 100, "bins": {"age": 20, "pay": 18}}
+    with (
+        town(tmp_path, 4000, budget=Budget(200, "1e-6")) as vault,
+        vault.oracle(["age", "city", "ill", "pay"], **given) as oracle,
+    ):
+        assert isinstance(oracle, SpanOracle)
+        span = oracle._span
+        assert span is not None
+        for low in range(0, 60, 5):
+            two = decompose(parsed(where(age=(low, low + 34), city="Oslo"), oracle._metadata), oracle._axes).count
+            assert oracle._predicted(two) == ThresholdOracle._predicted(oracle, two)
+            asked = where(age=(low, low + 34), city="Oslo", ill=1)
+            three = decompose(parsed(asked, oracle._metadata), oracle._axes).count
+            table, value = ThresholdOracle._predicted(oracle, three), span.value(span.groups(three))[0] * FINE
+            assert min(table, value) - 1 <= oracle._predicted(three) <= max(table, value) + 1
+            assert abs(oracle._predicted(three) - table) >= 0.1 * abs(value - table) - 1 or value < 0
+
+
+def test_an_alarm_after_many_comparisons_is_answered_by_another_run_and_not_by_payments(tmp_path: Path) -> None:
+    """An alarm costs hundreds of payments. Until it was as rare as that, all was paid for, and no run was left."""
+    given: dict[str, Any] = {"epsilon": 4, "within": 100, "queries": 100, "bins": {"age": 20, "pay": 18}}
+    with (
+        town(tmp_path, 4000, budget=Budget(200, "1e-6")) as vault,
+        vault.oracle(["age", "city", "ill", "pay"], **given) as oracle,
+    ):
+        assert isinstance(oracle, SpanOracle)
+        asked = where(age=(1, 8))
+        query = decompose(parsed(asked, oracle._metadata), oracle._axes).count
+        assert oracle._prices.run > 60 * oracle._prices.single
+        oracle._bad, oracle._seen = 1, 48
+        assert oracle._runs_if_trusted(query) is None
+        oracle._bad, oracle._seen = 1, 49
+        assert oracle._runs_if_trusted(query) is not None
 
 
 def test_a_question_about_more_cells_than_a_table_holds_is_paid_for_and_only_a_hypothesis_refuses_it(

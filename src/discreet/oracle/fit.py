@@ -249,8 +249,15 @@ class Table:
     [90.0, 10.0]
     """
 
-    def __init__(self, columns: Columns, sizes: Sequence[int], total: float, prior: Prior | None = None):
-        self.columns = columns
+    def __init__(
+        self,
+        columns: Columns,
+        sizes: Sequence[int],
+        total: float,
+        prior: Prior | None = None,
+        strength: float = _STRENGTH,
+    ):
+        self.columns, self._strength = columns, strength
         shares = np.full(sizes, 1.0 / prod(sizes)) if prior is None else np.array(prior(columns), np.float64)
         self.cells: Floats = shares * total
         self._scale = 1.0  # the factor that all cells are still to be multiplied by
@@ -271,7 +278,7 @@ class Table:
         joined = gathered([held.measured for held in self._held], singles, total)
         targets = {id(held): target for held, target in zip(self._held, joined, strict=True)}
         deviation = sqrt(min((m.variance for m in measured), default=1.0))
-        strength = _STRENGTH / deviation
+        strength = self._strength / deviation
         for _ in range(rounds):
             for columns, soft, hard in self._shared():
                 self._round(columns, soft, hard, targets, strength)
@@ -291,7 +298,7 @@ class Table:
             raise ValueError("A whole marginal is fitted, not learned.")
         mass = self.marginal(measured.columns)
         total, inside = float(mass.sum()), float((mass * measured.weights).sum())
-        weight = _STRENGTH * sqrt(measured.variance)
+        weight = self._strength * sqrt(measured.variance)
         wanted = inside * float(np.exp(step(np.array(inside), np.zeros(()), measured.values, weight)))
         wanted = min(max(wanted, _TINY), total * 0.999)
         outside = (total - wanted) / max(total - inside, _TINY)

@@ -22,22 +22,31 @@ MOST_DENSE = 10**7
 
 _QUICK = 2**17  # a table of at most so many cells is fitted fast, so it gets more rounds
 
+_ESTIMATED = 0.6  # the strength of the prior for cells that a span estimates: more, because they share noise
+
 
 class Dense:
-    """One table over all columns."""
+    """One table over all columns.
 
-    def __init__(self, sizes: Sequence[int], known: Measurement, prior: Prior | None = None):
+    `estimated` says that it is fitted to marginals that a span estimates. There are more of them than are measured
+    otherwise, also of three columns, so the fit takes more rounds.
+    """
+
+    def __init__(
+        self, sizes: Sequence[int], known: Measurement, prior: Prior | None = None, *, estimated: bool = False
+    ):
         self._known, self.measured = known, list[Measurement]()
         self.total = float(known.values.sum())
-        self._table = Table(tuple(range(len(sizes))), sizes, self.total, prior)
+        places = tuple(range(len(sizes)))
+        self._table = Table(places, sizes, self.total, prior, *([_ESTIMATED] if estimated else []))
+        self._rounds = 12 if estimated or self._table.cells.size <= _QUICK else 6
         self._marginals: dict[Columns, Floats] = {}
 
     def fit(self, measured: Sequence[Measurement]) -> None:
         """Add measurements, and fit to all of them."""
         self.measured += measured
         self.total = max(total_of(self.measured, self._known), 1.0)
-        rounds = 12 if self._table.cells.size <= _QUICK else 6
-        self._table.fit(self.measured, total=self.total, rounds=rounds)
+        self._table.fit(self.measured, total=self.total, rounds=self._rounds)
         self._marginals.clear()
 
     def learn(self, measured: Measurement) -> None:
@@ -89,15 +98,18 @@ class Factored:
 Hypothesis: TypeAlias = Dense | Factored
 
 
-def hypothesis(sizes: Sequence[int], known: Measurement, prior: Prior | None = None) -> Hypothesis:
-    """Return the hypothesis when only the number of rows is known.
+def hypothesis(
+    sizes: Sequence[int], known: Measurement, prior: Prior | None = None, *, estimated: bool = False
+) -> Hypothesis:
+    """Return the hypothesis when only the number of rows is known. `estimated`: see `Dense`.
 
     >>> import numpy as np
     >>> type(hypothesis([10] * 9, Measurement((), np.array(5.0), 1.0))).__name__
     'Factored'
     """
-    made: type[Dense] | type[Factored] = Dense if prod(sizes) <= MOST_DENSE else Factored
-    return made(sizes, known, prior)
+    if prod(sizes) <= MOST_DENSE:
+        return Dense(sizes, known, prior, estimated=estimated)
+    return Factored(sizes, known, prior)
 
 
 def _about(m: Measurement, columns: Columns) -> Measurement | None:

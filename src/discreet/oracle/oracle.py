@@ -262,7 +262,8 @@ class Oracle:
     @cached_property
     def _hypothesis(self) -> Hypothesis:
         """The public table that predicts answers, fitted to what is measured at the start."""
-        found = hypothesis([axis.size for axis in self._axes], self._known, self._prior)
+        sizes = [axis.size for axis in self._axes]
+        found = hypothesis(sizes, self._known, self._prior, estimated=self._terms.start == "span")
         found.fit(self._start())
         return found
 

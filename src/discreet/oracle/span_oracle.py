@@ -40,6 +40,7 @@ from discreet.oracle.span.confidence import split
 from discreet.oracle.span.estimates import for_hypothesis
 from discreet.oracle.span.measure import measured, planned
 from discreet.oracle.span.plan import OraclePlan
+from discreet.oracle.span.prediction import FREQUENT, Blend, Pace
 from discreet.oracle.span.span import Span
 from discreet.oracle.threshold_oracle import ThresholdOracle
 
@@ -51,7 +52,15 @@ class SpanOracle(ThresholdOracle):
 
     _span: Span | None = None
     _certifier: Certifier | None = None
-    _answers = 0
+    _answers, _asked = 0, 0
+
+    @cached_property
+    def _blend(self) -> Blend:
+        return Blend()
+
+    @cached_property
+    def _pace(self) -> Pace:
+        return Pace()
 
     @property
     def plan(self) -> OraclePlan:
@@ -115,13 +124,17 @@ class SpanOracle(ThresholdOracle):
         return Measurement((), np.array(total), 1 / sum(weights))
 
     def _start(self) -> list[Measurement]:
-        """Return marginals of one and two columns, and small ones of three, as the span estimates them."""
+        """Return marginals of up to three columns with few cells or parts, as the span estimates them."""
         return [] if self._span is None else [*for_hypothesis(self._span, self._axes, FEW_CELLS)]
 
     # -- one query ---------------------------------------------------------------------------------------------
 
     def _expect_answerable(self, wanted: Decomposition) -> None:
         """Take questions about any number of cells: neither a span nor a payment lists them."""
+
+    def _part(self, query: Query, unchecked: bool, parts: int) -> Part:
+        self._asked += 1
+        return super()._part(query, unchecked, parts)
 
     def _released(self, query: Query, parts: int) -> Part | None:
         """Return the answer of the span, if its margin is small enough."""
@@ -144,7 +157,10 @@ class SpanOracle(ThresholdOracle):
         # The two queries of a sum or an average would need half of the test's alpha each: they are paid for.
         runs = self._runs_if_trusted(query) if parts == 1 else None
         if runs is not None:
-            return self._checked(query, statement, self._predicted(query), runs)
+            predicted = self._predicted(query)
+            if (said := self._vaguely(query)) is not None:
+                self._blend.learn(super()._predicted(query) / FINE, *said)
+            return self._checked(query, statement, predicted, runs)
         return self._paid(query, statement, 0, self._alpha / parts)
 
     def _paid(self, query: Query, statement: Any, predicted: int, alpha: Fraction) -> Part:
@@ -190,15 +206,9 @@ class SpanOracle(ThresholdOracle):
     def _runs_if_trusted(self, query: Query) -> dict[Side, Run] | None:
         """Return a run for either side, if they are there or credit buys them; None if it is better to pay."""
         known = self._prices
-        if (
-            known.watch is None
-            or not query.tabular
-            or Fraction(self._bad, self._seen + 1) * known.run > known.single
-        ):
+        if known.watch is None or not query.tabular or Fraction(self._bad, self._seen + 1) > FREQUENT:
             return None
-        reserved = self._guard.to_come * known.run
-        risky = self._alarm_foreseen(query) * known.run > known.single
-        if risky and self._journal.left >= reserved + known.single:
+        if self._too_risky(query):
             return None
         running = {run.side for run in self._guard.runs if not run.over}
         missing = 2 - len(running)
@@ -209,19 +219,33 @@ class SpanOracle(ThresholdOracle):
             self._journal.end(self._journal.begin("credit", Fraction(0), answers=self._given))
         return self._guard.ready()
 
-    def _alarm_foreseen(self, query: Query) -> Fraction:
-        """Return how likely the noise in the prediction of a query raises an alarm, from its closed form."""
+    def _too_risky(self, query: Query) -> bool:
+        """Return whether a query is among those that are best paid for, by the noise of its prediction."""
         known, span = self._prices, self._span
-        if known.watch is None or span is None or not span.reaches(query):
-            return Fraction(0)
-        return Fraction(credit.alarm(known.watch, span.predicted_deviation(span.groups(query)) * FINE))
+        risk = 0.0
+        if known.watch is not None and span is not None and span.reaches(query):
+            risk = credit.alarm(known.watch, span.predicted_deviation(span.groups(query)) * FINE)
+        payments = (self._journal.left - self._guard.to_come * known.run) / known.single
+        left = max(self._terms.queries - max(self._given, self._asked), 1)
+        to_come = left * min(1.0, (len(self._pace) + 1) / max(self._asked, 1))
+        price = float(known.single / known.run)
+        return self._pace.pays(risk, price=price, payments=float(payments), to_come=to_come)
 
     def _predicted(self, query: Query) -> int:
-        """Return what the hypothesis gives for a query, near to what the span measured: a public integer."""
-        found, span = super()._predicted(query), self._span
-        if span is None or not span.reaches(query):
+        """Return what the hypothesis and the span give for a query together: a public integer."""
+        found = super()._predicted(query)
+        if (said := self._vaguely(query)) is None:
             return found
-        return round(min(max(span.nearer(found / FINE, span.groups(query)), 0.0), 2.0**37) * FINE)
+        return round(min(max(self._blend.predict(found / FINE, *said), 0.0), 2.0**37) * FINE)
+
+    def _vaguely(self, query: Query) -> tuple[float, float] | None:
+        """Return the span's answer and the deviation of what no fitted table knows of it; None without one."""
+        span = self._span
+        if span is None or not span.reaches(query):
+            return None
+        groups = span.groups(query)
+        deviation = span.vague_deviation(groups)
+        return (span.value(groups)[0], deviation) if 0 < deviation < math.inf else None
 
     @property
     def _given(self) -> int:

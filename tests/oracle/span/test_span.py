@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, pairwise
 
@@ -11,6 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from discreet.noise import discrete_gaussian
+from discreet.oracle.fit import Measurement
+from discreet.oracle.hypothesis import Dense
 from discreet.oracle.linear_query import Query
 from discreet.oracle.span.confidence import box_weight, levels_weight, quantile
 from discreet.oracle.span.design import Column, Design, design, questions, variance
@@ -260,25 +263,86 @@ def test_a_query_on_more_columns_than_were_measured_is_not_taken_apart_and_what_
     assert span.margin(query, groups) == pytest.approx(quantile(0.5) * math.sqrt(0.25 + 0.25), rel=1e-4)
 
 
-def test_a_prediction_is_moved_to_within_two_deviations_of_the_parts_that_a_fitted_table_does_not_know() -> None:
-    plan = made(columns((3, 0), (4, 4), (2, 0)), 3)
-    counts = np.random.default_rng(5).integers(0, 50, (3, 4, 2))
+def test_the_deviation_of_a_prediction_is_that_of_its_linear_part_with_the_shares_of_the_rows() -> None:
+    """The witness writes the linear function down for every cell, and takes it apart as one question."""
+    plan = made(columns((3, 0), (6, 6), (5, 0)), 3)
+    counts = np.random.default_rng(5).integers(0, 50, (3, 6, 5))
+    counts[:, :, 0] *= 30  # most rows meet the last condition, which is one level of five
     span = drawn(plan, counts, rho="0.01")
-    for ranges in ({"c0": (0, 1), "c1": (1, 3), "c2": (0, 1)}, {"c0": (1, 2), "c1": (0, 2)}):
-        groups = span.groups(box(plan, **ranges))
-        value, _ = span.value(groups)
-        third = [group.factors for group in groups]
-        above = variance(third, span.variances) - variance(
-            third, {some: v for some, v in span.variances.items() if len(some) <= 2}, missing=0.0
+    for ranges in ({"c0": (0, 2), "c1": (1, 5), "c2": (0, 1)}, {"c1": (0, 2), "c2": (0, 1)}, {"c2": (3, 4)}):
+        query = box(plan, **ranges)
+        groups = span.groups(query)
+        used = [columns[0] for columns, _ in query.conditions]
+        total = float(span.tables[()])
+        shares = [min(max(span.value([group])[0] / total, 0.0), 1.0) for group in groups]
+        linear = np.zeros([plan.columns[i].size for i in used])
+        for k in range(3):
+            for some in combinations(range(len(used)), k):
+                part = np.ones(())
+                for place, (_, weights) in enumerate(query.conditions):
+                    here = weights - shares[place] if place in some else np.full(len(weights), shares[place])
+                    part = np.multiply.outer(part, here)
+                linear += part
+        apart = span._group(tuple(used), linear)
+        assert span.predicted_deviation(groups) ** 2 == pytest.approx(variance([apart.factors], span.variances))
+        third = math.sqrt(
+            variance(
+                [group.factors for group in groups],
+                {some: v for some, v in span.variances.items() if len(some) == 3},
+                missing=0.0,
+            )
         )
-        assert span.predicted_deviation(groups) ** 2 == pytest.approx(variance(third, span.variances) - above)
-        if len(ranges) == 2:  # a fitted table knows all parts
-            assert span.nearer(value + 10**6, groups) == value + 10**6
-            continue
-        reach = 2 * math.sqrt(above)
-        assert span.nearer(value + 0.9 * reach, groups) == pytest.approx(value + 0.9 * reach)
-        assert span.nearer(value + 3 * reach, groups) == pytest.approx(value + reach)
-        assert span.nearer(value - 3 * reach, groups) == pytest.approx(value - reach)
+        assert span.vague_deviation(groups) == pytest.approx(third)
+        assert (third == 0) == (len(ranges) < 3)  # a fitted table knows all parts on two columns
+
+
+def test_a_fitted_table_is_off_by_the_deviation_that_is_foreseen_also_where_most_rows_meet_a_condition() -> None:
+    """By the means over levels, which the answer of the span has, less than six tenths of that would be foreseen.
+
+    The deviation of 60 errors is within 42 % of its own but for 5e-6 (four and a half times 1/√118), and its own
+    is 0.94 of what is foreseen: a fit takes some noise away. What three columns do together is the same in all.
+    """
+    plan = made(columns((12, 0), (10, 0), (5, 0)), 3)
+    rng = np.random.default_rng(8)
+    shape = np.multiply.outer(
+        np.multiply.outer(rng.dirichlet([9] * 12), rng.dirichlet([9] * 10)), [0.9, *[0.025] * 4]
+    )
+    counts = rng.poisson(2e5 * shape)
+    axes = [Axis(f"a{i}", f"c{i}", size, False, tuple(range(size))) for i, size in enumerate(counts.shape)]
+    query = box(plan, c2=(0, 1))
+    sets = [([0], (np.arange(12) % 2).astype(float)), ([1], (np.arange(10) % 2).astype(float))]
+    query = replace(query, columns=(0, 1, 2), conditions=(*sets, *query.conditions))
+    truth = float(counts[1::2, 1::2, 0].sum())
+    errors, foreseen, by_levels = [], [], []
+    for _ in range(60):
+        span = drawn(plan, counts, rho="0.002")
+        table = Dense(counts.shape, Measurement((), span.tables[()], span.variances[()]), estimated=True)
+        table.fit([*for_hypothesis(span, axes, 64)])
+        errors.append(float(table.marginal((0, 1, 2))[1::2, 1::2, 0].sum()) - truth)
+        groups = span.groups(query)
+        foreseen.append(span.predicted_deviation(groups))
+        low = {some: v for some, v in span.variances.items() if len(some) <= 2}
+        by_levels.append(math.sqrt(variance([group.factors for group in groups], low, missing=0.0)))
+    assert 0.53 * np.mean(foreseen) <= np.std(errors) <= 1.4 * np.mean(foreseen)
+    assert np.mean(by_levels) < 0.6 * np.mean(foreseen)
+
+
+def test_of_three_columns_with_many_cells_the_coarse_parts_alone_are_for_the_hypothesis() -> None:
+    axes = [
+        Axis("a", "c0", 20, False, tuple(range(20)), ordered=True),
+        *(Axis(f"n{size}", f"c{size}", size, False, tuple(range(size))) for size in (3, 2, 9)),
+    ]
+    plan = made(columns((20, 20), (3, 0), (2, 0), (9, 0)), 3)
+    span = drawn(plan, np.random.default_rng(6).integers(0, 50, (20, 3, 2, 9)))
+    found = {(m.columns, m.fine): m for m in for_hypothesis(span, axes, 64)}
+    assert ((0, 1, 2), True) not in found  # 120 cells
+    coarse = found[(0, 1, 2), False]
+    assert coarse.values.shape == (8, 3, 2)
+    assert np.allclose(coarse.values.sum(axis=(1, 2)), found[(0,), False].values)
+    assert ((1, 2, 3), True) in found  # 54 cells, of columns without coarse parts
+    many = [axes[0], axes[1], Axis("b", "c4", 20, False, tuple(range(20)))]
+    wide = drawn(made(columns((20, 20), (3, 0), (20, 0)), 3), np.ones((20, 3, 20), np.int64))
+    assert not [m for m in for_hypothesis(wide, many, 64) if len(m.columns) == 3]  # 8 × 3 × 20 parts
 
 
 def test_a_marginal_in_coarse_parts_has_their_sums_and_the_mean_of_their_variances() -> None:

@@ -10,6 +10,7 @@ plan          OraclePlan: how much of the budget a span takes, and what to expec
 measure       release the residuals, and read them again after a restart
 span          answers and margins
 estimates     marginals from residuals, for a hypothesis
+prediction    what is predicted where the span is vague, and which questions are too risky to be compared
 box_search    the largest sum over all boxes of a table
 certificate_price  the noise and the cost of a certificate
 certificate   one number that bounds all errors of a fitted table

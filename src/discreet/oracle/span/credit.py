@@ -8,11 +8,11 @@ fewer than one raises a false alarm if predictions are off by less than T âˆ’ bÂ
 comparison (`discreet.oracle.pricing`). This distance is to be ROOMY of the margin: then the cheapest such runs are
 taken. Where no runs have so much room, the dearest are the best.
 
-**Bypass.** A prediction has the noise of what the table was fitted to, and its variance is known in closed form:
-that of the parts of the question on up to two columns. If the error of a prediction were normal with this
-deviation, `alarm` is how likely it raises an alarm. A question whose alarm would cost more, on average, than a
-payment is paid for at once, as long as that leaves enough for all runs. Everything here follows from the terms of
-the oracle and the form of a question.
+**Bypass.** A prediction has the noise of what the table was fitted to, and its variance is known in closed form
+(`discreet.oracle.span.span.Span.predicted_deviation`). If the error of a prediction were normal with this
+deviation, `alarm` is how likely it raises an alarm. The questions for which this is the most likely are paid for
+(`discreet.oracle.span.prediction`), as long as that leaves enough for all runs. Everything here follows from the
+terms of the oracle and the form of a question.
 """
 
 from __future__ import annotations

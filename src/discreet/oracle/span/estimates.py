@@ -21,6 +21,9 @@ from discreet.oracle.span.design import Columns, variance
 from discreet.oracle.span.span import Span
 from discreet.query.bins import Axis
 
+MOST_PARTS = 400
+"""The most coarse parts of three columns that a hypothesis is fitted to."""
+
 
 def estimated(
     tables: Mapping[Columns, NDArray[np.float64]], span: Span, columns: Columns, sizes: Sequence[int]
@@ -54,13 +57,19 @@ def in_parts(fine: Measurement, span: Span, axes: Sequence[Axis]) -> Measurement
 
 
 def for_hypothesis(span: Span, axes: Sequence[Axis], most_cells: int) -> Iterator[Measurement]:
-    """Yield marginals of one and two columns, and those of three with few cells, also in coarse parts."""
+    """Yield marginals of one and two columns, and those of three with few cells, also in coarse parts.
+
+    Of three columns with more cells the coarse parts alone are taken, up to MOST_PARTS of them. Single cells would
+    have as much noise as rows, and a fit to them is worse than none.
+    """
     sizes = [axis.size for axis in axes]
     for columns in span.tables:
-        cells = math.prod(sizes[i] for i in columns)
-        if not 1 <= len(columns) <= 3 or (len(columns) == 3 and cells > most_cells):
+        few = len(columns) < 3 or math.prod(sizes[i] for i in columns) <= most_cells
+        parts = math.prod(len(axes[i].parts or range(sizes[i])) for i in columns)
+        if not 1 <= len(columns) <= 3 or not (few or parts <= MOST_PARTS):
             continue
         if (fine := estimated(span.tables, span, columns, sizes)) is not None:
-            yield fine
+            if few:
+                yield fine
             if (coarse := in_parts(fine, span, axes)) is not None:
                 yield coarse

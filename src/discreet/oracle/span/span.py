@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-TRUSTED = 2.0
-"""How many deviations a prediction may be away from what was measured."""
-
 _FLOATS = 1e-12  # what sums of floats lose, in units of all that is added up: far above their rounding
 
 
@@ -146,23 +143,47 @@ class Span:
         weight = 1 / parts if self._promise == "each" else self.weight(query)
         return (quantile(min(self._alpha * weight, 1.0)) + ROUNDING / self._least) * deviation
 
+    def vague_deviation(self, groups: Sequence[Group]) -> float:
+        """Return the deviation of the parts of an answer on three columns and more; ∞ if it has no answer."""
+        factors = [group.factors for group in groups]
+        if not math.isfinite(variance(factors, self._variances)):
+            return math.inf
+        high = {columns: found for columns, found in self._variances.items() if len(columns) > 2}
+        return math.sqrt(variance(factors, high, missing=0.0))
+
     def predicted_deviation(self, groups: Sequence[Group]) -> float:
-        """Return the deviation of the noise in what a fitted table predicts: of parts on up to two columns."""
-        low = {columns: found for columns, found in self._variances.items() if len(columns) <= 2}
-        return math.sqrt(variance([group.factors for group in groups], low, missing=0.0))
+        """Return the deviation of the noise in what a table that is fitted to one and two columns predicts.
 
-    def nearer(self, predicted: float, groups: Sequence[Group]) -> float:
-        """Return a prediction moved to within TRUSTED deviations of what was measured, both in rows.
+        With π the share of the rows that meet each condition, such a table predicts about
 
-        A fitted table and the span share the noise of parts on up to two columns. What they differ by is noise of
-        the other parts, whose deviation is known, and what the table does not know about three columns.
+            Σ over sets A of up to two conditions of Π_{i∉A} π_i · (⊗_{i∈A} (q_i − π_i))·x_A,
+
+        a linear function of what was measured. (Its means are those of rows, where the parts of an answer of the
+        span have means over levels: of a condition that most rows meet, nearly all noise of the others stays.)
         """
-        whole = variance([group.factors for group in groups], self._variances)
-        deviation = math.sqrt(max(whole - self.predicted_deviation(groups) ** 2, 0.0))
-        if not 0 < deviation < math.inf:
-            return predicted
-        value, _ = self.value(groups)
-        return min(max(predicted, value - TRUSTED * deviation), value + TRUSTED * deviation)
+        shares = [self._share(group) for group in groups]
+        total = 0.0
+        for chosen in product(*(group.factors.items() for group in groups)):
+            some = tuple(sorted(chain(*(columns for columns, _ in chosen))))
+            if len(some) > 2:
+                continue
+            # The coefficient of x^k is that of k further conditions: π where one is not in A, m − π where it is.
+            others, spread = np.ones(1), 1.0
+            for (columns, factor), share in zip(chosen, shares, strict=True):
+                if columns:
+                    spread *= factor
+                else:
+                    others = np.convolve(others, [share, math.sqrt(factor) - share])
+            total += spread * float(others[: 3 - len(some)].sum()) ** 2 * self._variances.get(some, 0.0)
+        return math.sqrt(total)
+
+    def _share(self, group: Group) -> float:
+        """Return the share of the rows that meet a condition, as it was measured; of levels, if it was not."""
+        mean = math.sqrt(group.factors[()])
+        if len(group.factors) > 2 or any(columns not in self._tables for columns in group.tables):
+            return mean
+        value, rows = self.value([group])[0], float(self._tables[()])
+        return min(max(value / rows, 0.0), 1.0) if rows > 1 else mean
 
     def box_margin(self, box: Box) -> float:
         """Return the margin of a count over a box, in rows; ∞ if it has no answer."""
