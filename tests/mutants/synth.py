@@ -207,9 +207,23 @@ SYNTH = [
     Mutant(
         "rows: a bad fit is not reported",
         "synth/rows/residual.py",
-        "return self.distance > max(self.expected, self.sampled)",
-        "return self.distance > 2 * max(2, self.expected, self.sampled)",
+        "return math.hypot(known, self.distance) > WORSE * known",
+        "return math.hypot(known, self.distance) > 9 * max(1, known)",
         "tests/synth/rows/test_residual.py",
+    ),
+    Mutant(
+        "raking: what was measured gives way as much as what was not",
+        "synth/marginals/ipf.py",
+        "    fixed = sure * table\n",
+        "    fixed = 0 * sure * table\n",
+        "tests/synth/marginals/test_ipf.py",
+    ),
+    Mutant(
+        "selection: empty cells count like full ones",
+        "synth/select.py",
+        "inside = expected / (expected + math.sqrt(variance))",
+        "inside = expected / np.maximum(expected, 1e-9)",
+        FITTING,
     ),
     Mutant(
         "raking: projected onto another total",

@@ -29,7 +29,17 @@ from discreet.synth.marginals.domain import Columns, Domain, Floats
 from discreet.synth.marginals.estimate import Masks, estimate
 from discreet.synth.marginals.measurements import Evidence, Measurement
 from discreet.synth.marginals.model import Model
-from discreet.synth.select import C, Candidate, chosen, filled, removable, shrunk, single_errors
+from discreet.synth.select import (
+    C,
+    Candidate,
+    chosen,
+    filled,
+    forest,
+    removable,
+    shrunk,
+    single_errors,
+    spoiled,
+)
 from discreet.synth.workload import MOST_TRIPLES, Matter, listable, matter_of, most_tied, promising, triples_of
 
 Source: TypeAlias = Callable[[Columns], Integers]
@@ -244,9 +254,7 @@ def rounds(
     say("scores of pairs", 0.1)
     score(released, source, pairs, model.marginal, budget["scores"], "pairs")
     precision = _precision(budget["first"], released)
-    ties, also = _candidates(released, "pairs", matter, sure=0.0), list[Candidate]()
-    if triples == []:
-        ties, also = _worth(released, model, matter, precision)
+    ties, also = _worth(released, model, matter, precision, blurred=triples == [])
     shares = chosen(ties, precision, also)
     say(f"{sum(len(c) == 2 for c in shares)} of {len(pairs)} pairs", 0.3)
     measure(released, source, _affordable(released, parts(budget["first"], shares)))
@@ -314,12 +322,14 @@ def _candidates(released: Released, name: str, matter: Matter, *, sure: float) -
 
 
 def _worth(
-    released: Released, model: Model, matter: Matter, precision: float
+    released: Released, model: Model, matter: Matter, precision: float, *, blurred: bool
 ) -> tuple[list[Candidate], list[Candidate]]:
-    """Return pairs with what measuring them could remove, and the sets to measure in any case, for blurred scores.
+    """Return pairs with what measuring them could remove, and the sets to measure in any case.
 
-    The latter are the single columns, and the pair of the largest score if it is tied beyond doubt: large tables
-    are mostly empty, and their error after shrinkage is below what `select` expects.
+    The tree of the strongest ties carries what other pairs owe to each other, so its pairs are not left out for
+    cells that are empty: they count by the cells that noise spoils (`spoiled`). If scores are blurred, what chance
+    and the error of single columns explain does not count; single columns are measured in any case, and so is the
+    pair of the largest score if it is tied beyond doubt.
     """
     scores, errors = released.scores["pairs"], single_errors(model)
     variance = _TAKEN * len(scores) / precision
@@ -327,14 +337,20 @@ def _worth(
     def beyond(score: float, pair: Columns) -> float:
         return removable(score, model.marginal(pair), [errors[column] for column in pair], variance)
 
-    likely = _candidates(released, "pairs", matter, sure=0.0)
-    ties = [replace(c, score=beyond(c.score, c.columns)) for c in likely]
-    top = max(scores, key=lambda score: score.value)
-    least = beyond(top.value - _DOUBT * top.deviation, top.columns)
+    least = {score.columns: score.value - _DOUBT * score.deviation for score in scores}
+    tree = {pair for pair in forest(least) if beyond(least[pair], pair) > 0}
+    ties = [
+        replace(c, cells=spoiled(model.marginal(c.columns), variance)) if c.columns in tree else c
+        for c in _candidates(released, "pairs", matter, sure=0.0)
+    ]
+    if not blurred:
+        return ties, []
+    ties = [replace(c, score=beyond(c.score, c.columns)) for c in ties]
     sets: list[Columns] = [(column,) for column in range(len(released.domain))]
     weight = matter(sets)
     singles = [Candidate(c, released.domain.cells(c), SINGLES * weight[c], 0.0) for c in sets if weight[c] > 0]
-    sure = [c for c in ties if c.columns == top.columns and least > 0]
+    top = max(least, key=lambda pair: least[pair])
+    sure = [c for c in ties if c.columns == top and top in tree]
     return [c for c in ties if c not in sure], [*singles, *sure]
 
 

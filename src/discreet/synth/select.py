@@ -26,7 +26,10 @@ import numpy as np
 from discreet.synth.marginals.domain import Columns, Floats
 from discreet.synth.marginals.model import Model
 
-C = 0.35 * math.sqrt(2 / math.pi)
+LEFT = 0.35
+"""The share of the noise of a table that shrinkage leaves, on average."""
+
+C = LEFT * math.sqrt(2 / math.pi)
 """The error of a cell after shrinkage, for noise of deviation 1."""
 
 MOST_PAIRS, MOST_TRIPLES = 5000, 400
@@ -39,11 +42,12 @@ _ROOT = math.sqrt(2 / math.pi)  # E|noise| of deviation 1
 class Candidate:
     """A set of columns: its number of cells, its weight, and the estimated error of its prediction (`score`).
 
-    `precision` is that of earlier measurements, in 1/variance.
+    Of a table that is mostly empty, `cells` are those that noise spoils (`spoiled`). `precision` is that of
+    earlier measurements, in 1/variance.
     """
 
     columns: Columns
-    cells: int
+    cells: float
     weight: float
     score: float
     precision: float = 0.0
@@ -173,6 +177,40 @@ def removable(score: float, expected: Floats, errors: Sequence[float], variance:
     chance = float(np.minimum(_ROOT * hidden, 2 * inside).sum())
     stays = chance**2 + sum(error**2 for error in errors)
     return math.sqrt(max(max(score, 0.0) ** 2 - stays, 0.0))
+
+
+def forest(ties: Mapping[Columns, float]) -> list[Columns]:
+    """Return the pairs of the spanning tree with the largest ties, without those that are not above 0.
+
+    >>> forest({(0, 1): 5.0, (0, 2): 3.0, (1, 2): 4.0, (2, 3): -1.0})
+    [(0, 1), (1, 2)]
+    """
+    found: list[Columns] = []
+    group: dict[int, int] = {}
+    for pair in sorted(ties, key=lambda c: -ties[c]):
+        one, other = (group.setdefault(column, column) for column in pair)
+        if one != other and ties[pair] > 0:
+            found.append(pair)
+            group = {column: one if root == other else root for column, root in group.items()}
+    return found
+
+
+def spoiled(expected: Floats, variance: float) -> float:
+    """Return the number of cells that noise spoils: all of them, or fewer if most are empty.
+
+    A cell with expectation e and noise of deviation σ is off by about √(2/π)·σ·e/(e + σ) after shrinkage: by the
+    noise if it is large, and by no more than itself if it is small. `C` stands for tables where the mean of
+    e/(e + σ) is LEFT. A table of 300 × 300 levels, of which few are frequent, is far below that.
+
+    Args:
+        expected: The counts that follow from independence.
+        variance: That of the measurement.
+
+    >>> spoiled(np.full(100, 50.0), 25.0), round(spoiled(np.full(100, 0.05), 25.0), 1)
+    (100.0, 2.8)
+    """
+    inside = expected / (expected + math.sqrt(variance))
+    return min(float(expected.size), float(inside.sum()) / LEFT)
 
 
 def weights(workload: Mapping[Columns, float], sets: Sequence[Columns]) -> dict[Columns, float]:

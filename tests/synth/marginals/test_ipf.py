@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from discreet.synth.marginals.ipf import on_simplex, product, rake
+from discreet.synth.marginals.ipf import on_simplex, product, rake, rake_loose
 
 finite = st.floats(-100, 100)
 
@@ -47,3 +47,31 @@ def test_independent_columns_are_a_product() -> None:
     ones = [np.array([1.0, 3.0]), np.array([2.0, 1.0, 1.0])]
     assert np.allclose(product(ones, 4.0).sum(axis=1), ones[0])
     assert np.allclose(product(ones, 4.0).sum(axis=0), ones[1])
+
+
+def test_what_was_measured_keeps_its_value_where_the_rest_can_give_way() -> None:
+    table, sure = np.full((2, 50), 2.0), np.zeros((2, 50))
+    table[0, 0], sure[0, 0] = 300.0, 1.0
+    fitted = rake_loose(table, sure, 1.0, {(0,): np.array([349.0, 100.0])})
+    assert abs(fitted[0, 0] - 300) < 0.2
+    assert np.allclose(fitted[0, 1:], 1.0, atol=0.01)
+    assert np.allclose(fitted[1], 2.0)
+
+
+def test_a_table_that_is_sure_throughout_is_fitted_as_a_whole() -> None:
+    table, goal = np.array([[30.0, 10.0], [20.0, 40.0]]), np.array([60.0, 60.0])
+    margins: dict[tuple[int, ...], NDArray[Any]] = {(0,): goal, (1,): np.array([50.0, 70.0])}
+    assert np.allclose(rake_loose(table, np.ones((2, 2)), 1.0, margins, 50), rake(table, margins, 50))
+
+
+def test_margins_hold_where_sure_cells_alone_are_too_many() -> None:
+    table, sure = np.array([[90.0, 5.0, 5.0]]), np.array([[1.0, 0.0, 0.0]])
+    fitted = rake_loose(table, sure, 1.0, {(0,): np.array([50.0])})
+    assert abs(fitted.sum() - 50) < 1e-9
+    assert fitted.min() > 0
+
+
+def test_noise_of_what_was_measured_is_not_laid_on_the_little_that_was_not() -> None:
+    table, sure = np.array([[900.0, 900.0, 1.0]]), np.array([[1.0, 1.0, 0.0]])
+    fitted = rake_loose(table, sure, 400.0, {(0,): np.array([1830.0])})
+    assert fitted[0, 2] < 1.1

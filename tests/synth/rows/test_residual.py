@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.synth.marginals import Domain, Evidence, Measurement, estimate
-from discreet.synth.rows.residual import fit_of
+from discreet.synth.rows.residual import Fit, fit_of
 from discreet.synth.sample import sample
 from tests.synth.tables import tied
 
@@ -35,3 +35,11 @@ def test_one_column_has_a_fit_too() -> None:
     model = estimate(Evidence(Domain(("a",), (3,)), (Measurement((0,), np.array([10.0, 30.0, 60.0]), 1.0),)))
     fit = fit_of(sample(model, 100), model)
     assert (fit.sets, fit.ways, fit.worse) == (1, 1, False)
+
+
+def test_rows_are_worse_where_they_are_expected_to_be_half_as_much_again_off() -> None:
+    """√(1 + 1.11²) is 1.494: rows at that distance were 1.06 and 1.21 times as far off as answers."""
+    assert not Fit(300, 3, distance=0.111, expected=0.1, sampled=0.05).worse
+    assert Fit(300, 3, distance=0.113, expected=0.1, sampled=0.05).worse
+    assert not Fit(300, 3, distance=0.113, expected=0.05, sampled=0.12).worse
+    assert not Fit(1, 1, distance=0.0, expected=0.0, sampled=0.0).worse

@@ -12,7 +12,7 @@ taken. Where no runs have so much room, the dearest are the best.
 (`discreet.oracle.span.span.Span.predicted_deviation`). If the error of a prediction were normal with this
 deviation, `alarm` is how likely it raises an alarm. The questions for which this is the most likely are paid for
 (`discreet.oracle.span.prediction`), as long as that leaves enough for all runs. Everything here follows from the
-terms of the oracle and the form of a question.
+terms of the oracle, the form of a question, and what was released.
 """
 
 from __future__ import annotations

@@ -21,9 +21,15 @@ from discreet.synth.marginals.domain import Floats
 
 _POINTS = 26
 _LEAST, _MOST = 0.02, 60.0
-_GRID = np.exp(np.linspace(np.log(_LEAST), np.log(_MOST), _POINTS))
+# Of two rare values that always come together, the cell holds hundreds of times what independence expects. Without
+# far points such a cell would become 60 times its expectation, whatever was measured.
+_FAR, _STRIDE = 7, 3.0
+_GRID = np.r_[
+    np.exp(np.linspace(np.log(_LEAST), np.log(_MOST), _POINTS)), _MOST * _STRIDE ** np.arange(1.0, _FAR + 1)
+]
+_STEPS = np.r_[np.full(_POINTS, np.log(_MOST / _LEAST) / (_POINTS - 1)), np.full(_FAR, np.log(_STRIDE))]
 _CENTRES = np.r_[0.0, 1.0, _GRID]
-_WIDTHS = np.r_[0.0, 0.0, 0.6 * np.log(_MOST / _LEAST) / (_POINTS - 1) * _GRID]
+_WIDTHS = np.r_[0.0, 0.0, 0.6 * _STEPS * _GRID]
 # A priori most ratios are near 1: the logarithm has heavy tails, and there is a spike at 1 itself.
 _TAILS = np.exp(-np.abs(np.log(_GRID)) / 0.5)
 _START = np.r_[0.02, 0.4, 0.58 * _TAILS / _TAILS.sum()]

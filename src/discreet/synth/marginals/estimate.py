@@ -8,7 +8,9 @@
    Σ_c P(u, c)·P(c, v)/P(c), with the c whose weaker tie is strongest. The pair is shrunk again, towards that base.
    A tenth of independence stays in every base, so that no cell is impossible.
 3. A pair that was not measured is predicted by the same path.
-4. Every pair is raked to the one-way marginals. Cells that are declared impossible are empty throughout.
+4. Every pair is raked to the one-way marginals: of a measured one, the cells that were left at their base first,
+   because their error is shared, and what was measured precisely keeps its value. Cells that are declared
+   impossible are empty throughout.
 
 All of this is post-processing. Theory: docs/theory/synthesis.md.
 """
@@ -22,11 +24,12 @@ from numpy.typing import NDArray
 
 from discreet.synth.marginals.domain import Columns, Floats
 from discreet.synth.marginals.empirical_bayes import common_law, shrink
-from discreet.synth.marginals.ipf import on_simplex, product, rake
+from discreet.synth.marginals.ipf import on_simplex, product, rake, rake_loose
 from discreet.synth.marginals.measurements import Evidence
 from discreet.synth.marginals.model import Model
 
 _KEPT = 0.1  # the share of independence in every base
+_DOUBT = 2.0  # a total of fewer than so many deviations may be noise
 _LEAST = 1e-9
 _FLOOR = 1e-7  # the least share of the total that a base expects in a cell
 
@@ -55,8 +58,9 @@ def estimate(
     >>> bool(abs(model.marginal((0, 1)) - pair.values).max() < 2)
     True
     """
-    total = max(float(evidence.total().values), 1.0)
-    ones = _ones(evidence, total)
+    known = evidence.total()
+    total = max(float(known.values), 1.0)
+    ones = _ones(evidence, total, least=_DOUBT * float(np.sqrt(known.variance)))
     masks = dict(impossible or {})
     bases = {pair: _independent(pair, ones, total) for pair in evidence.domain.sets(2)}
     plain = dict(bases)
@@ -74,7 +78,10 @@ def estimate(
             floored = np.maximum(bases[pair], _FLOOR * total)
             mean, variances[pair] = shrink(found.values, float(np.sqrt(found.variance)), floored)
             kept = mean + _LEAST * plain[pair]  # otherwise a row that noise emptied could not be filled again
-            pairs[pair] = _fitted(_without(kept, masks.get(pair)), pair, ones)
+            # By Tweedie's formula the posterior variance is σ²·∂mean/∂measured.
+            sure = np.minimum(variances[pair] / found.variance, 1.0)
+            margins: dict[Columns, Floats] = {(0,): ones[pair[0]], (1,): ones[pair[1]]}
+            pairs[pair] = rake_loose(_without(kept, masks.get(pair)), sure, found.variance, margins, rounds=5)
         if not again and not prior:
             for pair in measured:
                 ties_of[pair] = ties_of[pair[::-1]] = ties.get(pair, 0.0)
@@ -89,14 +96,19 @@ def estimate(
     return Model(evidence, total, tuple(ones), pairs, variances, dict(ties), masks)
 
 
-def _ones(evidence: Evidence, total: float) -> list[Floats]:
-    known = evidence.gathered(1)
-    found = [np.full(size, total / size) for size in evidence.domain.sizes]
+def _ones(evidence: Evidence, total: float, least: float) -> list[Floats]:
+    """Return the one-way marginals. `least` is a number of rows that noise alone could take away.
+
+    Where the noisy total is below that, differences of cells look large beside it, and columns would come out too
+    unequal. So they are shrunk and projected as those of `least` rows, and scaled down.
+    """
+    known, rows = evidence.gathered(1), total if total > least or not np.isfinite(least) else least
+    found = [np.full(size, rows / size) for size in evidence.domain.sizes]
     common = common_law([(m.values, float(np.sqrt(m.variance)), found[c]) for (c,), m in known.items()])
     for (column,), measured in known.items():
         mean, _ = shrink(measured.values, float(np.sqrt(measured.variance)), found[column], common)
-        found[column] = on_simplex(mean, total)
-    return found
+        found[column] = on_simplex(mean, rows)
+    return found if rows == total else [one * (total / rows) for one in found]
 
 
 def _independent(pair: Columns, ones: list[Floats], total: float) -> Floats:

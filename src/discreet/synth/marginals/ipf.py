@@ -15,6 +15,8 @@ import numpy as np
 from discreet.synth.marginals.domain import Floats
 
 _TINY = 1e-12
+_SHARED = 0.5  # the typical error of the unsure part of a sum, as a share of it
+_FACTOR = 30.0  # unsure cells are raised and lowered by so much at most
 
 
 def on_simplex(values: Floats, total: float) -> Floats:
@@ -70,6 +72,40 @@ def rake(
         if worst <= tolerance * max(float(fitted.sum()), _TINY):
             break
     return fitted
+
+
+def rake_loose(
+    table: Floats, sure: Floats, variance: float, margins: Mapping[tuple[int, ...], Floats], rounds: int = 8
+) -> Floats:
+    """Return the table fitted to margins, by its unsure part first, and as a whole for what is left.
+
+    The error of a cell that its measurement determined is noise of its own. The error of cells that stayed at
+    their base is shared: if a row has too much, all of them have. `rake` alone would take from both in proportion.
+    Here the unsure part u of a sum takes the part (u/2)²/((u/2)² + noise) of what the sum is off, as least squares
+    would if u were off by half of itself.
+
+    Args:
+        table: The table to start from.
+        sure: The share of each cell that its measurement determined, from 0 to 1.
+        variance: That of the noise of a cell.
+        margins: The wanted sums, by the axes that they keep.
+        rounds: The most rounds over all margins, each time.
+
+    >>> table, sure = np.array([[80.0, 20.0, 20.0]]), np.array([[1.0, 0.0, 0.0]])
+    >>> rake_loose(table, sure, 0.0, {(0,): np.array([100.0])}).tolist()
+    [[80.0, 10.0, 10.0]]
+    """
+    fixed = sure * table
+    loose = table - fixed
+    left: dict[tuple[int, ...], Floats] = {}
+    for axes, wanted in margins.items():
+        gone = tuple(axis for axis in range(table.ndim) if axis not in axes)
+        unsure = loose.sum(axis=gone)
+        off, noise = wanted - fixed.sum(axis=gone) - unsure, variance * sure.sum(axis=gone)
+        shared = np.square(_SHARED * unsure)
+        goal = unsure + off * shared / np.maximum(shared + noise, _TINY)
+        left[axes] = np.clip(goal, unsure / _FACTOR, unsure * _FACTOR)
+    return rake(fixed + rake(loose, left, rounds), margins, rounds)
 
 
 def rake_many(

@@ -3,7 +3,8 @@
 Rows are as good as answers if the distance between them is small beside the error that the answers have anyway:
 that of the noise, as shrinkage expects it, or that of a sample of as many rows, whichever is larger. If e is the
 error of the answers and d the distance of the rows from them, the rows are off by √(e² + d²) where the two are
-unrelated and by e + d at most. So rows with d > e are worse than the answers, and are reported as such.
+unrelated and by e + d at most. Rows for which √(e² + d²) is above 1.5·e are worse than the answers, and are
+reported as such.
 
 Nothing here reads data: it is post-processing of noisy measurements.
 """
@@ -23,6 +24,9 @@ from discreet.synth.rows.tree import Codes
 MOST_SETS = 300
 MOST_CELLS = 2**17
 """The most sets that are compared, and the most cells of one of them."""
+
+WORSE = 1.5
+"""Rows are worse than the answers if they are expected to be off by so many times as much."""
 
 _ROOT = math.sqrt(2 / math.pi)  # the mean of |x| for a normal x of deviation 1
 
@@ -53,8 +57,9 @@ class Fit:
 
     @property
     def worse(self) -> bool:
-        """Whether rows are further from the answers than these from the truth, and than a sample would be."""
-        return self.distance > max(self.expected, self.sampled)
+        """Whether rows are off by 1.5 times as much as answers, or as a sample, whichever is larger."""
+        known = max(self.expected, self.sampled)
+        return math.hypot(known, self.distance) > WORSE * known
 
     def __str__(self) -> str:
         what = f"{self.sets} set{'s' * (self.sets > 1)} of {self.ways} column{'s' * (self.ways > 1)}"
