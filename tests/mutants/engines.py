@@ -13,8 +13,8 @@ ENGINES = [
     Mutant(
         "engine: rows of less than the full weight are left out",
         "engines/statement.py",
-        '"rest": (f"w < {full}"',
-        '"rest": (f"w > {full}"',
+        'added = tuple(f"{FULL}.r{i} + {SCALED}.r{i}"',
+        'added = tuple(f"{FULL}.r{i}"',
         DUCKDB,
     ),
     Mutant(

@@ -151,8 +151,8 @@ SYNTH = [
     Mutant(
         "estimate: single columns are not shrunk",
         "synth/marginals/estimate.py",
-        "found[column] = on_simplex(mean, total)",
-        "found[column] = on_simplex(measured.values, total)",
+        "found[column] = on_simplex(mean, rows)",
+        "found[column] = on_simplex(measured.values, rows)",
         "tests/synth/marginals/test_estimate.py",
     ),
     Mutant(
@@ -210,6 +210,13 @@ SYNTH = [
         "return math.hypot(known, self.distance) > WORSE * known",
         "return math.hypot(known, self.distance) > 9 * max(1, known)",
         "tests/synth/rows/test_residual.py",
+    ),
+    Mutant(
+        "shrinkage: a large cell that agrees with its base counts as not measured",
+        "synth/marginals/empirical_bayes.py",
+        "return np.maximum(np.minimum(posterior / noise, 1.0), squares / (squares + _FEW**2 * noise))",
+        "return np.minimum(posterior / noise, 1.0)",
+        "tests/synth/marginals/test_empirical_bayes.py",
     ),
     Mutant(
         "raking: what was measured gives way as much as what was not",

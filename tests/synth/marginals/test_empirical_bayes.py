@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from discreet.synth.marginals import shrink
+from discreet.synth.marginals.empirical_bayes import determined
 
 
 def table(seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -67,3 +68,12 @@ def test_a_cell_of_a_thousand_times_its_expectation_stays_as_measured() -> None:
     mean, _ = shrink(noisy, 8.0, base)
     assert np.abs(mean[:20] - noisy[:20]).max() < 10
     assert mean[20:].mean() < 1
+
+
+def test_a_large_cell_that_agrees_with_its_base_was_determined_by_its_measurement() -> None:
+    """Its posterior variance is small, as if it had stayed at its base: 1,205 rows ± 10 were raked to 983."""
+    measured, base = np.array([1205.0, 3.0, 2.0, -4.0]), np.array([1203.0, 1.0, 2.0, 1.5])
+    mean, posterior = shrink(np.r_[measured, np.zeros(400)], 10.0, np.r_[base, np.ones(400)])
+    found = determined(mean, posterior, 100.0)
+    assert found[0] > 0.99
+    assert found[1:].max() < 0.1

@@ -19,6 +19,7 @@ import numpy as np
 
 from discreet.synth.marginals.domain import Floats
 
+_FEW = 3.0  # deviations by which a cell that stayed at its base may be off
 _POINTS = 26
 _LEAST, _MOST = 0.02, 60.0
 # Of two rare values that always come together, the cell holds hundreds of times what independence expects. Without
@@ -131,3 +132,22 @@ def _posterior(y: Floats, e: Floats, deviation: float, weights: Floats) -> tuple
     mean = (share * means).sum(axis=1)
     variance = (share * (pull * deviation**2 + np.square(means))).sum(axis=1) - np.square(mean)
     return mean, np.maximum(variance, 0.0)
+
+
+def determined(mean: Floats, posterior: Floats, noise: float) -> Floats:
+    """Return the share of each cell that its measurement determined, from 0 to 1.
+
+    By Tweedie's formula the posterior variance is σ²·∂mean/∂measured: near 0 for a cell that stayed at its base.
+    But where base and measurement agree by chance, it is near 0 for a cell of many σ as well, which is then known
+    within a few σ, whatever its base is worth.
+
+    Args:
+        mean: The cells after shrinkage.
+        posterior: Their posterior variances.
+        noise: The variance σ² of the noise.
+
+    >>> determined(np.array([0.5, 10.0, 1000.0, 0.5]), np.array([0.1, 90.0, 1.0, 100.0]), 100.0).round(2).tolist()
+    [0.0, 0.9, 1.0, 1.0]
+    """
+    squares = np.square(mean)
+    return np.maximum(np.minimum(posterior / noise, 1.0), squares / (squares + _FEW**2 * noise))

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.synth.marginals.domain import Columns, Floats
-from discreet.synth.marginals.empirical_bayes import common_law, shrink
+from discreet.synth.marginals.empirical_bayes import common_law, determined, shrink
 from discreet.synth.marginals.ipf import on_simplex, product, rake, rake_loose
 from discreet.synth.marginals.measurements import Evidence
 from discreet.synth.marginals.model import Model
@@ -78,8 +78,7 @@ def estimate(
             floored = np.maximum(bases[pair], _FLOOR * total)
             mean, variances[pair] = shrink(found.values, float(np.sqrt(found.variance)), floored)
             kept = mean + _LEAST * plain[pair]  # otherwise a row that noise emptied could not be filled again
-            # By Tweedie's formula the posterior variance is σ²·∂mean/∂measured.
-            sure = np.minimum(variances[pair] / found.variance, 1.0)
+            sure = determined(mean, variances[pair], found.variance)
             margins: dict[Columns, Floats] = {(0,): ones[pair[0]], (1,): ones[pair[1]]}
             pairs[pair] = rake_loose(_without(kept, masks.get(pair)), sure, found.variance, margins, rounds=5)
         if not again and not prior:
