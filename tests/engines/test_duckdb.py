@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from discreet.engines.duckdb import DuckDB, memory_limit
 from discreet.engines.engine import Groups
 from discreet.engines.nodes import Column
-from discreet.engines.statement import FULL, SCALED, Statement
+from discreet.engines.statement import FULL, OTHERS, Statement
 from discreet.errors import DatabaseUnavailable, ParameterError
 from discreet.sealing.backends import SealedRows
 from tests.engines.parsed_trees import tree
@@ -53,10 +53,10 @@ def stored(path: Path, rows: list[Row], *, apart: bool = False) -> Path:
         if rows:
             connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", rows)
         if apart:
-            both = SealedRows("…", columns=("person", "c0", "c1", "c2"), spot=True).together(FULL, SCALED)
+            both = SealedRows("…", columns=("person", "c0", "c1", "c2"), spot=True).together(FULL, OTHERS)
             connection.execute(
                 f"CREATE TABLE {FULL} AS SELECT * EXCLUDE (w, spot) FROM rows WHERE w = 4096; "
-                f"CREATE TABLE {SCALED} AS FROM rows WHERE w IS DISTINCT FROM 4096; DROP TABLE rows; "
+                f"CREATE TABLE {OTHERS} AS FROM rows WHERE w IS DISTINCT FROM 4096; DROP TABLE rows; "
                 f"CREATE VIEW rows AS {both}"
             )
     return path

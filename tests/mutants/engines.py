@@ -13,7 +13,7 @@ ENGINES = [
     Mutant(
         "engine: rows of less than the full weight are left out",
         "engines/statement.py",
-        'added = tuple(f"{FULL}.r{i} + {SCALED}.r{i}"',
+        'added = tuple(f"{FULL}.r{i} + {OTHERS}.r{i}"',
         'added = tuple(f"{FULL}.r{i}"',
         DUCKDB,
     ),
@@ -167,8 +167,8 @@ ENGINES = [
     Mutant(
         "DuckDB: a damaged weight above the full one moves sums",
         "engines/duckdb.py",
-        "SELECT * FROM {scaled} WHERE w < {unit}",
-        "SELECT * FROM {scaled} WHERE w <> {unit}",
+        'f"sealed.{OTHERS} WHERE w <= {unit}"',
+        'f"sealed.{OTHERS}"',
         DUCKDB,
     ),
     Mutant(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
+PERSONS = "tests/sealing/test_persons.py"
 SEALING = "tests/sealing/test_seal.py"
 MEASURES = "tests/query/plan/test_linear_queries.py"
 KEYS = "tests/query/plan/test_partition_selection.py"
@@ -33,8 +34,8 @@ VAULT = [
     Mutant(
         "learned bounds: rows counted whole, whatever their person has",
         "sealing/weights.py",
-        'return f"(SELECT {code} AS v, w FROM {_weighed(rows, persons, [code])}) AS numbers"',
-        'return f"(SELECT {code} AS v, {UNIT} AS w FROM {_weighed(rows, persons, [code])}) AS numbers"',
+        'return f"(SELECT {code} AS v, w FROM {joined(rows, persons, [code])}) AS numbers"',
+        'return f"(SELECT {code} AS v, {UNIT} AS w FROM {joined(rows, persons, [code])}) AS numbers"',
         f"{LEARNING}::test_a_person_with_many_rows_changes_what_is_released_by_no_more_than_is_declared",
     ),
     Mutant(
@@ -74,14 +75,14 @@ VAULT = [
     ),
     Mutant(
         "sealing: weights rounded up",
-        "sealing/weights.py",
+        "sealing/persons.py",
         "{dialect.division.format(UNIT * allowed, 'n')}",
         "{dialect.division.format(UNIT * allowed + UNIT - 1, 'n')}",
         SEALING,
     ),
     Mutant(
         "sealing: one row more than allowed weighs in full",
-        "sealing/weights.py",
+        "sealing/persons.py",
         "CASE WHEN n <= {allowed} THEN",
         "CASE WHEN n <= {allowed} + 1 THEN",
         f"{SEALING}::test_weights_are_rounded_down",
@@ -89,16 +90,51 @@ VAULT = [
     Mutant(
         "sealing: rows over the bound are stored among those of full weight",
         "sealing/weights.py",
-        """FROM {weighed} WHERE w = {UNIT}",""",
-        """FROM {weighed} WHERE w > 0",""",
+        'plain = " AND ".join([f"n <= {allowed}", ',
+        'plain = " AND ".join(["true", ',
         f"{SEALING}::test_rows_of_full_weight_are_stored_apart_from_the_others",
     ),
     Mutant(
         "sealing: a person with one text twice is marked",
+        "sealing/repeats.py",
+        'f"bit_count({word}) = n"',
+        'f"bit_count({word}) <= n"',
+        PERSONS,
+    ),
+    Mutant(
+        "sealing: a person with one text in both rows is marked",
+        "sealing/repeats.py",
+        "& {_HALF}) <> 0",
+        "& {_HALF}) >= 0",
+        PERSONS,
+    ),
+    Mutant(
+        "sealing: the sum of two hashes leaves the part of its column",
+        "sealing/repeats.py",
+        'f"((hash({code}) & {_HALF}) << {first})"',
+        'f"((hash({code}) & 65535) << {first})"',
+        PERSONS,
+    ),
+    Mutant(
+        "sealing: a person with a text twice is in both tables",
         "sealing/weights.py",
-        "COALESCE(bit_count({mark}) = n, false)",
-        "COALESCE(bit_count({mark}) <= n, false)",
-        f"{SEALING}::test_a_person_is_marked_only_if_no_text_is_there_twice",
+        "{f'AND NOT EXISTS ({known})' if others else ''}",
+        "",
+        PERSONS,
+    ),
+    Mutant(
+        "sealing: nobody has the number of a person",
+        "sealing/persons.py",
+        'return f"COALESCE({self.number}, {self.size - 1})"',
+        'return f"COALESCE({self.number}, 0)"',
+        PERSONS,
+    ),
+    Mutant(
+        "sealing: rows of nobody are lost where numbers are identifiers",
+        "sealing/weights.py",
+        "CROSS JOIN {nameless} WHERE r.key IS NULL",
+        "CROSS JOIN {nameless} WHERE false",
+        PERSONS,
     ),
     Mutant(
         "sealing: one spot too many",
@@ -116,7 +152,7 @@ VAULT = [
     ),
     Mutant(
         "sealing: rows of nobody are lost",
-        "sealing/weights.py",
+        "sealing/persons.py",
         '{nameless} AS p WHERE r.key IS NULL) AS weighed"',
         '{nameless} AS p WHERE false) AS weighed"',
         SEALING,

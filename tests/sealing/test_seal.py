@@ -23,7 +23,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.statement import FULL, SCALED
+from discreet.engines.statement import FULL, OTHERS
 from discreet.errors import ParameterError, SealingFailed
 from discreet.schema import Boolean, Category, Column, Date, Datetime, Integer, Real, Text
 from discreet.schema import metadata as descriptions
@@ -218,7 +218,7 @@ def test_rows_of_full_weight_are_stored_apart_from_the_others(
     source = pa.table({"who": persons, "n": [str(i % 10) for i in range(10_000)]})
     seal(source, to=tmp_path / "v", person="who", rows_per_person=allowed, columns={"n": column})
     rows = sealed(tmp_path / "v")
-    full, others = (sealed(tmp_path / "v", table=name) for name in (FULL, SCALED))
+    full, others = (sealed(tmp_path / "v", table=name) for name in (FULL, OTHERS))
     assert len(full) + len(others) == len(rows) == 10_000
     assert {"w", "spot"}.isdisjoint(full[0]), "what is the same for every row is not stored"
     assert len(full) == sum(row["w"] == UNIT for row in rows)
@@ -610,7 +610,7 @@ def test_progress_goes_from_nothing_to_all_of_each_stage(tmp_path: Path) -> None
     told: list[tuple[str, float]] = []
     seal(table([]), to=tmp_path / "v", person="who", columns=COLUMNS, progress=lambda *now: told.append(now))
     assert list(dict.fromkeys(stage for stage, _ in told)) == [
-        *("reading rows", "weighing persons", "scaling rows", "weighing rows", "writing rows")
+        *("reading rows", "weighing persons", "weighing rows", "writing rows")
     ]
     assert all(0 <= done <= 1 for _, done in told)
     assert told[0] == ("reading rows", 0.0)

@@ -34,9 +34,8 @@ class Dialect:
     code_types: tuple[str, ...] = ("TINYINT", "SMALLINT", "INTEGER")
     """Our names of the types that codes are stored in, the narrowest first; wider codes are BIGINTs."""
     columnar: bool = False
-    """Whether the engine gathers by a column of narrow numbers in less time than by one of wide numbers."""
-    bits: str = ""
-    """An aggregate of a string: 64 bits, of which each value sets the one that its hash chooses; "" for none."""
+    """Whether the engine is DuckDB or like it: a question reads only its columns, narrow numbers are gathered in
+    less time than wide ones, and texts have a `hash` of 64 bits (`discreet.sealing.repeats`)."""
 
 
 _TYPES = {"INTEGER": "INTEGER", "BIGINT": "BIGINT", "DATE": "DATE", "BOOLEAN": "BOOLEAN", "SMALLINT": "SMALLINT"}
@@ -77,7 +76,6 @@ DIALECTS = {
         # A file packs the bits of a code whatever its type, and sums of INTEGERs take two thirds of the time.
         code_types=("INTEGER",),
         columnar=True,
-        bits="bit_or(CAST(1 AS UBIGINT) << (hash({}) & 63))",
     ),
     "postgres": Dialect(
         name="postgres",

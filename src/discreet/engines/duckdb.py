@@ -30,7 +30,7 @@ from discreet.engines import sql_writer
 from discreet.engines.engine import Groups, combined, joined, wide
 from discreet.engines.examples import MemoryExamples, StoredExamples, gathered
 from discreet.engines.interruptible import waited_for
-from discreet.engines.statement import FULL, SCALED, Rows, Selection, Statement
+from discreet.engines.statement import FULL, OTHERS, Rows, Selection, Statement
 from discreet.errors import Code, DatabaseUnavailable, Fix, ParameterError
 
 if TYPE_CHECKING:
@@ -248,15 +248,15 @@ class DuckDB:
         instance.execute("SET lock_configuration = true")
 
     def _name_parts(self, instance: DuckDBPyConnection) -> None:
-        """Name the rows of full weight and all others, which are two tables, or one in an earlier version."""
+        """Name rows of full weight and the others, which are two tables, or one in an earlier version."""
         if (unit := self.rows.limits.get("w")) is None:
             return
         tables = "SELECT table_name FROM duckdb_tables() WHERE database_name = 'sealed'"
         found = {name for (name,) in instance.execute(tables).fetchall()}
         full = f"sealed.{FULL}" if FULL in found else f"{self.rows.name} WHERE w = {unit}"
-        scaled = f"sealed.{SCALED}" if SCALED in found else self.rows.name
+        others = f"sealed.{OTHERS} WHERE w <= {unit}" if OTHERS in found else f"{self.rows.name} WHERE w < {unit}"
         instance.execute(f"CREATE VIEW {FULL} AS SELECT * FROM {full}")
-        instance.execute(f"CREATE VIEW {SCALED} AS SELECT * FROM {scaled} WHERE w < {unit}")
+        instance.execute(f"CREATE VIEW {OTHERS} AS SELECT * FROM {others}")
 
 
 def memory_limit(size: int, threads: int, available: int) -> int | None:

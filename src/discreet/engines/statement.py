@@ -19,8 +19,8 @@ from discreet.engines.nodes import Column, Expression
 ONCE = "once"
 """Begins the name of a mark: `once9` is true for a person whose texts in `c9` are all different."""
 
-FULL, SCALED = "full_weight", "scaled"
-"""The names of the rows of full weight, and of all others, where an engine tells them apart."""
+FULL, OTHERS = "full_weight", "others"
+"""The names of rows that all have full weight, and of the others, where an engine tells them apart."""
 
 _IN_MEMORY = {"TINYINT": "int8", "SMALLINT": "int16", "INTEGER": "int32", "BIGINT": "int64"}
 
@@ -121,7 +121,7 @@ class Rows:
     limits: Mapping[str, int] = field(default_factory=dict)
     codes: bool = False
     """Whether the engine can check that the codes of a column are within their limit, and knows the rows of full
-    weight and all others as FULL and SCALED, for `Statement.lean`."""
+    weight and all others as FULL and OTHERS, for `Statement.lean`."""
 
     def sums(
         self,
@@ -165,12 +165,12 @@ class Rows:
         weighed = tuple(sql_writer.total(tree, self.dialect, limits=self.limits) for tree in few)
         unweighed = tuple(f"COALESCE({text}, 0)" for text in whole)
         # A row of full weight is a spot row: its person is within the bound.
-        sources = {FULL: (self._where(where), unweighed), SCALED: (self._where(where, spot), weighed)}
+        sources = {FULL: (self._where(where), unweighed), OTHERS: (self._where(where, spot), weighed)}
         source = ", ".join(
             f"({Statement(f'{name}{condition}', (), texts).select()}) AS {name}"
             for name, (condition, texts) in sources.items()
         )
-        added = tuple(f"{FULL}.r{i} + {SCALED}.r{i}" for i in range(len(few)))
+        added = tuple(f"{FULL}.r{i} + {OTHERS}.r{i}" for i in range(len(few)))
         return Statement(source, (), added, combined=tuple(combined))
 
     def persons(self, *, where: Expression | None, keys: Sequence[Expression], cap: int) -> Statement:

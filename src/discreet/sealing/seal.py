@@ -30,9 +30,10 @@ from discreet.sealing import counting, joins
 from discreet.sealing.backends import Embedded
 from discreet.sealing.backends.duckdb import Progress, alone, database, make_private, workplace
 from discreet.sealing.learning import Declared, Learner, provisional, to_learn
+from discreet.sealing.persons import weighed
 from discreet.sealing.report import SealingReport
 from discreet.sealing.sources import Source
-from discreet.sealing.weights import READING, Judge, fill, weighed_persons
+from discreet.sealing.weights import READING, Judge, fill
 
 _OTHER = Fix("to", "people-2.vault", note="another directory")
 
@@ -136,8 +137,8 @@ def check(
         backend = Embedded(connection)
         query, people = joins.coded(backend, metadata, source, tables, lookups, learned=learned, watch=True)
         rows = backend.store("coded", query, READING, progress)
-        persons = "" if person is None else weighed_persons(backend, metadata, rows, progress)
-        return counting.report(backend, metadata, people, rows, persons)
+        persons = weighed(backend, metadata, rows, progress)
+        return counting.report(backend, metadata, people, rows, persons.table)
 
 
 def reseal(

@@ -11,14 +11,11 @@ of a fixed hash of (person, codes), then of the codes. Equal rows tie and are in
 are, as a multiset, a function of that person's own rows. The hash includes the person, so that different persons
 keep different keys. Only persons with more than K rows are sorted.
 
-If a person may have several rows, an engine that can tell also marks, for each text column, the persons whose
-texts in that column are all different (`once9` for `c9`). The proof is 64 bits for each person: every text sets
-the bit that its hash chooses, and n rows that set n different bits have n different texts. The reverse does not
-hold: an unmarked person may have different texts, and is counted the long way
-(`discreet.engines.statement.Rows.persons`).
-
 DuckDB adds up rows of full weight by themselves, and so stores them by themselves: without their weight, which is
-UNIT, and without `spot`, which is true, as n ≤ K. A weight is UNIT or less, so every row is in one of two tables.
+UNIT, and without `spot`, which is true, as n ≤ K. If a person may have several rows, those rows are of persons who
+also have no text twice in most text columns (`discreet.sealing.repeats`), which their mark says: `once9` for `c9`
+is true for all of them. All other persons, with their weights and spots, are in another table, where no mark is
+true. Every person is in one of the two: who has at most K rows and no such text twice, and who has not.
 
 Bounds that are to be learned are learned between the two: persons are weighed, and the rows are not written yet.
 """
@@ -28,14 +25,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from discreet.engines import nodes, sql_writer, statement
-from discreet.engines.dialects import DIALECTS, Dialect
+from discreet.engines import nodes, sql_writer
+from discreet.engines.dialects import DIALECTS
+from discreet.engines.statement import ONCE
 from discreet.schema import Integer, Learned, Real
 from discreet.schema.metadata import UNIT, TableMetadata
 from discreet.sealing import counting, joins
 from discreet.sealing.backends import Backend, SealedRows
 from discreet.sealing.backends.duckdb import Progress
 from discreet.sealing.learning import Learner
+from discreet.sealing.persons import Persons, joined, weighed
+from discreet.sealing.repeats import Repeats
 from discreet.sealing.report import SealingReport
 
 Judge: TypeAlias = Callable[[SealingReport], None]
@@ -75,25 +75,25 @@ def fill(
     if metadata.person is None and judge is None and not learned:
         backend.write(_alone(f"({query}) AS coded", metadata, backend), metadata.fingerprint, READING, progress)
         return metadata
-    rows = backend.store("coded", query, READING, progress)
-    persons = "" if metadata.person is None else weighed_persons(backend, metadata, rows, progress)
+    repeats = Repeats.of(metadata, backend.dialect)
+    rows = backend.store("coded", repeats.noted(query), READING, progress)
+    persons = weighed(backend, metadata, rows, progress, repeats)
     report = None
     if judge is not None:
-        report = counting.report(backend, metadata, people, rows, persons)
+        report = counting.report(backend, metadata, people, rows, persons.table)
         judge(report)  # before the charge: a refusal is free
     if learner is not None:
-        weighed = {name: _numbers(rows, persons, metadata.sealed_name(name)) for name in learned}
-        metadata = learner.learn(backend, metadata, weighed)
+        numbers = {name: _numbers(rows, persons.table, metadata.sealed_name(name)) for name in learned}
+        metadata = learner.learn(backend, metadata, numbers)
     if judge is not None and report is not None and learned:
         judge(counting.with_learned(backend, report, metadata, rows, learned))
     rows = _placed(rows, metadata, learned, backend)
-    final = _alone(f"{rows} AS placed", metadata, backend)
-    if persons:
-        dialect = DIALECTS[backend.dialect]
-        marks = list(_marks(metadata, dialect))
-        final = _parts(
-            _weighed(rows, _narrow(backend, persons, marks), _codes(metadata), marks), metadata, dialect
-        )
+    if not persons.table:
+        final = _alone(f"{rows} AS placed", metadata, backend)
+    elif DIALECTS[backend.dialect].columnar:
+        final = _apart(backend, metadata, rows, persons, repeats)
+    else:
+        final = _together(backend, metadata, rows, persons)
     backend.write(final, metadata.fingerprint, "weighing rows", progress)
     return metadata
 
@@ -109,39 +109,11 @@ def _alone(rows: str, metadata: TableMetadata, backend: Backend) -> SealedRows:
     return SealedRows(numbered, columns=("person", *codes), spot=metadata.has_text)
 
 
-def weighed_persons(backend: Backend, metadata: TableMetadata, rows: str, progress: Progress | None) -> str:
-    """Store every person with a number and a weight, and return the name of that table."""
-    allowed, dialect = metadata.rows_per_person, DIALECTS[backend.dialect]
-    weight = f"CASE WHEN n <= {allowed} THEN {UNIT} ELSE {dialect.division.format(UNIT * allowed, 'n')} END"
-    marks = _marks(metadata, dialect)
-    bits = [f"{dialect.bits.format(code)} AS {mark}" for mark, code in marks.items()]
-    counted = f"SELECT {', '.join(['key', 'count(*) AS n', *bits])} FROM {rows} GROUP BY key"
-    proven = [f"COALESCE(bit_count({mark}) = n, false) AS {mark}" for mark in marks]
-    chosen = ["key", f"{dialect.row_number} AS person", f"CAST({weight} AS SMALLINT) AS w", "n", *proven]
-    numbered = f"SELECT {', '.join(chosen)} FROM ({counted}) AS counted"
-    return backend.store("persons", numbered, "weighing persons", progress)
-
-
-def _marks(metadata: TableMetadata, dialect: Dialect) -> dict[str, str]:
-    """Return the marks of persons whose texts are all different, with the text column of each."""
-    if not dialect.bits or metadata.rows_per_person == 1:
-        return {}
-    places = (i for i, column in enumerate(metadata.columns.values()) if column.kind == "text")
-    return {f"{statement.ONCE}{i}": f"c{i}" for i in places}
-
-
-def _narrow(backend: Backend, persons: str, marks: Sequence[str]) -> str:
-    """Return the persons with numbers of 32 bits if these suffice and the engine gathers by them in less time."""
-    if not DIALECTS[backend.dialect].columnar or backend.answer(f"SELECT count(*) FROM {persons}")[0][0] >= 2**31:
-        return persons
-    return f"(SELECT {', '.join(['key', 'CAST(person AS INTEGER) AS person', 'w', *marks])} FROM {persons})"
-
-
 def _numbers(rows: str, persons: str, code: str) -> str:
     """Return SQL for the numbers of a column that is to be learned, with the weights of their rows."""
     if not persons:
         return f"(SELECT {code} AS v, {UNIT} AS w FROM {rows}) AS numbers"
-    return f"(SELECT {code} AS v, w FROM {_weighed(rows, persons, [code])}) AS numbers"
+    return f"(SELECT {code} AS v, w FROM {joined(rows, persons, [code])}) AS numbers"
 
 
 def _placed(rows: str, metadata: TableMetadata, learned: Mapping[str, Learned], backend: Backend) -> str:
@@ -158,36 +130,62 @@ def _placed(rows: str, metadata: TableMetadata, learned: Mapping[str, Learned], 
     return f"(SELECT {', '.join(texts)} FROM {rows})"
 
 
-def _weighed(rows: str, persons: str, codes: Sequence[str], marks: Sequence[str] = ()) -> str:
-    """Return the rows joined with their persons.
-
-    A join by equality is three times as fast as one in which NULL equals NULL, so the rows without a person are
-    added by a second query.
-    """
-    own = ["person", "w", *marks]
-    chosen = ", ".join([*(f"p.{name}" for name in own), "r.key", *(f"r.{code}" for code in codes)])
-    nameless = f"(SELECT {', '.join(own)} FROM {persons} WHERE key IS NULL)"
-    return (
-        f"(SELECT {chosen} FROM {rows} AS r JOIN {persons} AS p ON r.key = p.key UNION ALL "
-        f"SELECT {chosen} FROM {rows} AS r CROSS JOIN {nameless} AS p WHERE r.key IS NULL) AS weighed"
+def _together(backend: Backend, metadata: TableMetadata, rows: str, persons: Persons) -> SealedRows:
+    """Return the queries for one table of all rows, of which only those of persons over the bound are sorted."""
+    codes = _codes(metadata)
+    every = joined(rows, persons.table, codes)
+    chosen = f"SELECT {', '.join(['person', 'w', *codes])} FROM {every}"
+    if not metadata.has_text:
+        return SealedRows(chosen, columns=("person", *codes), every=chosen)
+    return SealedRows(
+        f"{chosen} WHERE w = {UNIT}",
+        f"SELECT {', '.join(_scaled(backend, metadata))} FROM {every} WHERE w < {UNIT}",
+        columns=("person", *codes),
+        spot=True,
     )
 
 
-def _parts(weighed: str, metadata: TableMetadata, dialect: Dialect) -> SealedRows:
-    """Return the queries for the rows of full weight, and for all others."""
-    codes = _codes(metadata)
-    columns = ("person", *codes, *_marks(metadata, dialect))
-    scaled = ["person", "w", *columns[1:]]
+def _apart(backend: Backend, metadata: TableMetadata, rows: str, persons: Persons, repeats: Repeats) -> SealedRows:
+    """Return the queries for two tables: persons of full weight who have no text twice, and all others."""
+    codes, allowed, table = _codes(metadata), metadata.rows_per_person, persons.table
+    chosen = repeats.chosen(backend, table)
+    plain = " AND ".join([f"n <= {allowed}", *map(repeats.differ, chosen)])
+    repeating, over = f"n <= {allowed} AND NOT ({plain})", f"n > {allowed}"
+
+    def among(condition: str) -> str:
+        return joined(rows, f"(SELECT key, person, w FROM {table} WHERE {condition})", codes)
+
+    ((most,),) = backend.answer(f"SELECT COALESCE(MAX(n), 0) FROM {table}")
+    others = {}
+    if any(chosen.values()):
+        others[repeating] = ["person", "w", *codes, "true AS spot"]
+    if most > allowed:
+        others[over] = _scaled(backend, metadata)
+    full = f"SELECT {', '.join(['person', *codes])} FROM {among(plain)}"
+    if persons.number:
+        # Most persons are in no other set, and it takes less time to leave out those few than to look up all.
+        known = f"SELECT 1 FROM {table} AS p WHERE NOT ({plain}) AND p.key = r.key"
+        nameless = f"(SELECT person FROM {table} WHERE key IS NULL AND {plain}) AS p"
+        full = (
+            f"SELECT {', '.join([f'{persons.number} AS person', *codes])} FROM {rows} AS r WHERE key IS NOT NULL "
+            f"{f'AND NOT EXISTS ({known})' if others else ''} UNION ALL "
+            f"SELECT {', '.join(['person', *codes])} FROM {rows} AS r CROSS JOIN {nameless} WHERE r.key IS NULL"
+        )
+    return SealedRows(
+        full,
+        " UNION ALL ".join(f"SELECT {', '.join(columns)} FROM {among(who)}" for who, columns in others.items()),
+        columns=("person", *codes),
+        spot=metadata.has_text,
+        marks={f"{ONCE}{code[1:]}": code in chosen for code in repeats.texts},
+    )
+
+
+def _scaled(backend: Backend, metadata: TableMetadata) -> list[str]:
+    """Return the columns of the rows of persons over the bound: `spot` is true for as many as the bound allows."""
+    codes, dialect, allowed = _codes(metadata), DIALECTS[backend.dialect], metadata.rows_per_person
+    columns = ["person", "w", *codes]
     if metadata.has_text:
         hashed = ", ".join(f"CAST({name} AS {dialect.types['TEXT']})" for name in ("key", *codes))
         order = ", ".join([f"md5(concat_ws('|', {hashed}))", *(f"{code} NULLS LAST" for code in codes)])
-        allowed = metadata.rows_per_person
-        scaled.append(f"row_number() OVER (PARTITION BY person ORDER BY {order}) <= {allowed} AS spot")
-    return SealedRows(
-        f"SELECT {', '.join(columns)} FROM {weighed} WHERE w = {UNIT}",
-        f"SELECT {', '.join(scaled)} FROM {weighed} WHERE w < {UNIT}",
-        columns=columns,
-        spot=metadata.has_text,
-        # Without a spot, both parts are one query, and one table needs no second join.
-        every="" if metadata.has_text else f"SELECT {', '.join(scaled)} FROM {weighed}",
-    )
+        columns.append(f"row_number() OVER (PARTITION BY person ORDER BY {order}) <= {allowed} AS spot")
+    return columns

@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from discreet.engines.interruptible import waited_for
 from discreet.errors import Fix, ParameterError, SealingFailed
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 Progress: TypeAlias = Callable[[str, float], None]
 """Called with the name of a stage and the part of it that is done, from 0 to 1."""
+
+Done = TypeVar("Done")
 
 _SPILL = "spill"
 _SEALING = ".sealing-"
@@ -163,7 +165,7 @@ def run(connection: DuckDBPyConnection, query: str, stage: str, progress: Progre
         _measure_progress(connection)
     tell(stage, 0.0)
     waited_for(
-        lambda: _execute(connection, query),
+        lambda: work_on(lambda: connection.execute(query)),
         stop=connection.interrupt,
         meanwhile=lambda: tell(stage, min(1.0, max(0.0, connection.query_progress() / 100))),
     )
@@ -194,16 +196,15 @@ def make_private(directory: Path) -> None:
                 os.close(handle)
 
 
-def _execute(connection: DuckDBPyConnection, query: str) -> None:
+def work_on(work: Callable[[], Done]) -> Done:
+    """Return what some work with DuckDB returns, and raise our error for one of DuckDB's."""
     import duckdb
 
-    failure = None
     try:
-        connection.execute(query)
+        return work()
     except duckdb.Error as error:
         failure = _failure(error)
-    if failure is not None:  # raised here, so that its context has no error that quotes a row
-        raise failure
+    raise failure  # here, so that its context has no error that quotes a row
 
 
 def _failure(error: Exception) -> SealingFailed:
