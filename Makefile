@@ -7,7 +7,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 UV := $(BIN)/uv
-NAME ?= noise accounting audit query costs synth oracle local learn stream
+NAME ?= noise accounting audit query costs costs_tables synth oracle local learn stream
 # pytest runs one worker per core and one more, as some wait for servers and processes; statistical tests are
 # independent of each other. Tests that share a server (one PostgreSQL, one Spark) are a group, which one worker runs.
 JOBS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) + 1 )))
@@ -82,7 +82,7 @@ format: $(STAMP) ## Format the code and mend what the linter can
 
 bench: $(STAMP) ## Side by side with peers, each in its own environment: make bench NAME=noise
 	@for name in $(NAME); do \
-	  test -f bench/$$name.py || { echo "There is no benchmark '$$name'. There are: noise, accounting, audit, query, costs, synth, oracle, local, learn, stream, serve, timing."; exit 2; }; \
+	  test -f bench/$$name.py || { echo "There is no benchmark '$$name'. There are: noise, accounting, audit, query, costs, costs_tables, synth, oracle, local, learn, stream, serve, timing."; exit 2; }; \
 	  $(BIN)/python -m bench.$$name; done
 
 bench-large: $(STAMP) ## A hundred million rows sealed and asked within 4 GB (minutes, 4 GB of disk)
