@@ -93,8 +93,8 @@ SYNTH = [
     Mutant(
         "synthesize: one-way marginals spend what is for all",
         "synth/synthesize.py",
-        'parts(first["ones"], each))',
-        "parts(order.rho, each))",
+        'parts(first["ones"], measure.one_way(fine.domain)))',
+        "parts(order.rho, measure.one_way(fine.domain)))",
         f"{ACCOUNTING}::test_all_that_a_synthesis_measures_costs_what_it_is_charged",
     ),
     Mutant(
