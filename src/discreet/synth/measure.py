@@ -71,6 +71,7 @@ _TAKEN = 0.3  # the share of all pairs that is measured, about, where noise is t
 _SHARP = 0.08  # scores of pairs get more than their share if their deviation would be above this share of the rows
 _BLURRED = 0.08  # scores of triples with a deviation above this share of the rows carry no information
 _SURE = 1.5  # a score is lowered by so many deviations, so that a chosen marginal is off almost surely
+_STRONG = 0.3  # a pair of the tree that is off by this share of the rows beyond doubt is measured in any case
 _DOUBT = 3.0  # a pair whose score is so many deviations above what noise explains is tied
 
 
@@ -348,8 +349,10 @@ def _worth(
 
     The tree of the strongest ties carries what other pairs owe to each other, so its pairs are not left out for
     cells that are empty: they count by the cells that noise spoils (`spoiled`). If scores are blurred, what chance
-    and the error of single columns explain does not count; single columns are measured in any case, and so is the
-    pair of the largest score if it is tied beyond doubt.
+    and the error of single columns explain does not count; single columns are measured in any case, and so are
+    pairs of the tree that are tied beyond doubt: that of the largest score, and those that are off by much. Of
+    columns of many levels the expected error of all their cells would outweigh even those, and their few large
+    cells would be off by more than anything else.
     """
     scores, errors = released.scores["pairs"], single_errors(model)
     variance = _TAKEN * len(scores) / precision
@@ -370,7 +373,8 @@ def _worth(
     weight = matter(sets)
     singles = [Candidate(c, released.domain.cells(c), SINGLES * weight[c], 0.0) for c in sets if weight[c] > 0]
     top = max(least, key=lambda pair: least[pair])
-    sure = [c for c in ties if c.columns == top and top in tree]
+    strong = {pair for pair in tree if pair == top or beyond(least[pair], pair) > _STRONG * model.total}
+    sure = [c for c in ties if c.columns in strong]
     return [c for c in ties if c not in sure], [*singles, *sure]
 
 
