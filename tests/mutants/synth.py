@@ -93,8 +93,8 @@ SYNTH = [
     Mutant(
         "synthesize: one-way marginals spend what is for all",
         "synth/synthesize.py",
-        'parts(first["ones"], each))',
-        "parts(order.rho, each))",
+        'parts(first["ones"], measure.one_way(fine.domain)))',
+        "parts(order.rho, measure.one_way(fine.domain)))",
         f"{ACCOUNTING}::test_all_that_a_synthesis_measures_costs_what_it_is_charged",
     ),
     Mutant(
@@ -143,9 +143,9 @@ SYNTH = [
         "fitting: the fallback to single columns spends twice",
         "synth/measure.py",
         "        # be noise. All columns are taken for independent, and each is known better.\n"
-        "        measure(released, source, parts(rho, {(c,): 1.0 for c in range(len(domain))}))",
+        "        measure(released, source, parts(rho, one_way(domain)))",
         "        # be noise. All columns are taken for independent, and each is known better.\n"
-        "        measure(released, source, parts(2 * rho, {(c,): 1.0 for c in range(len(domain))}))",
+        "        measure(released, source, parts(2 * rho, one_way(domain)))",
         f"{FITTING}::test_a_tiny_table_has_single_columns_only_and_they_cost_the_whole_budget",
     ),
     Mutant(
@@ -221,9 +221,30 @@ SYNTH = [
     Mutant(
         "raking: what was measured gives way as much as what was not",
         "synth/marginals/ipf.py",
-        "    fixed = sure * table\n",
-        "    fixed = 0 * sure * table\n",
+        "(1 - sure) * table",
+        "table",
         "tests/synth/marginals/test_ipf.py",
+    ),
+    Mutant(
+        "raking: what is impossible is filled",
+        "synth/marginals/ipf.py",
+        "np.where(table > 0, variance * sure, 0.0)",
+        "variance * sure",
+        "tests/synth/marginals/test_ipf.py",
+    ),
+    Mutant(
+        "fitting: the number of rows only follows from columns",
+        "synth/measure.py",
+        "return {**shares, (): TOTAL} if vague else shares",
+        "return shares",
+        FITTING,
+    ),
+    Mutant(
+        "selection: one pair is enough, however strong the others are",
+        "synth/measure.py",
+        "beyond(least[pair], pair) > _STRONG * model.total",
+        "False",
+        FITTING,
     ),
     Mutant(
         "selection: empty cells count like full ones",

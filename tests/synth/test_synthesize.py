@@ -282,3 +282,15 @@ def test_what_is_made_from_test_bits_never_leaves(tmp_path: Path) -> None:
 def test_an_invalid_condition_is_refused(vault: Vault) -> None:
     with pytest.raises(QuestionRefused):
         vault.synthesize(epsilon=6, impossible=["age + married"])
+
+
+def test_a_total_that_was_measured_by_itself_is_recorded_and_read_again(tmp_path: Path) -> None:
+    vault = sealed(people(), tmp_path / "v")
+    table = vault.synthesize(["age", "day"], epsilon=1)
+    totals = [m for m in table.measurements if not m.columns]
+    assert len(totals) == 1
+    assert abs(float(totals[0].values) - 4000) < 6 * totals[0].variance ** 0.5
+    again = vault.synthesize(["age", "day"], epsilon=1)
+    assert again.free
+    assert again.total == table.total
+    assert table.ask("select count(*) from people").value == again.ask("select count(*) from people").value

@@ -57,16 +57,21 @@ SCORES, MOST_SCORES = 0.03, 0.1
 SINGLES = 2.0
 """How much more a single column counts than its workload says: shrinkage removes less noise of its few cells."""
 
+TOTAL = 0.5
+"""How much the number of rows counts beside single columns, where columns alone would say little about it."""
+
 FIRST = 0.7
 """The share of the first round, of what is left for marginals."""
 
 # Scores of m pairs with a deviation above m^¼ times this share of the rows: only single columns are worth it. Of
 # more pairs more noise is bearable, because the mean of all scores is known √m times as well as each.
 _HOPELESS = 0.11
+_VAGUE = 0.5  # the precision of the total beside that of a cell, below which the total is measured by itself
 _TAKEN = 0.3  # the share of all pairs that is measured, about, where noise is too large for triples
 _SHARP = 0.08  # scores of pairs get more than their share if their deviation would be above this share of the rows
 _BLURRED = 0.08  # scores of triples with a deviation above this share of the rows carry no information
 _SURE = 1.5  # a score is lowered by so many deviations, so that a chosen marginal is off almost surely
+_STRONG = 0.3  # a pair of the tree that is off by this share of the rows beyond doubt is measured in any case
 _DOUBT = 3.0  # a pair whose score is so many deviations above what noise explains is tied
 
 
@@ -109,11 +114,27 @@ class Released:
 def drawable(rho: Fraction, unit: Unit, columns: int) -> bool:
     """Return whether noise can be drawn for every step whose ρ is fixed in advance: one-way marginals and scores.
 
-    It is public before the charge. Only half of their shares is assumed, because rounding and the numbers of rows
-    per person take some of them.
+    It is public before the charge. Only a third or half of their shares is assumed, because rounding, the
+    number of rows and the numbers of rows per person take some of them.
     """
     scored = max(comb(columns, 2), MOST_TRIPLES)
-    return unit.affords(rho * Fraction(ONES) / 2 / columns) and unit.affords(rho * Fraction(SCORES) / 2, scored)
+    return unit.affords(rho * Fraction(ONES) / 3 / columns) and unit.affords(rho * Fraction(SCORES) / 2, scored)
+
+
+def one_way(domain: Domain) -> dict[Columns, float]:
+    """Return the shares of one-way marginals, and last, if columns have many levels, of the number of rows.
+
+    A column of n levels, each with noise of variance v, says how many rows there are with variance n·v: if it has
+    300 levels, with 17 times the deviation of a cell. The error of the total is in the share of every cell, and of
+    a frequent value it was the largest. So the total is measured by itself where it would be that vague. It is a
+    marginal over no column, of the same sensitivity.
+
+    >>> one_way(Domain(("a", "b"), (2, 90))), one_way(Domain(("a", "b"), (70, 90)))
+    ({(0,): 1.0, (1,): 1.0}, {(0,): 1.0, (1,): 1.0, (): 0.5})
+    """
+    shares: dict[Columns, float] = {(column,): 1.0 for column in range(len(domain))}
+    vague = len(domain) > 1 and sum(1 / size for size in domain.sizes) < _VAGUE
+    return {**shares, (): TOTAL} if vague else shares
 
 
 def measure(released: Released, source: Source, budgets: Mapping[Columns, Fraction]) -> None:
@@ -199,7 +220,7 @@ def fit(
     released = Released(domain, Unit(contribution), scale)
     share = ONES if len(domain) > 1 else 1.0
     first = parts(rho, {"ones": share, "rest": 1 - share})
-    measure(released, source, parts(first["ones"], {(c,): 1.0 for c in range(len(domain))}))
+    measure(released, source, parts(first["ones"], one_way(domain)))
     if "rest" not in first:
         return estimate(released.evidence, {}), released
     model = rounds(
@@ -238,14 +259,14 @@ def rounds(
         return estimate(released.evidence, released.ties, prior=prior, impossible=impossible)
 
     if not pairs:  # the workload has single columns only
-        measure(released, source, parts(rho, {(c,): 1.0 for c in range(len(domain))}))
+        measure(released, source, parts(rho, one_way(domain)))
         return estimated()
     model = estimated()
     share = _score_share(rho, len(pairs), released, model.total)
     if _blurred(rho, len(pairs), released, share) > _HOPELESS * len(pairs) ** 0.25 * model.total:
         # This depends on the noisy total only, so it is post-processing: the pairs would be chosen by noise, and
         # be noise. All columns are taken for independent, and each is known better.
-        measure(released, source, parts(rho, {(c,): 1.0 for c in range(len(domain))}))
+        measure(released, source, parts(rho, one_way(domain)))
         return estimated()
     count = MOST_TRIPLES if triples is None else min(max(len(triples), 1), MOST_TRIPLES)
     if _blurred(rho, count, released) > _BLURRED * model.total:
@@ -328,8 +349,10 @@ def _worth(
 
     The tree of the strongest ties carries what other pairs owe to each other, so its pairs are not left out for
     cells that are empty: they count by the cells that noise spoils (`spoiled`). If scores are blurred, what chance
-    and the error of single columns explain does not count; single columns are measured in any case, and so is the
-    pair of the largest score if it is tied beyond doubt.
+    and the error of single columns explain does not count; single columns are measured in any case, and so are
+    pairs of the tree that are tied beyond doubt: that of the largest score, and those that are off by much. Of
+    columns of many levels the expected error of all their cells would outweigh even those, and their few large
+    cells would be off by more than anything else.
     """
     scores, errors = released.scores["pairs"], single_errors(model)
     variance = _TAKEN * len(scores) / precision
@@ -350,7 +373,8 @@ def _worth(
     weight = matter(sets)
     singles = [Candidate(c, released.domain.cells(c), SINGLES * weight[c], 0.0) for c in sets if weight[c] > 0]
     top = max(least, key=lambda pair: least[pair])
-    sure = [c for c in ties if c.columns == top and top in tree]
+    strong = {pair for pair in tree if pair == top or beyond(least[pair], pair) > _STRONG * model.total}
+    sure = [c for c in ties if c.columns in strong]
     return [c for c in ties if c not in sure], [*singles, *sure]
 
 

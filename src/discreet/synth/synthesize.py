@@ -218,14 +218,14 @@ def _measured(order: _Order, engine: Engine, charge: Charge, progress: Progress 
     first = parts(order.rho, {"sizes": sized, "ones": (1 - sized) * share, "rest": (1 - sized) * (1 - share)})
     sizes = whose.measured(engine, metadata, first["sizes"]) if order.persons else None
     fine = Released(_domain(order.fine), unit, float(UNIT))
-    each: dict[Columns, float] = {(column,): 1.0 for column in range(len(order.fine))}
-    measure.measure(fine, marginals_of(engine, order.fine), parts(first["ones"], each))
+    measure.measure(fine, marginals_of(engine, order.fine), parts(first["ones"], measure.one_way(fine.domain)))
+    singles, total = fine.measurements[: len(order.fine)], fine.measurements[len(order.fine) :]
     cut = [
         adaptive_bins.coarse(axis, measured, metadata, keep=axis.name in order.kept)
-        for axis, measured in zip(order.fine, fine.measurements, strict=True)
+        for axis, measured in zip(order.fine, singles, strict=True)
     ]
     axes = tuple(axis for axis, _ in cut)
-    released = Released(_domain(axes), unit, float(UNIT), [m for _, m in cut], test_bits=fine.test_bits)
+    released = Released(_domain(axes), unit, float(UNIT), [*(m for _, m in cut), *total], test_bits=fine.test_bits)
     known = None if order.prior is None else adaptive_bins.placed(order.prior, order.fine, axes)
     if "rest" in first:
         measure.rounds(

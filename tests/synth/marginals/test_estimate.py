@@ -109,6 +109,7 @@ def test_a_large_cell_that_was_measured_precisely_is_not_lowered_by_small_ones()
     assert large.sum() > 8
     off = np.abs(found[large] / truth[large] - 1)
     assert off.max() < 0.08
+    assert np.abs(found[large] - truth[large]).max() < 45  # raked in proportion, one was off by 61
 
 
 def test_a_total_that_noise_took_away_does_not_make_columns_more_unequal() -> None:

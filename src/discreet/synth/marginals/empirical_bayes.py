@@ -33,7 +33,7 @@ _CENTRES = np.r_[0.0, 1.0, _GRID]
 _WIDTHS = np.r_[0.0, 0.0, 0.6 * _STEPS * _GRID]
 # A priori most ratios are near 1: the logarithm has heavy tails, and there is a spike at 1 itself.
 _TAILS = np.exp(-np.abs(np.log(_GRID)) / 0.5)
-_START = np.r_[0.02, 0.4, 0.58 * _TAILS / _TAILS.sum()]
+PAIR: Floats = np.r_[0.02, 0.4, 0.58 * _TAILS / _TAILS.sum()]
 # Before anything is seen, the law of a single column is wider: few columns have equal counts.
 _WIDE = np.exp(-np.abs(np.log(_GRID)) / 1.2)
 SINGLE = np.r_[0.05, 0.1, 0.85 * _WIDE / _WIDE.sum()]
@@ -41,11 +41,11 @@ SINGLE = np.r_[0.05, 0.1, 0.85 * _WIDE / _WIDE.sum()]
 _PRIOR = 5.0
 _ROUNDS = 20
 _SAMPLE = 3000  # the weights are fitted to about so many cells
-_EACH = 32  # at most so many cells of one column speak for the law of all columns
+_EACH, _ALL = 32, 6000  # so many cells of one table, and of all, speak for the law of several, at most
 _CHUNK = 1 << 15
 
 
-def shrink(noisy: Floats, deviation: float, base: Floats, law: Floats = _START) -> tuple[Floats, Floats]:
+def shrink(noisy: Floats, deviation: float, base: Floats, law: Floats = PAIR) -> tuple[Floats, Floats]:
     """Return the posterior mean of every cell, nowhere negative, and its variance.
 
     Args:
@@ -70,21 +70,22 @@ def shrink(noisy: Floats, deviation: float, base: Floats, law: Floats = _START) 
     return np.maximum(mean, 0.0).reshape(noisy.shape), variance.reshape(noisy.shape)
 
 
-def common_law(tables: Sequence[tuple[Floats, float, Floats]]) -> Floats:
+def common_law(tables: Sequence[tuple[Floats, float, Floats]], start: Floats = SINGLE) -> Floats:
     """Return the law that explains several noisy tables best, each given with its deviation and its base.
 
     A column of two levels says little about its own law, and many columns say much about what columns are like. Of
-    each at most 32 cells are read, evenly, so that a column of many levels does not speak for all.
+    each at most 32 cells are read, evenly, so that a column of many levels does not speak for all. `start` is the
+    law that is expected before any of them is seen.
 
     >>> flat = common_law([(np.array([52.0, 48.0]), 9.0, np.full(2, 50.0))] * 20)
     >>> bool(flat[1] > 2 * SINGLE[1])
     True
     """
-    parts = []
+    parts, each = [], max(min(_EACH, _ALL // max(len(tables), 1)), 1)
     for noisy, deviation, base in tables:
-        step = -(-noisy.size // _EACH)
+        step = -(-noisy.size // each)
         parts.append(_likelihood(np.ravel(noisy)[::step], np.ravel(base)[::step], deviation))
-    return _weights(np.concatenate(parts), SINGLE)
+    return _weights(np.concatenate(parts), start)
 
 
 def _inflated(moved: Floats, variance: Floats, deviation: float) -> Floats:

@@ -6,11 +6,11 @@
 2. Each measured pair is shrunk (`empirical_bayes`), towards independence first. That gives a better base: for the
    pair (u, v), the table that follows if u and v are independent given a third column c,
    Σ_c P(u, c)·P(c, v)/P(c), with the c whose weaker tie is strongest. The pair is shrunk again, towards that base.
-   A tenth of independence stays in every base, so that no cell is impossible.
+   A fiftieth of independence stays in every base, so that no cell is impossible. How far cells are from a base is
+   learned from each table, and a little from all of them together.
 3. A pair that was not measured is predicted by the same path.
-4. Every pair is raked to the one-way marginals: of a measured one, the cells that were left at their base first,
-   because their error is shared, and what was measured precisely keeps its value. Cells that are declared
-   impossible are empty throughout.
+4. Every pair is raked to the one-way marginals: of a measured one, each cell by as much as it may be off, so that
+   what was measured precisely keeps its value. Cells that are declared impossible are empty throughout.
 
 All of this is post-processing. Theory: docs/theory/synthesis.md.
 """
@@ -23,12 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.synth.marginals.domain import Columns, Floats
-from discreet.synth.marginals.empirical_bayes import common_law, determined, shrink
+from discreet.synth.marginals.empirical_bayes import PAIR, common_law, determined, shrink
 from discreet.synth.marginals.ipf import on_simplex, product, rake, rake_loose
-from discreet.synth.marginals.measurements import Evidence
+from discreet.synth.marginals.measurements import Evidence, Measurement
 from discreet.synth.marginals.model import Model
 
-_KEPT = 0.1  # the share of independence in every base
+_KEPT = 0.02  # the share of independence in every base
+# The share of what all measured pairs have in common in the law of one: a table of four cells says little about
+# its own. With more of it the few pairs that are measured where noise is large follow noise.
+_COMMON = 0.2
 _DOUBT = 2.0  # a total of fewer than so many deviations may be noise
 _LEAST = 1e-9
 _FLOOR = 1e-7  # the least share of the total that a base expects in a cell
@@ -74,9 +77,10 @@ def estimate(
     variances: dict[Columns, Floats] = {}
     ties_of = np.zeros((len(ones), len(ones)))  # only pairs that have a table can be part of a path
     for again in (False, True):
+        bases |= {pair: np.maximum(bases[pair], _FLOOR * total) for pair in measured}
+        law = _law(measured, bases)
         for pair, found in measured.items():
-            floored = np.maximum(bases[pair], _FLOOR * total)
-            mean, variances[pair] = shrink(found.values, float(np.sqrt(found.variance)), floored)
+            mean, variances[pair] = shrink(found.values, float(np.sqrt(found.variance)), bases[pair], law)
             kept = mean + _LEAST * plain[pair]  # otherwise a row that noise emptied could not be filled again
             sure = determined(mean, variances[pair], found.variance)
             margins: dict[Columns, Floats] = {(0,): ones[pair[0]], (1,): ones[pair[1]]}
@@ -108,6 +112,15 @@ def _ones(evidence: Evidence, total: float, least: float) -> list[Floats]:
         mean, _ = shrink(measured.values, float(np.sqrt(measured.variance)), found[column], common)
         found[column] = on_simplex(mean, rows)
     return found if rows == total else [one * (total / rows) for one in found]
+
+
+def _law(measured: Mapping[Columns, Measurement], bases: Mapping[Columns, Floats]) -> Floats:
+    """Return the law of ratios that is expected of a measured pair."""
+    if not measured:
+        return PAIR
+    tables = [(m.values, float(np.sqrt(m.variance)), bases[pair]) for pair, m in measured.items()]
+    law: Floats = (1 - _COMMON) * PAIR + _COMMON * common_law(tables, PAIR)
+    return law
 
 
 def _independent(pair: Columns, ones: list[Floats], total: float) -> Floats:

@@ -77,12 +77,13 @@ def rake(
 def rake_loose(
     table: Floats, sure: Floats, variance: float, margins: Mapping[tuple[int, ...], Floats], rounds: int = 8
 ) -> Floats:
-    """Return the table fitted to margins, by its unsure part first, and as a whole for what is left.
+    """Return the table fitted to margins, each cell by as much as it may be off.
 
     The error of a cell that its measurement determined is noise of its own. The error of cells that stayed at
-    their base is shared: if a row has too much, all of them have. `rake` alone would take from both in proportion.
-    Here the unsure part u of a sum takes the part (u/2)²/((u/2)² + noise) of what the sum is off, as least squares
-    would if u were off by half of itself.
+    their base is shared: if a row has too much, all of them have. With u the sum of the unsure parts l of a row,
+    off by half of itself, and s the sure shares, least squares divides what a row is off in proportion to the
+    covariance of cell and sum, σ²·s + l·u/4. `rake` would divide it in proportion to the cells, and take from one
+    large cell that is known well what many small ones have too much.
 
     Args:
         table: The table to start from.
@@ -94,18 +95,22 @@ def rake_loose(
     >>> table, sure = np.array([[80.0, 20.0, 20.0]]), np.array([[1.0, 0.0, 0.0]])
     >>> rake_loose(table, sure, 0.0, {(0,): np.array([100.0])}).tolist()
     [[80.0, 10.0, 10.0]]
+    >>> rake_loose(table, np.ones((1, 3)), 4.0, {(0,): np.array([90.0])}).tolist()
+    [[70.0, 10.0, 10.0]]
     """
-    fixed = sure * table
-    loose = table - fixed
-    left: dict[tuple[int, ...], Floats] = {}
-    for axes, wanted in margins.items():
+    fitted, least = np.array(table, float), table / _FACTOR
+    own, loose = np.where(table > 0, variance * sure, 0.0), (1 - sure) * table
+    gains: dict[tuple[int, ...], Floats] = {}
+    for axes in margins:
         gone = tuple(axis for axis in range(table.ndim) if axis not in axes)
-        unsure = loose.sum(axis=gone)
-        off, noise = wanted - fixed.sum(axis=gone) - unsure, variance * sure.sum(axis=gone)
-        shared = np.square(_SHARED * unsure)
-        goal = unsure + off * shared / np.maximum(shared + noise, _TINY)
-        left[axes] = np.clip(goal, unsure / _FACTOR, unsure * _FACTOR)
-    return rake(fixed + rake(loose, left, rounds), margins, rounds)
+        covariance = own + _SHARED**2 * loose * loose.sum(axis=gone, keepdims=True)
+        gains[axes] = covariance / np.maximum(covariance.sum(axis=gone, keepdims=True), _TINY)
+    for _ in range(rounds):
+        for axes, wanted in margins.items():
+            gone = tuple(axis for axis in range(table.ndim) if axis not in axes)
+            found = fitted.sum(axis=gone, keepdims=True)
+            fitted = np.maximum(fitted + gains[axes] * (wanted.reshape(found.shape) - found), least)
+    return rake(fitted, margins, rounds)
 
 
 def rake_many(
