@@ -16,6 +16,7 @@ import pytest
 
 import discreet
 
+pytestmark = pytest.mark.xdist_group("layers")  # one worker reads all modules
 SOURCE = Path(discreet.__file__).parent
 LAYERS = [
     *("errors", "rational", "postgres", "render", "noise", "privacy", "mechanisms", "plots", "ledger", "engines"),

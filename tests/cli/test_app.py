@@ -346,6 +346,22 @@ def test_without_a_target_all_that_ships_is_audited() -> None:
     assert [name for name, _ in chosen([], shipped())] == [*shipped()]
 
 
+def test_no_shipped_name_is_taken_for_a_module_and_its_attribute() -> None:
+    """Targets with a colon are looked up without the shipped mechanisms, which import every learner."""
+    assert not [name for name in shipped() if ":" in name]
+
+
+def test_a_target_of_ones_own_waits_for_no_learner(workshop: Path) -> None:
+    program = (
+        "import sys\n"
+        "from discreet.cli import app\n"
+        "try: app(['audit', 'workshop:nothing'])\n"
+        "except SystemExit as end: print(end.code, 'sklearn' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout.split()[-2:] == ["2", "False"], done
+
+
 def test_a_shipped_mechanism_is_found_by_its_name(workshop: Path) -> None:
     result = audit("Session", "--json")
     assert result.exit_code == 0, result.output

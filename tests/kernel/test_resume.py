@@ -118,7 +118,6 @@ def test_what_could_not_be_recorded_is_kept_for_the_account_that_paid(vault: Vau
 
 KILLED = """
 import os, signal, sys
-from discreet.learn import LogisticRegression
 from discreet.vault.vault import Vault
 import discreet.ledger.ledger as ledger, discreet.query.answer.execute as execute
 vault = Vault(sys.argv[1], analyst=sys.argv[3] or None)

@@ -17,6 +17,7 @@ import pytest
 from discreet import privacy
 from discreet.errors import BudgetExceeded, LedgerUnavailable
 from discreet.ledger import Account, Budget, Ledger
+from discreet.ledger.store import sqlite_connections
 from discreet.postgres import is_address
 from tests.ledger.backends import Backend
 from tests.ledger.processes import Ended, Tell, alone, forked
@@ -187,6 +188,68 @@ def test_a_child_inherits_no_connection_and_ends_in_silence(tmp_path: Path) -> N
     run = [sys.executable, "-W", "error", "-c", code, str(tmp_path / "people")]
     ended = subprocess.run(run, capture_output=True, text=True)
     assert (ended.stdout.strip(), ended.stderr) == ("3", "")
+
+
+def test_a_child_inherits_no_connection_of_a_ledger_that_is_being_let_go(tmp_path: Path) -> None:
+    """A fork waits for a transaction; meanwhile another thread drops a ledger, whose finaliser waits for the fork."""
+    code = (
+        "import gc, os, sys, threading, time\n"
+        "from datetime import UTC, datetime\n"
+        "from discreet.ledger import Budget, Ledger\n"
+        "from discreet.ledger.store import sqlite_connections\n"
+        "from discreet.privacy import Pure\n"
+        "path, gate = sys.argv[1], sqlite_connections._process.gate\n"
+        "Ledger.create(path, Budget(10))\n"
+        "inside, go = threading.Event(), threading.Event()\n"
+        "def clock():\n"
+        "    inside.set()\n"
+        "    go.wait()\n"
+        "    return datetime.now(UTC)\n"
+        "def write():\n"
+        "    Ledger.open(path, clock=clock).reserve(Pure('0.5'), question='slow')\n"
+        "def let_go():\n"
+        "    while not gate._forking:\n"
+        "        time.sleep(0)\n"
+        "    held.clear()\n"
+        "    gc.collect()\n"
+        "def release():\n"
+        "    while len(gate._changed._waiters) < 2:\n"  # the fork, and the finaliser
+        "        time.sleep(0)\n"
+        "    go.set()\n"
+        "held = [Ledger.open(path)]\n"
+        "held[0].balance()\n"
+        "threads = [threading.Thread(target=work) for work in (write, let_go, release)]\n"
+        "threads[0].start()\n"
+        "inside.wait()\n"
+        "threads[1].start()\n"
+        "threads[2].start()\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    links = (f'/proc/self/fd/{n}' for n in os.listdir('/proc/self/fd'))\n"
+        "    os._exit(any('people' in os.readlink(link) for link in links if os.path.islink(link)))\n"
+        "status = os.waitpid(child, 0)[1]\n"
+        "for thread in threads:\n"
+        "    thread.join()\n"
+        "print(status, Ledger.open(path).verify().number)\n"
+    )
+    run = [sys.executable, "-c", code, str(tmp_path / "people")]
+    ended = subprocess.run(run, capture_output=True, text=True, timeout=60)
+    assert (ended.stdout.strip(), ended.stderr) == ("0 2", "")
+
+
+def test_a_finaliser_in_the_thread_that_forks_does_not_wait_for_itself() -> None:
+    gate = sqlite_connections._Gate()
+
+    def fork() -> None:
+        gate.shut()
+        gate.enter()  # garbage is collected here
+        gate.leave()
+        gate.open()
+
+    thread = threading.Thread(target=fork, daemon=True)
+    thread.start()
+    thread.join(timeout=30)
+    assert not thread.is_alive()
 
 
 def test_a_fork_inside_a_transaction_is_noticed_in_the_child(place: str, ledger: Ledger) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import gc
 import inspect
 import itertools
@@ -190,6 +191,18 @@ def test_bounds_that_follow_are_true_of_every_small_vector(known: dict[str, Any]
         }
         if all(norms[name] <= limit for name, limit in known.items()):
             assert all(norms[name] <= getattr(bound, name) for name in norms)
+
+
+def test_a_vector_that_can_hold_all_entries_that_move_says_nothing_new() -> None:
+    """Nor does deriving all norms again: so a sensitivity that bounds the entries is kept as it is."""
+    bounds = (None, 1, 2, 3, 5, 8, 17)
+    for known in itertools.product(bounds, repeat=4):
+        norms = dict(zip(("entries", "each", "l1", "l2_squared"), known, strict=True))
+        if any(bound is not None for bound in known):
+            once = Sensitivity(**norms, monotonic="up")
+            for size in (1, 2, 4, 20):
+                entries = size if once.entries is None else min(size, once.entries)
+                assert once.among(size) == dataclasses.replace(once, entries=entries)
 
 
 def test_a_vector_bounds_how_many_entries_can_move() -> None:

@@ -12,6 +12,20 @@ POSTGRES = "tests/ledger/test_concurrency.py tests/ledger/store/test_postgres.py
 
 LEDGER = [
     Mutant(
+        "ledger: a child inherits the connection of a ledger that is being let go",
+        "ledger/store/sqlite_connections.py",
+        "if number not in owned and (left := _OPEN.get(number)):",
+        "if number in owned and (left := _OPEN.get(number)):",
+        "tests/ledger/test_concurrency.py",
+    ),
+    Mutant(
+        "ledger: a finaliser in the thread that forks waits for itself",
+        "ledger/store/sqlite_connections.py",
+        "while self._forking and me not in self._forking and not",
+        "while self._forking and not",
+        "tests/ledger/test_concurrency.py",
+    ),
+    Mutant(
         "ledger: a release has a time of its own",
         "ledger/ledger.py",
         "{**about, **content}, last, time=reserved.time)",

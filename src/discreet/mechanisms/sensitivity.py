@@ -78,7 +78,9 @@ class Sensitivity:
         >>> Sensitivity(each=2).among(10).l1
         20
         """
-        return replace(self, entries=min(size, self.entries or size))
+        if self.entries is not None and self.entries <= size:
+            return self  # nothing new is known, and what follows from it was found: most values come here
+        return replace(self, entries=size)
 
 
 def one_way(monotonic: object) -> bool:

@@ -26,6 +26,7 @@ from discreet.audit.museum.budgets import (
 )
 from discreet.errors import BudgetExceeded
 from discreet.privacy import Pure
+from tests.audit.museum.verdicts import verdicts
 
 
 def by_all_events(atoms: list[Atom]) -> Fraction:
@@ -82,8 +83,9 @@ def test_every_exhibit_is_caught_for_its_own_fault_only() -> None:
     assert not any(";" in exhibit.broken().words for exhibit in (SPENT_TWICE, ROUNDED_TO_ZERO))
 
 
+@pytest.mark.xdist_group("reused sample")
 def test_a_reused_sample_loses_what_the_theory_says_and_a_fresh_one_what_it_claims() -> None:
-    broken, mended = REUSED_SAMPLE.broken(), REUSED_SAMPLE.mended()
+    broken, mended = verdicts(REUSED_SAMPLE)
     once = math.log1p(float(RATE) * math.expm1(1))
     # All but 1e-5 of the draws are enumerated, so that the loss is known to about three digits.
     assert broken.found == pytest.approx(math.log1p(float(RATE) * math.expm1(2)), rel=1e-3)

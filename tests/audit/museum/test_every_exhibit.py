@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 
@@ -9,11 +10,16 @@ import pytest
 
 from discreet.audit.museum import exhibits
 from discreet.audit.museum.exhibit import Exhibit
+from tests.audit.museum.verdicts import verdicts
 
 ROOT = Path(__file__).parents[3]
 EXHIBITS = exhibits()
 
-every_exhibit = pytest.mark.parametrize("exhibit", EXHIBITS, ids=[exhibit.name for exhibit in EXHIBITS])
+# This one takes seconds, and test_budgets.py looks at its numbers: one worker computes them once.
+LONG = {"reused-sample": pytest.mark.xdist_group("reused sample")}
+every_exhibit = pytest.mark.parametrize(
+    "exhibit", [pytest.param(one, id=one.name, marks=LONG.get(one.name, ())) for one in EXHIBITS]
+)
 
 # The first exhibits of the museum; it may have more.
 FOUNDED_FOR = {
@@ -36,7 +42,7 @@ def test_the_museum_has_what_it_was_founded_for_each_under_a_name_of_its_own() -
 
 @every_exhibit
 def test_the_broken_one_is_caught_and_the_mended_one_is_not(exhibit: Exhibit) -> None:
-    broken, mended = exhibit.broken(), exhibit.mended()
+    broken, mended = verdicts(exhibit)
     assert broken.caught, broken.words
     assert not mended.caught, mended.words
     assert broken.attack == mended.attack, "an attack that only the broken one is put to shows nothing"
@@ -53,10 +59,14 @@ def test_every_field_of_it_is_filled_in(exhibit: Exhibit) -> None:
     assert exhibit.ours
 
 
+@functools.cache
+def every_test() -> str:
+    return " ".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+
+
 @every_exhibit
 def test_the_files_and_tests_it_refers_to_exist(exhibit: Exhibit) -> None:
     for path in re.findall(r"\b(?:src|tests|docs)/[\w/.-]+\.(?:py|md)\b", exhibit.ours):
         assert (ROOT / path).exists(), path
-    every_test = " ".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     for name in re.findall(r"\btest_\w+\b(?!\.py)", exhibit.ours):
-        assert f"def {name}(" in every_test or list((ROOT / "tests").rglob(f"{name}.py")), name
+        assert f"def {name}(" in every_test() or list((ROOT / "tests").rglob(f"{name}.py")), name

@@ -96,10 +96,13 @@ def compare(subject: Subject, law_of: Callable[[Any], Law], *, rest: int) -> Ver
         rest: The mass that may be missing, in units of 2^−160.
     """
     findings: list[_Finding] = []
+    claims: dict[float, float] = {}
     for pair in subject.pairs:
         laws = [law_of(data) for data in pair]
+        # One claim for all pairs, and none if the laws cannot be had: an ε of a composition takes a second.
+        claims = claims or {delta: privacy.epsilon(subject.loss, delta) for delta in _deltas(subject.loss)}
         for both, (P, Q) in ((pair, laws), (pair[::-1], laws[::-1])):
-            findings += [_compared(subject, both, P, Q), *_diverging(subject, both, P, Q)]
+            findings += [_compared(subject, claims, both, P, Q), *_diverging(subject, both, P, Q)]
     if not findings:
         raise ParameterError(
             f"{subject.name} has no pair of neighbours to compare.", fix=Fix("pairs", Code("[(D, D2)]"))
@@ -149,14 +152,13 @@ class _Finding:
         )
 
 
-def _compared(subject: Subject, pair: tuple[Any, Any], P: Law, Q: Law) -> _Finding:
+def _compared(subject: Subject, claims: dict[float, float], pair: tuple[Any, Any], P: Law, Q: Law) -> _Finding:
     """Return the finding at the smallest δ where the claim is refuted, or else at the smallest δ of all."""
     every = list(dict.fromkeys([*P.chances, *Q.chances])) or [None]  # nothing, if no run came to an end
     p, q = (np.array([law.chance(seen)[0] for seen in every]) for law in (P, Q))
     best = int(np.argmax(p - q))
     telling = every[best], float(p[best]), float(q[best])
     missing, attained = max(P.unexplored, Q.unexplored), _tests(p, q)
-    claims = {delta: privacy.epsilon(subject.loss, delta) for delta in _deltas(subject.loss)}
     found = [
         _Finding(claimed, _shown(P, Q, delta, (p, q)), delta, pair, telling, missing, attained)
         for delta, claimed in claims.items()

@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from discreet.audit.attacks.comparison import Law, compare, hockey_stick
-from discreet.audit.attacks.draw_laws import ONE, PRECISION, options
+from discreet.audit.attacks.draw_laws import ONE, PRECISION, Option, options
 from discreet.audit.attacks.outcomes import observed
 from discreet.audit.inputs.subject import Subject
 from discreet.audit.report.verdict import Verdict
@@ -105,7 +105,7 @@ class _Walk:
         self._start, self._seen = start, seen
         self._path: list[int] = []
         self._chances: list[Interval] = [(ONE, ONE)]
-        self._sizes: list[tuple[Asked, int]] = []
+        self._known: list[tuple[Option, ...]] = []
         self._stopped: NotEnumerable | None = None
 
     @property
@@ -141,7 +141,7 @@ class _Walk:
         value, chance = known[choice]
         self._path.append(choice)
         self._chances.append(times(self._chances[-1], chance, PRECISION))
-        self._sizes.append((asked, len(options(asked))))
+        self._known.append(known)
         return value
 
     def _stop(self, reason: NotEnumerable) -> _Stopped:
@@ -151,10 +151,9 @@ class _Walk:
     def branches(self) -> Iterator[tuple[int, Path]]:
         """Yield the next option at the last draw of the start, and at every draw after it."""
         for depth in range(max(len(self._start) - 1, 0), len(self._path)):
-            asked, size = self._sizes[depth]
-            option = self._path[depth] + 1
-            if option < size:
-                chance = times(self._chances[depth], options(asked)[option][1], PRECISION)[1]
+            known, option = self._known[depth], self._path[depth] + 1
+            if option < len(known):
+                chance = times(self._chances[depth], known[option][1], PRECISION)[1]
                 yield -chance, (*self._path[:depth], option)
 
 

@@ -148,8 +148,9 @@ def _audited(
     most = None if limit is None else whole(limit, "limit")
     start = secrets.randbits(128) if seed is None else whole(seed, "seed", least=0)
     audit = _Audit(computation, table, person, loss, most, start)
-    for base in bases(table, person):
-        _search(audit, base)
+    with wrapped():  # once for all tables: the search for mechanisms takes longer than most computations
+        for base in bases(table, person):
+            _search(audit, base)
     return audit
 
 
@@ -159,19 +160,18 @@ def _search(audit: _Audit, base: Table) -> None:
     audit.tables += 1
     audit.calls += len(first.tape.calls)
     audit.answers += not first.raised
-    with wrapped():
-        changed = unrecorded(first, again(audit.computation, base.rows, first.tape), base.name)
-        if changed:
-            audit.found.append(changed)  # then differences on a neighbour say nothing
-            return
-        exposed = []
-        for neighbour in _some(audit, base):
-            audit.neighbours += 1
-            place = f"{base.name}, {neighbour.name}"
-            second = again(audit.computation, neighbour.rows, first.tape)
-            audit.found += departures(first, second, place)
-            audit.found += distances(first, second, place, joins=neighbour.added)
-            exposed.append((place, changed_calls(first, second)))
+    changed = unrecorded(first, again(audit.computation, base.rows, first.tape), base.name)
+    if changed:
+        audit.found.append(changed)  # then differences on a neighbour say nothing
+        return
+    exposed = []
+    for neighbour in _some(audit, base):
+        audit.neighbours += 1
+        place = f"{base.name}, {neighbour.name}"
+        second = again(audit.computation, neighbour.rows, first.tape)
+        audit.found += departures(first, second, place)
+        audit.found += distances(first, second, place, joins=neighbour.added)
+        exposed.append((place, changed_calls(first, second)))
     charged = [call for call in first.tape.calls if call.what == "Session.charge"]
     for spent in overspent(exposed, charged, audit.loss):
         audit.found.append(Finding(kind="loss", words=str(spent), excess=spent.found, spent=spent))

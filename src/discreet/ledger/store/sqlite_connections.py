@@ -37,12 +37,13 @@ class _Gate:
     def __init__(self) -> None:
         self._changed = threading.Condition(threading.RLock())
         self._inside: dict[int, int] = {}
-        self._forking = 0
+        self._forking: list[int] = []
 
     def enter(self) -> None:
         me = threading.get_ident()
         with self._changed:
-            while self._forking and not self._inside.get(me):
+            # A finaliser in the thread that forks does not wait: it would wait for itself.
+            while self._forking and me not in self._forking and not self._inside.get(me):
                 self._changed.wait()
             self._inside[me] = self._inside.get(me, 0) + 1
 
@@ -56,13 +57,13 @@ class _Gate:
 
     def shut(self) -> None:
         self._changed.acquire()
-        self._forking += 1
         me = threading.get_ident()
+        self._forking.append(me)
         while any(count for thread, count in list(self._inside.items()) if thread != me):
             self._changed.wait()
 
     def open(self) -> None:
-        self._forking -= 1
+        self._forking.remove(threading.get_ident())
         self._changed.notify_all()
         self._changed.release()
 
@@ -107,6 +108,7 @@ class Connections:
         self._file: tuple[int, int] | None = None
         self._open: set[Connection] = set()
         self._idle: list[Connection] = []
+        _OPEN[id(self._open)] = self._open
         weakref.finalize(self, _close_all, self._open)
         _ALL.add(self)
 
@@ -147,11 +149,6 @@ class Connections:
         while connection := self._any_idle():
             self._discard(connection)
 
-    @property
-    def empty(self) -> bool:
-        """True if no connection is open."""
-        return not self._open
-
     def _opened(self) -> Connection:
         if self._file is None:
             self._file = _identity(self._path)  # before it is opened: what is replaced in between is seen as moved
@@ -184,13 +181,18 @@ class Connections:
 
 _ALL: weakref.WeakSet[Connections] = weakref.WeakSet()
 
+# What is open, also of owners that are gone: their finalisers may still wait at the gate when a fork happens.
+_OPEN: dict[int, set[Connection]] = {}
+
 
 def _close_all(connections: set[Connection]) -> None:
     if _process.sound and _process.number == os.getpid():
         _process.gate.enter()
         try:
-            for connection in connections:
+            for connection in list(connections):
                 connection.close()
+            connections.clear()
+            _OPEN.pop(id(connections), None)
         finally:
             _process.gate.leave()
 
@@ -205,13 +207,20 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 def _before_fork() -> None:
     _process.gate.shut()
+    owned = set[int]()
     for connections in list(_ALL):
         connections.close_inside()
+        owned.add(id(connections._open))
+    for number in list(_OPEN):
+        if number not in owned and (left := _OPEN.get(number)):
+            for connection in list(left):
+                connection.close()
+            left.clear()
 
 
 def _in_child() -> None:
     global _process
-    _process = _Process(sound=_process.sound and all(connections.empty for connections in list(_ALL)))
+    _process = _Process(sound=_process.sound and not any(_OPEN.values()))
 
 
 if hasattr(os, "register_at_fork"):
