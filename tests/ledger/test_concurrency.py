@@ -191,7 +191,7 @@ def test_a_child_inherits_no_connection_and_ends_in_silence(tmp_path: Path) -> N
 
 
 def test_a_child_inherits_no_connection_of_a_ledger_that_is_being_let_go(tmp_path: Path) -> None:
-    """A fork waits for a transaction; meanwhile another thread drops a ledger, whose finaliser waits for the fork."""
+    """A fork waits for a transaction. Meanwhile a thread drops a ledger, whose finaliser waits for the fork."""
     code = (
         "import gc, os, sys, threading, time\n"
         "from datetime import UTC, datetime\n"
