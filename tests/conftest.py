@@ -54,6 +54,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """Show them to the collector again: at the end of a process, libraries complain of what is never collected."""
+    gc.unfreeze()
+
+
 def _shares(item: pytest.Item) -> bool:
     known: Any = getattr(item, "_fixtureinfo", None)
     made = known.name2fixturedefs.values() if known else ()
