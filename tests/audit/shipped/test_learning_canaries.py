@@ -96,7 +96,7 @@ def descent(steps: int, samples: int) -> Verdict:
 
 @pytest.mark.slow
 def test_a_canary_shows_no_more_than_was_charged_for_a_descent() -> None:
-    verdict = descent(steps=4, samples=6000)
+    verdict = descent(steps=4, samples=24_000)  # shows .45 to .47; with 6,000 it was .06 to .26
     assert not verdict.caught, verdict.words
     assert verdict.found is not None
     assert verdict.found > 0.2, "an audit that sees nothing shows nothing"
