@@ -193,7 +193,7 @@ def test_a_child_inherits_no_connection_and_ends_in_silence(tmp_path: Path) -> N
 def test_a_child_inherits_no_connection_of_a_ledger_that_is_being_let_go(tmp_path: Path) -> None:
     """A fork waits for a transaction. Meanwhile a thread drops a ledger, whose finaliser waits for the fork."""
     code = (
-        "import gc, os, sys, threading, time\n"
+        "import gc, os, sys, threading\n"
         "from datetime import UTC, datetime\n"
         "from discreet.ledger import Budget, Ledger\n"
         "from discreet.ledger.store import sqlite_connections\n"
@@ -209,12 +209,12 @@ def test_a_child_inherits_no_connection_of_a_ledger_that_is_being_let_go(tmp_pat
         "    Ledger.open(path, clock=clock).reserve(Pure('0.5'), question='slow')\n"
         "def let_go():\n"
         "    while not gate._forking:\n"
-        "        time.sleep(0)\n"
+        "        os.sched_yield()\n"
         "    held.clear()\n"
         "    gc.collect()\n"
         "def release():\n"
         "    while len(gate._changed._waiters) < 2:\n"  # the fork, and the finaliser
-        "        time.sleep(0)\n"
+        "        os.sched_yield()\n"
         "    go.set()\n"
         "held = [Ledger.open(path)]\n"
         "held[0].balance()\n"

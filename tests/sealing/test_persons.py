@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -17,9 +19,10 @@ from hypothesis import strategies as st
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.nodes import Column as Code
 from discreet.engines.statement import FULL, OTHERS
+from discreet.errors import SealingFailed
 from discreet.schema import Column, Integer, Text
 from discreet.schema.metadata import UNIT
-from discreet.sealing.backends.tally import fits
+from discreet.sealing.backends.tally import fits, tallied
 from discreet.sealing.seal import seal
 from tests.vault.sealed_tables import scratch, sealed, tables, types
 
@@ -161,3 +164,10 @@ def test_many_rows_of_many_persons_are_counted_in_parts(tmp_path: Path) -> None:
     seal(table, to=tmp_path / "v", person="who", rows_per_person=2, columns={"n": Integer(0, 99)})
     weights = Counter(row["w"] for row in sealed(tmp_path / "v"))
     assert weights == {UNIT: 2 * 99_993, UNIT * 2 // 5: 35}
+
+
+def test_a_failure_of_the_engine_while_persons_are_counted_quotes_no_row() -> None:
+    broken = "SELECT CASE WHEN range < 70000 THEN 0 ELSE error('secret row')::INTEGER END FROM range(80000)"
+    with duckdb.connect() as connection, pytest.raises(SealingFailed) as failure:
+        tallied(connection, broken, 2, [], "weighing persons", None)
+    assert "secret" not in "".join(traceback.format_exception(failure.value))

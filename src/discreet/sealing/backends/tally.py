@@ -7,11 +7,13 @@ Arrays take at most 256 MiB, and no more places than there are rows, four times 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.engines.interruptible import waited_for
+from discreet.errors import Fix, SealingFailed
 from discreet.sealing.backends.duckdb import Progress, work_on
 
 if TYPE_CHECKING:
@@ -51,19 +53,24 @@ def tallied(
     """
     import pyarrow
 
-    counts, bits = np.zeros(size, np.uint32), [np.zeros(size, np.uint64) for _ in words]
-    one = np.uint32(1)  # of the type of the counts: others take thirty times as long
-
-    def count() -> None:
+    def counted() -> pyarrow.Table:
+        counts, bits = np.zeros(size, np.uint32), [np.zeros(size, np.uint64) for _ in words]
+        one = np.uint32(1)  # of the type of the counts: others take thirty times as long
         for batch in connection.sql(query).to_arrow_reader(_AT_ONCE):
             numbers, *noted = (column.to_numpy() for column in batch.columns)
             np.add.at(counts, numbers, one)
             for gathered, own in zip(bits, noted, strict=True):
                 np.add.at(gathered, numbers, own)
+        found = np.flatnonzero(counts)
+        columns = {"person": found.astype(np.int32), "n": counts[found].astype(np.int64)}
+        return pyarrow.table({**columns, **{name: each[found] for name, each in zip(words, bits, strict=True)}})
 
     tell = progress or (lambda stage, done: None)
     tell(stage, 0.0)
-    waited_for(lambda: work_on(count), stop=connection.interrupt)
-    found = np.flatnonzero(counts)
-    columns = {"person": found.astype(np.int32), "n": counts[found].astype(np.int64)}
-    return pyarrow.table({**columns, **{name: each[found] for name, each in zip(words, bits, strict=True)}})
+    # Arrow repeats a message of DuckDB, which may quote a row.
+    with suppress(pyarrow.ArrowException, OSError, MemoryError):
+        return waited_for(lambda: work_on(counted), stop=connection.interrupt)
+    raise SealingFailed(
+        "Memory or disk space ran out while persons were counted.",
+        fix=Fix("memory", "2GB", note="less for each step"),
+    )
