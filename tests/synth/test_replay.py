@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from discreet.audit.replay.replay import findings
 from discreet.ledger import Budget
 from discreet.schema import Boolean, Category, Column, Integer
 from discreet.synth import measure as fitting
+from discreet.synth.exact_marginals import marginals_of
 from discreet.synth.measure import Source
 from discreet.vault.vault import Vault
 
@@ -22,11 +24,14 @@ ROWS: list[dict[str, Any]] = [
     {"who": 1, "age": 71, "city": "Bergen", "ill": False},
     {"who": 2, "age": None, "city": "Oslo", "ill": None},
 ]
+DAYS: list[dict[str, Any]] = [{"who": row["who"], "age": row["age"], "day": 3 * i} for i, row in enumerate(ROWS)]
 COLUMNS: dict[str, Column] = {
     "age": Integer(0, 110),
     "city": Category(["Bergen", "Oslo"], other="elsewhere"),
     "ill": Boolean(),
 }
+MANY_LEVELS: dict[str, Column] = {"age": Integer(0, 110), "day": Integer(0, 99)}
+"""Columns of so many levels that the number of rows is measured by itself."""
 
 
 def _written(name: str, value: Any) -> str | None:
@@ -38,9 +43,9 @@ def _written(name: str, value: Any) -> str | None:
     return str(int(value)) if whole else repr(value)
 
 
-def synthesized(rows: list[dict[str, Any]]) -> Any:
+def synthesized(rows: list[dict[str, Any]], declared: dict[str, Column] = COLUMNS) -> Any:
     """Seal rows, synthesize, and return all that the analyst sees."""
-    names = ["who", *COLUMNS]
+    names = ["who", *declared]
     columns = {
         name: pyarrow.array([_written(name, row.get(name)) for row in rows], pyarrow.string()) for name in names
     }
@@ -50,7 +55,7 @@ def synthesized(rows: list[dict[str, Any]]) -> Any:
             to=f"{folder}/people.vault",
             person="who",
             rows_per_person=2,
-            columns=COLUMNS,
+            columns=declared,
             budget=Budget(30, "1e-6"),
         ) as vault:
             made = vault.synthesize(epsilon=20, rows=5, persons=True)
@@ -70,6 +75,27 @@ def synthesized(rows: list[dict[str, Any]]) -> Any:
 def test_a_whole_synthesis_is_private_on_hostile_tables() -> None:
     found = findings(synthesized, ROWS, person="who", limit=1)
     assert not found, found[0].words
+
+
+def with_a_total(rows: list[dict[str, Any]]) -> Any:
+    return synthesized(rows, MANY_LEVELS)
+
+
+def test_a_synthesis_that_measures_the_number_of_rows_is_private_on_hostile_tables() -> None:
+    assert any(columns == () for columns, *_ in with_a_total(DAYS)[0])
+    found = findings(with_a_total, DAYS, person="who", limit=1)
+    assert not found, found[0].words
+
+
+@pytest.mark.slow
+def test_the_replay_catches_a_number_of_rows_that_counts_each_five_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    def doubled(*given: Any) -> Source:
+        exact = marginals_of(*given)
+        return lambda columns: exact(columns) * (1 if columns else 5)
+
+    module = import_module("discreet.synth.synthesize")  # the package has a function of this name
+    monkeypatch.setattr(module, "marginals_of", doubled)
+    assert findings(with_a_total, DAYS, person="who", limit=1)
 
 
 @pytest.mark.slow
