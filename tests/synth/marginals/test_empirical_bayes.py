@@ -77,3 +77,15 @@ def test_a_large_cell_that_agrees_with_its_base_was_determined_by_its_measuremen
     found = determined(mean, posterior, 100.0)
     assert found[0] > 0.99
     assert found[1:].max() < 0.1
+
+
+def test_cells_measured_more_precisely_than_their_base_is_good_keep_their_values() -> None:
+    """Tables of four cells, known within .5 %, with bases off by 1.5 %. Many were taken for equal to the base,
+    and off by 7.8 on average, where measurements are off by 4."""
+    rng = np.random.default_rng(2)
+    truth, off = np.full(4, 1000.0), []
+    for _ in range(100):
+        base = truth * np.where(rng.random(4) < 0.5, 0.985, 1.015)
+        mean, _ = shrink(truth + rng.normal(0, 5.0, 4), 5.0, base)
+        off.append(float(np.abs(mean - truth).mean()))
+    assert np.mean(off) < 5.5

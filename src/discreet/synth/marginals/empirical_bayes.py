@@ -3,7 +3,7 @@
 A cell is x = e·ρ, where e > 0 is the expectation of a base (independence, for example), and y = x + N(0, σ²) is
 the measurement. The ratios ρ of all cells of a table are modelled as draws from one mixture of components
 
-    N(g, (s·g)²) at points g on a logarithmic grid,  one at ρ = 0 and one at ρ = 1 of no width,
+    N(g, (s·g)²) at points g on a logarithmic grid,  N(1, s²) for two small s,  and ρ = 0 and ρ = 1 of no width,
 
 whose weights are found by maximum likelihood (EM, with a little weight everywhere: Koenker and Mizera 2014;
 Stephens 2017 for the form). The estimate is the posterior mean, returned with its variance. Small cells, of which
@@ -29,14 +29,17 @@ _GRID = np.r_[
     np.exp(np.linspace(np.log(_LEAST), np.log(_MOST), _POINTS)), _MOST * _STRIDE ** np.arange(1.0, _FAR + 1)
 ]
 _STEPS = np.r_[np.full(_POINTS, np.log(_MOST / _LEAST) / (_POINTS - 1)), np.full(_FAR, np.log(_STRIDE))]
-_CENTRES = np.r_[0.0, 1.0, _GRID]
-_WIDTHS = np.r_[0.0, 0.0, 0.6 * _STEPS * _GRID]
-# A priori most ratios are near 1: the logarithm has heavy tails, and there is a spike at 1 itself.
+# A good base is off by a few percent. With the spike at 1 and the grid alone, whose points have widths of a fifth,
+# cells would be taken for equal to their base though they were measured more precisely than that.
+_NEAR = np.array([0.02, 0.06])
+_CENTRES = np.r_[0.0, 1.0, np.ones(len(_NEAR)), _GRID]
+_WIDTHS = np.r_[0.0, 0.0, _NEAR, 0.6 * _STEPS * _GRID]
+# A priori most ratios are near 1: the logarithm has heavy tails, and there are spikes at 1 itself.
 _TAILS = np.exp(-np.abs(np.log(_GRID)) / 0.5)
-PAIR: Floats = np.r_[0.02, 0.4, 0.58 * _TAILS / _TAILS.sum()]
+PAIR: Floats = np.r_[0.02, 0.2, 0.1, 0.1, 0.58 * _TAILS / _TAILS.sum()]
 # Before anything is seen, the law of a single column is wider: few columns have equal counts.
 _WIDE = np.exp(-np.abs(np.log(_GRID)) / 1.2)
-SINGLE = np.r_[0.05, 0.1, 0.85 * _WIDE / _WIDE.sum()]
+SINGLE = np.r_[0.05, 0.05, 0.025, 0.025, 0.85 * _WIDE / _WIDE.sum()]
 # The components start with so many cells together, which keeps a table of four cells from being overfitted.
 _PRIOR = 5.0
 _ROUNDS = 20

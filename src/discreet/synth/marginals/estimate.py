@@ -27,6 +27,7 @@ from discreet.synth.marginals.empirical_bayes import PAIR, common_law, determine
 from discreet.synth.marginals.ipf import on_simplex, product, rake, rake_loose
 from discreet.synth.marginals.measurements import Evidence, Measurement
 from discreet.synth.marginals.model import Model
+from discreet.synth.marginals.paths import Paths
 
 _KEPT = 0.02  # the share of independence in every base
 # The share of what all measured pairs have in common in the law of one: a table of four cells says little about
@@ -34,6 +35,7 @@ _KEPT = 0.02  # the share of independence in every base
 _COMMON = 0.2
 _DOUBT = 2.0  # a total of fewer than so many deviations may be noise
 _LEAST = 1e-9
+_MANY = 5000  # the most pairs without a measurement that follow through more than one column
 _FLOOR = 1e-7  # the least share of the total that a base expects in a cell
 
 Masks = Mapping[Columns, NDArray[np.bool_]]
@@ -75,7 +77,7 @@ def estimate(
         ties = {pair: float(np.abs(m.values - plain[pair]).sum()) for pair, m in measured.items()}
     pairs: dict[Columns, Floats] = {}
     variances: dict[Columns, Floats] = {}
-    ties_of = np.zeros((len(ones), len(ones)))  # only pairs that have a table can be part of a path
+    paths = Paths(ones, total)
     for again in (False, True):
         bases |= {pair: np.maximum(bases[pair], _FLOOR * total) for pair in measured}
         law = _law(measured, bases)
@@ -85,17 +87,16 @@ def estimate(
             sure = determined(mean, variances[pair], found.variance)
             margins: dict[Columns, Floats] = {(0,): ones[pair[0]], (1,): ones[pair[1]]}
             pairs[pair] = rake_loose(_without(kept, masks.get(pair)), sure, found.variance, margins, rounds=5)
+        for pair in measured:
+            paths.add(pair, pairs[pair], ties.get(pair, 0.0))
         if not again and not prior:
-            for pair in measured:
-                ties_of[pair] = ties_of[pair[::-1]] = ties.get(pair, 0.0)
-            paths = {pair: _path(pair, pairs, ties_of) for pair in measured}
-            bases |= {pair: _mixed(_scaled(t, total), plain[pair]) for pair, t in paths.items() if t is not None}
-    for pair in bases:
-        if pair not in measured:
-            path = None if prior else _path(pair, pairs, ties_of)
-            filled = bases[pair] if path is None else _scaled(path, total)
-            pairs[pair] = _fitted(_without(filled, masks.get(pair)), pair, ones)
-            ties_of[pair] = ties_of[pair[::-1]] = ties.get(pair, 0.0)
+            followed = {pair: paths.follow(pair) for pair in measured}
+            bases |= {pair: _mixed(table, plain[pair]) for pair, table in followed.items() if table is not None}
+    rest = sorted((pair for pair in bases if pair not in measured), key=lambda pair: -ties.get(pair, 0.0))
+    for rank, pair in enumerate(rest):
+        path = None if prior else paths.follow(pair, many=rank < _MANY)
+        pairs[pair] = _fitted(_without(bases[pair] if path is None else path, masks.get(pair)), pair, ones)
+        paths.add(pair, pairs[pair], ties.get(pair, 0.0))
     return Model(evidence, total, tuple(ones), pairs, variances, dict(ties), masks)
 
 
@@ -137,20 +138,3 @@ def _mixed(table: Floats, independent: Floats) -> Floats:
 
 def _without(table: Floats, mask: NDArray[np.bool_] | None) -> Floats:
     return table if mask is None else np.where(mask, 0.0, table)
-
-
-def _scaled(table: Floats, total: float) -> Floats:
-    return table * (total / max(float(table.sum()), 1e-12))
-
-
-def _path(pair: Columns, pairs: Mapping[Columns, Floats], ties: Floats) -> Floats | None:
-    """Return the pair as it follows through a third column, or None if no column is tied to both."""
-    u, v = pair
-    weakest = np.minimum(ties[u], ties[v])  # the tie of u with itself is 0, so neither end is chosen
-    through = int(weakest.argmax())
-    if weakest[through] <= 0:
-        return None
-    first = pairs[u, through] if u < through else pairs[through, u].T
-    second = pairs[through, v] if through < v else pairs[v, through].T
-    followed: Floats = first @ (second / np.maximum(second.sum(axis=1, keepdims=True), 1e-12))
-    return followed
