@@ -140,6 +140,20 @@ SYNTH = [
         "tests/synth/marginals/test_estimate.py",
     ),
     Mutant(
+        "paths: what the first column knows is added again",
+        "synth/marginals/paths.py",
+        "self._correlations[np.ix_(rows, rest)] - known @ given",
+        "self._correlations[np.ix_(rows, rest)] + 0 * (known @ given)",
+        "tests/synth/marginals/test_paths.py",
+    ),
+    Mutant(
+        "paths: other columns are not asked",
+        "synth/marginals/paths.py",
+        "others = self._narrow(others) if many else []",
+        "others = []",
+        "tests/synth/marginals/test_paths.py",
+    ),
+    Mutant(
         "fitting: the fallback to single columns spends twice",
         "synth/measure.py",
         "        # be noise. All columns are taken for independent, and each is known better.\n"

@@ -3,6 +3,7 @@
     domain            columns and their sizes
     measurements      noisy marginals, and what they say about smaller ones
     empirical_bayes   shrinkage of a noisy table towards a base
+    paths             pairs of columns that follow from other pairs
     ipf               projection onto the simplex, and iterative proportional fitting
     estimate          from measurements to a model: total, one-way and two-way marginals
     model             any marginal, by maximum entropy

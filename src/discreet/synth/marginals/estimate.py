@@ -4,11 +4,11 @@
    counts, by as much as noise explains their differences, and projected onto the simplex: in a tiny table they
    become equal. How unequal columns are is learned from all of them together.
 2. Each measured pair is shrunk (`empirical_bayes`), towards independence first. That gives a better base: for the
-   pair (u, v), the table that follows if u and v are independent given a third column c,
-   Σ_c P(u, c)·P(c, v)/P(c), with the c whose weaker tie is strongest. The pair is shrunk again, towards that base.
+   pair (u, v), the table that follows from other pairs, through the columns that are tied to both (`paths`). The
+   pair is shrunk again, towards that base.
    A fiftieth of independence stays in every base, so that no cell is impossible. How far cells are from a base is
    learned from each table, and a little from all of them together.
-3. A pair that was not measured is predicted by the same path.
+3. A pair that was not measured is predicted in the same way.
 4. Every pair is raked to the one-way marginals: of a measured one, each cell by as much as it may be off, so that
    what was measured precisely keeps its value. Cells that are declared impossible are empty throughout.
 
