@@ -7,10 +7,10 @@ columns, B. With K for covariances given c, the addition is
 
     K_uB·K_BB·(K_BB² + τ²)⁻¹·K_Bv,
 
-in units in which each indicator has variance 1 (nearly). It is zero if c separates u, or v, from all of B, so such a
-path stays as it is. With τ = 0 it is the regression itself. An eigenvalue of K_BB far below τ belongs to a direction in which
-the columns of B hardly differ and noise is larger than the difference: it does not count. Noisy tables are of no
-joint distribution, so K_BB may have negative eigenvalues too; the sum with τ² never has.
+in units in which each indicator has variance 1 (nearly). It is zero if c separates u, or v, from all of B, so such
+a path stays as it is. With τ = 0 it is the regression itself. An eigenvalue of K_BB far below τ belongs to a
+direction in which the columns of B hardly differ and noise is larger than the difference: it does not count. Noisy
+tables are of no joint distribution, so K_BB may have negative eigenvalues too; the sum with τ² never has.
 """
 
 from __future__ import annotations
