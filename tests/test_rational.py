@@ -11,11 +11,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import InexactFloat, ParameterError
-from discreet.rational import Rational, positive, rational, whole
+from discreet.rational import Rational, positive, rational, root_below, whole
 
 TENTH = Fraction(1, 10)
 
@@ -96,3 +96,11 @@ def test_whole_means_a_whole_number_that_is_large_enough(bad: Rational) -> None:
 @given(st.fractions())
 def test_what_is_written_out_is_read_back(value: Fraction) -> None:
     assert rational(str(value), "scale") == value
+
+
+@given(square=st.fractions(Fraction(1, 10**12), 10**6))
+@settings(max_examples=50)
+def test_roots_are_rounded_down(square: Fraction) -> None:
+    root = root_below(square)
+    assert root**2 <= square
+    assert root**2 >= square * Fraction(99, 100)

@@ -126,6 +126,18 @@ def whole(value: Rational, name: str, *, least: int = 1) -> int:
     return int(exact)
 
 
+def root_below(square: Fraction) -> Fraction:
+    """Return the root, rounded down to about four digits.
+
+    >>> root_below(Fraction(2))
+    Fraction(707, 500)
+    """
+    grid = 1000
+    while square * grid**2 < 10**6:
+        grid *= 10
+    return Fraction(math.isqrt(int(square * grid**2)), grid)
+
+
 def shown(value: object) -> str:
     """Return `value` for a message. Python does not print integers of more than a few thousand digits.
 

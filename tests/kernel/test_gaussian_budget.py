@@ -39,6 +39,23 @@ def test_almost_nothing_of_a_budget_is_left_over(shares: list[float]) -> None:
     assert sum(parts(Fraction(1), dict(enumerate(shares))).values()) > Fraction(999_999, 10**6)
 
 
+@given(rho=st.fractions(Fraction(1, 10**9), 20), contribution=st.integers(1, 10**6))
+def test_a_choice_costs_no_more_than_its_part_in_rho_or_in_mu(rho: Fraction, contribution: int) -> None:
+    """From 0.8 of ρ on at ρ = 5, where ε is large, and from .99 of it on for all that is spent in practice."""
+    choice = Unit(contribution).choice(rho)
+    assert choice.sensitivity == contribution
+    assert spent([choice]) <= rho
+    assert mu([choice]) ** 2 <= 2 * rho
+    assert rho > Fraction(1, 10) or mu([choice]) ** 2 > 1.97 * rho
+
+
+def test_noise_and_choices_add_up() -> None:
+    unit, part = Unit(4096), Fraction(1, 1000)
+    drawn, choice = unit.marginal(part), unit.choice(part)
+    assert mu([drawn, choice]) ** 2 == pytest.approx(mu([drawn]) ** 2 + mu([choice]) ** 2)
+    assert spent([drawn, choice]) == spent([drawn]) + spent([choice])
+
+
 def test_the_noise_of_scores_counts_every_score() -> None:
     unit = Unit(4096)
     assert cost(unit.scores(Fraction(1, 100), 105).loss).rho <= Fraction(1, 100)

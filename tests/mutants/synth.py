@@ -262,7 +262,7 @@ SYNTH = [
     ),
     Mutant(
         "selection: empty cells count like full ones",
-        "synth/select.py",
+        "synth/selection/select.py",
         "inside = expected / (expected + math.sqrt(variance))",
         "inside = expected / np.maximum(expected, 1e-9)",
         FITTING,

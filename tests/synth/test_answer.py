@@ -17,7 +17,7 @@ from discreet.synth import Synthetic
 from discreet.synth.adaptive_bins import coarse, fine_axes
 from discreet.synth.marginals import Measurement
 from discreet.synth.marginals.domain import onto
-from discreet.synth.measure import Score
+from discreet.synth.released import Score
 from tests.synth.tables import people, sealed
 
 

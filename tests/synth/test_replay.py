@@ -13,10 +13,12 @@ import pytest
 from discreet.audit import replay
 from discreet.audit.replay.replay import findings
 from discreet.ledger import Budget
+from discreet.rational import Rational
 from discreet.schema import Boolean, Category, Column, Integer
 from discreet.synth import measure as fitting
 from discreet.synth.exact_marginals import marginals_of
 from discreet.synth.measure import Source
+from discreet.synth.released import Released
 from discreet.vault.vault import Vault
 
 ROWS: list[dict[str, Any]] = [
@@ -25,6 +27,11 @@ ROWS: list[dict[str, Any]] = [
     {"who": 2, "age": None, "city": "Oslo", "ill": None},
 ]
 DAYS: list[dict[str, Any]] = [{"who": row["who"], "age": row["age"], "day": 3 * i} for i, row in enumerate(ROWS)]
+MORE_ROWS: list[dict[str, Any]] = [
+    {"who": i // 2, "age": 30 + i % 5, "city": ["Oslo", "Bergen"][i % 2], "ill": i % 2 == 1} for i in range(60)
+]
+PICKING = 4
+"""An ε at which scores of these rows would be noise, and picks are not."""
 COLUMNS: dict[str, Column] = {
     "age": Integer(0, 110),
     "city": Category(["Bergen", "Oslo"], other="elsewhere"),
@@ -43,7 +50,7 @@ def _written(name: str, value: Any) -> str | None:
     return str(int(value)) if whole else repr(value)
 
 
-def synthesized(rows: list[dict[str, Any]], declared: dict[str, Column] = COLUMNS) -> Any:
+def synthesized(rows: list[dict[str, Any]], declared: dict[str, Column] = COLUMNS, epsilon: Rational = 20) -> Any:
     """Seal rows, synthesize, and return all that the analyst sees."""
     names = ["who", *declared]
     columns = {
@@ -58,7 +65,7 @@ def synthesized(rows: list[dict[str, Any]], declared: dict[str, Column] = COLUMN
             columns=declared,
             budget=Budget(30, "1e-6"),
         ) as vault:
-            made = vault.synthesize(epsilon=20, rows=5, persons=True)
+            made = vault.synthesize(epsilon=epsilon, rows=5, persons=True)
             spent = vault.ledger.balance().spent
         seen = [[m.columns, m.values.tolist(), m.variance] for m in made.measurements]
         scores = {name: [s.value for s in scores] for name, scores in made.scores.items()}
@@ -87,6 +94,24 @@ def test_a_synthesis_that_measures_the_number_of_rows_is_private_on_hostile_tabl
     assert not found, found[0].words
 
 
+def with_picks(rows: list[dict[str, Any]]) -> Any:
+    """Synthesize where scores would be noise, which is a fact about ε and the noisy number of rows."""
+    return synthesized(rows, epsilon=PICKING)
+
+
+def test_a_synthesis_that_picks_pairs_is_private_on_hostile_tables() -> None:
+    assert any("picked" in with_picks(MORE_ROWS)[1] for _ in range(20))
+    found = findings(with_picks, MORE_ROWS, person="who", limit=1)
+    assert not found, found[0].words
+
+
+@pytest.mark.slow
+def test_the_replay_catches_picks_by_distances_that_count_each_row_thrice(monkeypatch: pytest.MonkeyPatch) -> None:
+    distance = fitting._distance
+    monkeypatch.setattr(fitting, "_distance", lambda exact, expected: 3 * distance(exact, expected))
+    assert findings(with_picks, MORE_ROWS, person="who", limit=4)
+
+
 @pytest.mark.slow
 def test_the_replay_catches_a_number_of_rows_that_counts_each_five_times(monkeypatch: pytest.MonkeyPatch) -> None:
     def doubled(*given: Any) -> Source:
@@ -111,7 +136,7 @@ def test_the_replay_catches_a_marginal_that_was_read_without_noise(
     """If the rounds chose pairs by exact distances, the choice would depend on the rows."""
     measure = fitting.measure
 
-    def nosy(released: fitting.Released, source: Source, budgets: Any) -> None:
+    def nosy(released: Released, source: Source, budgets: Any) -> None:
         measure(released, source, budgets)
         released.measurements[-1].values[...] += np.asarray(source((0,))).sum() > 3 * 4096
 

@@ -10,6 +10,10 @@ sharper bound. A discrete Gaussian of variance v is, up to a factor within 1 ± 
 9 that is rounded at random (docs/theory/synthesis.md), so the whole is μ-Gaussian DP with μ² = Σ Δᵢ²/(vᵢ −
 9), chosen adaptively or not (Dong, Roth, Su 2022, Smith and Thakurta 2022). A part ρᵢ buys the variance Δᵢ²/2ρᵢ
 + 9, rounded up, so that both sums hold exactly: Σ Δᵢ²/2vᵢ ≤ ρ and μ² ≤ 2ρ.
+
+A choice by the exponential mechanism at ε is ε²/8-zCDP, and μ-Gaussian DP with μ = 2·Φ⁻¹(1/(1 + e^(−ε/2))), which
+is at most √(π/8)·ε (docs/theory/conversions.md). A part ρᵢ buys ε² = 16·ρᵢ/π, rounded down, so both sums hold
+with choices too.
 """
 
 from __future__ import annotations
@@ -25,13 +29,15 @@ from discreet.kernel.amount import amount_of
 from discreet.kernel.payer import vault_budget
 from discreet.ledger.balance import Balance
 from discreet.ledger.costs import cost
-from discreet.mechanisms import Gaussian, Sensitivity, tails
+from discreet.mechanisms import Exponential, Gaussian, Sensitivity, tails
+from discreet.privacy.loss_measures import gdp_mu_squared
 from discreet.privacy.pld.normal import gaussian_delta
 from discreet.privacy.theorems.learning.tolerance import SMOOTHING
-from discreet.rational import Rational, positive
+from discreet.rational import Rational, positive, root_below
 from discreet.release.receipt import Promise
 
 _GRID = 2**40  # parts of a budget are multiples of 2⁻⁴⁰ of it
+_PI = Fraction(355, 113)  # above π by less than 10⁻⁷ of it
 _SLACK = 1 - 1e-9  # of δ, for the factor 1 ± 10⁻⁷⁰ and for rounding here
 
 Name = TypeVar("Name")
@@ -94,6 +100,14 @@ class Unit:
         """Return the noise for `count` scores."""
         return Gaussian(self._variance(rho, count), self.score_sensitivity(count))
 
+    def choice(self, rho: Fraction) -> Exponential:
+        """Return the mechanism that chooses by scores, each of which one person moves by at most Δ.
+
+        >>> Unit(4096).choice(Fraction(1, 100)).epsilon
+        Fraction(9, 40)
+        """
+        return Exponential(root_below(16 * rho / _PI), self.contribution)
+
     def affords(self, rho: Fraction, entries: int = 1) -> bool:
         """Return whether the noise that ρ buys for a marginal, or for so many scores, can be drawn.
 
@@ -115,7 +129,7 @@ class Unit:
         return math.ceil(entries * self.contribution**2 / (2 * rho)) + SMOOTHING
 
 
-def spent(noises: Sequence[Gaussian]) -> Fraction:
+def spent(noises: Sequence[Gaussian | Exponential]) -> Fraction:
     """Return the ρ of all noises together.
 
     >>> spent([Unit(4096).marginal(Fraction(1, 2))]) < Fraction(1, 2)
@@ -124,10 +138,17 @@ def spent(noises: Sequence[Gaussian]) -> Fraction:
     return sum((cost(noise.loss).rho for noise in noises), Fraction(0))
 
 
-def mu(noises: Sequence[Gaussian]) -> float:
-    """Return the μ of the Gaussian DP of all noises together."""
-    squares = [Fraction(_l2_squared(noise)) / (noise.variance - SMOOTHING) for noise in noises]
-    return math.sqrt(sum(squares, Fraction(0)))
+def mu(noises: Sequence[Gaussian | Exponential]) -> float:
+    """Return the μ of the Gaussian DP of all noises and choices together."""
+    return math.sqrt(sum(map(_mu_squared, noises), Fraction(0)))
+
+
+def _mu_squared(noise: Gaussian | Exponential) -> Fraction:
+    if isinstance(noise, Gaussian):
+        return Fraction(_l2_squared(noise)) / (noise.variance - SMOOTHING)
+    square = gdp_mu_squared(noise.loss)
+    assert square is not None  # a choice of bounded range has one
+    return square
 
 
 def _l2_squared(noise: Gaussian) -> int:

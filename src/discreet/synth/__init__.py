@@ -4,9 +4,9 @@
 
     synthesize         one charge, the measurements, one record
     adaptive_bins      columns of many values in few bins
-    workload           the sets of columns that matter
-    select             the marginals to measure, and how precisely
+    selection          the marginals to measure, and how precisely
     measure            the private algorithm
+    released           what it has released so far
     person_ids         ids for the persons of a synthetic table
     structural_zeros   cells that the curator declares impossible
     marginals          a model from noisy marginals

@@ -44,7 +44,8 @@ from discreet.synth import serialize as files
 from discreet.synth.adaptive_bins import check_cells
 from discreet.synth.exact_marginals import marginals_of
 from discreet.synth.marginals.domain import Columns, Floats
-from discreet.synth.workload import MOST_CELLS
+from discreet.synth.released import Released
+from discreet.synth.selection.workload import MOST_CELLS
 
 if TYPE_CHECKING:
     import altair
@@ -268,7 +269,7 @@ def paid(
             )
 
         def run(charge: Charge) -> Comparison:
-            done = measure.Released(table.domain, unit, float(UNIT))
+            done = Released(table.domain, unit, float(UNIT))
             marginals = marginals_of(ready.engine, table.axes)
             measure.score(done, marginals, sets, believed.marginal, budget["scores"], "paid")
             measure.measure(done, marginals, each)

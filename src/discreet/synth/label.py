@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from discreet.ledger.costs import described
-from discreet.mechanisms import Gaussian, Sensitivity
+from discreet.mechanisms import Exponential, Gaussian, Sensitivity
 from discreet.query.bins import Axis
 from discreet.release.label import Label, Noise
 from discreet.release.receipt import Receipt
@@ -25,6 +25,7 @@ def label(
     receipt: Receipt,
     impossible: Sequence[str],
     sizes: Sequence[Gaussian] = (),
+    choices: Sequence[Exponential] = (),
 ) -> Label:
     """Return the label of a synthetic table.
 
@@ -35,6 +36,7 @@ def label(
         receipt: What was charged.
         impossible: Conditions that the curator declared impossible.
         sizes: The noise of the number of rows per person, if it was measured.
+        choices: The mechanisms that picked pairs, if pairs were picked.
     """
     marginals = [noise for noise in noises if _entries(noise) == 1]
     scores = [noise for noise in noises if _entries(noise) > 1]
@@ -58,6 +60,7 @@ def label(
         noise=[
             *_noise(marginals, f"{len(marginals)} marginals, the noisiest"),
             *_noise(scores, f"{len(scores)} lists of distances, the noisiest"),
+            *_choice(choices),
             *_noise(sizes, "the number of persons by their number of rows", unit=1),
         ],
         receipt=receipt,
@@ -72,6 +75,19 @@ def label(
 def _entries(noise: Gaussian) -> int:
     sensitivity = noise.sensitivity
     return 1 if not isinstance(sensitivity, Sensitivity) or sensitivity.l1 == sensitivity.each else 2
+
+
+def _choice(choices: Sequence[Exponential]) -> list[Noise]:
+    return [
+        Noise(
+            on=f"{len(choices)} choices of a pair",
+            law="exponential mechanism",
+            spread=float(choice.scale) / UNIT,
+            sensitivity=choice.sensitivity / UNIT,
+            loss="; ".join(described(choice.loss)),
+        )
+        for choice in choices[:1]  # all of them are alike
+    ]
 
 
 def _noise(noises: Sequence[Gaussian], on: str, unit: int = UNIT) -> list[Noise]:

@@ -4,43 +4,44 @@
           10 %             3 to 10 %                   60 %                     3 %                    24 %
 
 A score is ‖M − E‖₁, the distance of the exact marginal from the prediction of the model so far, in integers.
-Everything that touches data is here and goes through three calls of a Gaussian mechanism, whose budgets are
-fixed in advance. The choice of the marginals, and the division of a round's budget among them, follow from earlier
-releases. Nothing else reads the data: the estimates between the rounds are post-processing.
+Everything that touches data is here: `measure` and `score` go through a Gaussian mechanism, and `pick`, which
+takes the place of scores where these would be noise, through the exponential mechanism. Budgets are fixed in
+advance, and what picking leaves goes to marginals. The choice of the marginals, and the division of a round's
+budget among them, follow from earlier releases. Nothing else reads the data: the estimates between the rounds are
+post-processing.
 Theory: docs/theory/synthesis.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
-from math import comb, sqrt
+from math import comb, log, pi, sqrt
 from typing import TypeAlias, cast
 
 import numpy as np
 
 from discreet import noise
 from discreet.kernel.gaussian_budget import Unit, parts
-from discreet.mechanisms import Exact, Gaussian
+from discreet.mechanisms import Exact
 from discreet.mechanisms.exact import LIMIT, Integers
 from discreet.synth.marginals.domain import Columns, Domain, Floats
 from discreet.synth.marginals.estimate import Masks, estimate
-from discreet.synth.marginals.measurements import Evidence, Measurement
+from discreet.synth.marginals.measurements import Measurement
 from discreet.synth.marginals.model import Model
-from discreet.synth.select import (
-    C,
-    Candidate,
-    chosen,
-    filled,
-    forest,
-    removable,
-    shrunk,
-    single_errors,
-    spoiled,
+from discreet.synth.released import Released, Score
+from discreet.synth.selection import candidates
+from discreet.synth.selection.select import Candidate, chosen, filled, spoiled
+from discreet.synth.selection.workload import (
+    MOST_TRIPLES,
+    Matter,
+    listable,
+    matter_of,
+    most_tied,
+    promising,
+    triples_of,
 )
-from discreet.synth.workload import MOST_TRIPLES, Matter, listable, matter_of, most_tied, promising, triples_of
 
 Source: TypeAlias = Callable[[Columns], Integers]
 """Returns the exact sums of weights over the cells of a marginal, as a flat array: private."""
@@ -54,61 +55,30 @@ ONES = 0.1
 SCORES, MOST_SCORES = 0.03, 0.1
 """The share of the rest for either kind of scores; scores of pairs get up to the second if noise is large."""
 
-SINGLES = 2.0
-"""How much more a single column counts than its workload says: shrinkage removes less noise of its few cells."""
-
 TOTAL = 0.5
 """How much the number of rows counts beside single columns, where columns alone would say little about it."""
+
+GUMBEL = pi / sqrt(6)
+"""The deviation of the noise by which a choice is one of the largest noisy score, for noise of scale 1."""
 
 FIRST = 0.7
 """The share of the first round, of what is left for marginals."""
 
-# Scores of m pairs with a deviation above m^¼ times this share of the rows: only single columns are worth it. Of
+PICKS = 0.25
+"""The share of the rest for picking pairs, where scores would be noise."""
+
+MOST_PICKS = 60
+"""The most pairs that are picked."""
+
+# Scores of m pairs with a deviation above m^¼ times this share of the rows would be noise: pairs are picked. Of
 # more pairs more noise is bearable, because the mean of all scores is known √m times as well as each.
-_HOPELESS = 0.11
+_BLIND = 0.08
+# A pair is picked if it beats what noise alone would pick, by so many scales of the noise: of pairs that are all
+# worth nothing, one is picked with probability 1/(1 + e^2.5), 8 %.
+_MARGIN = 2.5
 _VAGUE = 0.5  # the precision of the total beside that of a cell, below which the total is measured by itself
-_TAKEN = 0.3  # the share of all pairs that is measured, about, where noise is too large for triples
 _SHARP = 0.08  # scores of pairs get more than their share if their deviation would be above this share of the rows
 _BLURRED = 0.08  # scores of triples with a deviation above this share of the rows carry no information
-_SURE = 1.5  # a score is lowered by so many deviations, so that a chosen marginal is off almost surely
-_STRONG = 0.3  # a pair of the tree that is off by this share of the rows beyond doubt is measured in any case
-_DOUBT = 3.0  # a pair whose score is so many deviations above what noise explains is tied
-
-
-@dataclass(frozen=True)
-class Score:
-    """The noisy distance of a marginal from its prediction when it was scored, in rows."""
-
-    columns: Columns
-    value: float
-    deviation: float
-
-
-@dataclass
-class Released:
-    """Everything released so far, in rows, with its noise.
-
-    `stages` has the number of measurements when scores were taken: scores are distances from the model of those.
-    """
-
-    domain: Domain
-    unit: Unit
-    scale: float
-    measurements: list[Measurement] = field(default_factory=list)
-    scores: dict[str, list[Score]] = field(default_factory=dict)
-    stages: dict[str, int] = field(default_factory=dict)
-    noises: list[Gaussian] = field(default_factory=list)
-    test_bits: bool = False
-
-    @property
-    def evidence(self) -> Evidence:
-        """The measurements."""
-        return Evidence(self.domain, tuple(self.measurements))
-
-    @property
-    def ties(self) -> dict[Columns, float]:
-        """The distances of pairs from independence when they were scored."""
-        return {score.columns: max(score.value, 0.0) for score in self.scores.get("pairs", [])}
 
 
 def drawable(rho: Fraction, unit: Unit, columns: int) -> bool:
@@ -177,6 +147,61 @@ def score(
     released.scores[name] = [Score(c, float(v), deviation) for c, v in zip(sets, values, strict=True)]
     released.stages[name] = len(released.measurements)
     released.noises.append(mechanism)
+
+
+def pick(
+    released: Released, source: Source, pairs: Sequence[Columns], model: Model, budget: Mapping[str, Fraction]
+) -> Fraction:
+    """Choose pairs that are far from independence, one after the other, and return what is left of the budget.
+
+    Each choice is among the pairs that would connect two columns which are not connected yet, and "no more". A
+    pair has its distance from independence minus the error that it would have if it were measured, and "no more"
+    has what the best of so many worthless pairs would reach by noise. This is less noise than for scores of all
+    pairs, and says nothing about those that were not chosen.
+
+    Args:
+        released: Where the choices are added.
+        source: The exact marginals.
+        pairs: The pairs to choose from.
+        model: The model of independent columns.
+        budget: ρ for all choices together ("picks"), and for the measurements after them ("first").
+    """
+    most = min(len(released.domain) - 1, MOST_PICKS)
+    each = budget["picks"] / most
+    mechanism = released.unit.choice(each)
+    scale = float(mechanism.scale) / released.scale
+    deviation = sqrt(most / _precision(budget["first"], released))
+    costs = np.array([candidates.expected_error(model, pair, deviation) for pair in pairs])
+    distances = [_distance(source(pair), model.marginal(pair) * released.scale) for pair in pairs]
+    gains = np.array(distances, np.int64) - _whole(costs * released.scale)
+    ends, group = np.array(pairs).T, np.arange(len(released.domain))
+    picked: list[Score] = []
+    while len(picked) < most:
+        (listed,) = np.nonzero(group[ends[0]] != group[ends[1]])
+        beaten = scale * (log(max(len(listed), 1)) + _MARGIN)
+        # No distance is above twice the number of rows: what would have to be, only noise could choose.
+        if not len(listed) or beaten > 2 * model.total:
+            break
+        offered = np.append(gains[listed], _whole(np.array([beaten * released.scale])))
+        choice = mechanism.release(Exact(offered, released.unit.score_sensitivity(len(offered))))
+        released.choices.append(mechanism)
+        if choice == len(listed):
+            break
+        found = int(listed[choice])
+        group[group == group[ends[1, found]]] = group[ends[0, found]]
+        picked.append(Score(pairs[found], beaten + float(costs[found]), scale * GUMBEL))
+    if picked:  # what was chosen earlier had to beat all that was chosen later
+        values = np.maximum.accumulate([score.value for score in picked][::-1])[::-1].tolist()
+        released.scores["picked"] = [
+            replace(score, value=value) for score, value in zip(picked, values, strict=True)
+        ]
+        released.stages["picked"] = len(released.measurements)
+    return each * (most - len(released.choices))
+
+
+def _whole(public: Floats) -> Integers:
+    """Return public numbers as integers, clamped so that no difference overflows."""
+    return np.clip(np.rint(public), -(LIMIT // 4), LIMIT // 4).astype(np.int64)
 
 
 def _distance(exact: Integers, predicted: Floats) -> int:
@@ -263,10 +288,12 @@ def rounds(
         return estimated()
     model = estimated()
     share = _score_share(rho, len(pairs), released, model.total)
-    if _blurred(rho, len(pairs), released, share) > _HOPELESS * len(pairs) ** 0.25 * model.total:
-        # This depends on the noisy total only, so it is post-processing: the pairs would be chosen by noise, and
-        # be noise. All columns are taken for independent, and each is known better.
-        measure(released, source, parts(rho, one_way(domain)))
+    if _blurred(rho, len(pairs), released, MOST_SCORES) > _BLIND * len(pairs) ** 0.25 * model.total:
+        # This depends on the noisy total only, so it is post-processing.
+        say("picking pairs", 0.1)
+        budget = parts(rho, {"picks": PICKS, "first": 1 - PICKS})
+        left = budget["first"] + pick(released, source, pairs, model, budget)
+        measure(released, source, _affordable(released, parts(left, _after_picks(released, model, matter, left))))
         return estimated()
     count = MOST_TRIPLES if triples is None else min(max(len(triples), 1), MOST_TRIPLES)
     if _blurred(rho, count, released) > _BLURRED * model.total:
@@ -275,7 +302,7 @@ def rounds(
     say("scores of pairs", 0.1)
     score(released, source, pairs, model.marginal, budget["scores"], "pairs")
     precision = _precision(budget["first"], released)
-    ties, also = _worth(released, model, matter, precision, blurred=triples == [])
+    ties, also = candidates.worth(released, model, matter, precision, blurred=triples == [])
     shares = chosen(ties, precision, also)
     say(f"{sum(len(c) == 2 for c in shares)} of {len(pairs)} pairs", 0.3)
     measure(released, source, _affordable(released, parts(budget["first"], shares)))
@@ -289,13 +316,24 @@ def rounds(
         say("scores of triples", 0.5)
         listed = promising(triples, released.ties, matter)
         score(released, source, listed, model.marginal, budget["again"], "triples")
-        fresh = _excess(_candidates(released, "triples", matter, sure=_SURE), released)
+        fresh = candidates.triples(released, matter)
         second = budget["second"]
-    shares = filled([*_measured(released, matter), *fresh], _precision(second, released))
+    shares = filled([*candidates.measured(released, matter), *fresh], _precision(second, released))
     say(f"{sum(len(c) == 3 for c in shares)} of {len(triples)} triples", 0.7)
     measure(released, source, _affordable(released, parts(second, shares)))
     say("estimates", 0.9)
     return estimated()
+
+
+def _after_picks(released: Released, model: Model, matter: Matter, rho: Fraction) -> dict[Columns, float]:
+    """Return the shares of what is measured after picking: the pairs with single columns, or these alone."""
+    pairs = [score.columns for score in released.scores.get("picked", [])]
+    if not pairs:
+        return one_way(released.domain)
+    precision = _precision(rho, released)
+    variance, weight = len(released.domain) / precision, matter(pairs)
+    also = [Candidate(pair, spoiled(model.marginal(pair), variance), weight[pair], 0.0) for pair in pairs]
+    return chosen([], precision, [*candidates.singles(released, matter), *also])
 
 
 def divided(rho: Fraction, *, triples: bool, scores: float = SCORES) -> dict[str, Fraction]:
@@ -329,69 +367,3 @@ def _score_share(rho: Fraction, pairs: int, released: Released, total: float) ->
 def _precision(rho: Fraction, released: Released) -> float:
     """Return the precision that a budget buys: 1/variance, in rows."""
     return 2 * float(rho) * (released.scale / released.unit.contribution) ** 2
-
-
-def _candidates(released: Released, name: str, matter: Matter, *, sure: float) -> list[Candidate]:
-    scores = released.scores[name]
-    weight = matter([score.columns for score in scores])
-    likely = shrunk([score.value for score in scores], scores[0].deviation) if not sure else None
-    values = likely or [score.value - sure * score.deviation for score in scores]
-    return [
-        Candidate(score.columns, released.domain.cells(score.columns), weight[score.columns], max(value, 0.0))
-        for score, value in zip(scores, values, strict=True)
-    ]
-
-
-def _worth(
-    released: Released, model: Model, matter: Matter, precision: float, *, blurred: bool
-) -> tuple[list[Candidate], list[Candidate]]:
-    """Return pairs with what measuring them could remove, and the sets to measure in any case.
-
-    The tree of the strongest ties carries what other pairs owe to each other, so its pairs are not left out for
-    cells that are empty: they count by the cells that noise spoils (`spoiled`). If scores are blurred, what chance
-    and the error of single columns explain does not count; single columns are measured in any case, and so are
-    pairs of the tree that are tied beyond doubt: that of the largest score, and those that are off by much. Of
-    columns of many levels the expected error of all their cells would outweigh even those, and their few large
-    cells would be off by more than anything else.
-    """
-    scores, errors = released.scores["pairs"], single_errors(model)
-    variance = _TAKEN * len(scores) / precision
-
-    def beyond(score: float, pair: Columns) -> float:
-        return removable(score, model.marginal(pair), [errors[column] for column in pair], variance)
-
-    least = {score.columns: score.value - _DOUBT * score.deviation for score in scores}
-    tree = {pair for pair in forest(least) if beyond(least[pair], pair) > 0}
-    ties = [
-        replace(c, cells=spoiled(model.marginal(c.columns), variance)) if c.columns in tree else c
-        for c in _candidates(released, "pairs", matter, sure=0.0)
-    ]
-    if not blurred:
-        return ties, []
-    ties = [replace(c, score=beyond(c.score, c.columns)) for c in ties]
-    sets: list[Columns] = [(column,) for column in range(len(released.domain))]
-    weight = matter(sets)
-    singles = [Candidate(c, released.domain.cells(c), SINGLES * weight[c], 0.0) for c in sets if weight[c] > 0]
-    top = max(least, key=lambda pair: least[pair])
-    strong = {pair for pair in tree if pair == top or beyond(least[pair], pair) > _STRONG * model.total}
-    sure = [c for c in ties if c.columns in strong]
-    return [c for c in ties if c not in sure], [*singles, *sure]
-
-
-def _measured(released: Released, matter: Matter) -> list[Candidate]:
-    """Return the marginals of the first round, with their precision."""
-    precisions = {c: p for c, p in released.evidence.precisions().items() if len(c) > 1}
-    weight = matter(list(precisions))
-    return [Candidate(c, released.domain.cells(c), weight[c], 0.0, p) for c, p in precisions.items()]
-
-
-def _excess(candidates: Sequence[Candidate], released: Released) -> list[Candidate]:
-    """Return triples with their scores minus the expected error of their pairs."""
-    precisions = released.evidence.precisions()
-    errors = {c: C * released.domain.cells(c) / sqrt(p) for c, p in precisions.items() if len(c) == 2}
-    return [
-        Candidate(
-            c.columns, c.cells, c.weight, c.score - sum(errors.get(p, 0.0) for p in combinations(c.columns, 2))
-        )
-        for c in candidates
-    ]

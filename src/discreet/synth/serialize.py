@@ -37,7 +37,7 @@ from discreet.schema.metadata import UNIT, TableMetadata
 from discreet.synth.adaptive_bins import Cut
 from discreet.synth.marginals.domain import Floats
 from discreet.synth.marginals.measurements import Measurement
-from discreet.synth.measure import Score
+from discreet.synth.released import Score
 
 if TYPE_CHECKING:
     from discreet.synth.evaluate import Comparison

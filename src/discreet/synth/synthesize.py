@@ -39,7 +39,8 @@ from discreet.synth import person_ids as whose
 from discreet.synth import sample as drawn
 from discreet.synth.exact_marginals import marginals_of
 from discreet.synth.marginals.domain import Columns, Domain
-from discreet.synth.measure import Progress, Released
+from discreet.synth.measure import Progress
+from discreet.synth.released import Released
 from discreet.synth.structural_zeros import masks, parsed
 from discreet.synth.synthetic import Synthetic, prior_pairs
 
@@ -247,7 +248,7 @@ def _measured(order: _Order, engine: Engine, charge: Charge, progress: Progress 
         measurements=tuple(released.measurements),
         scores={name: tuple(scores) for name, scores in released.scores.items()},
         stages=dict(released.stages),
-        label=label.label(metadata, axes, noises, receipt, order.impossible, told),
+        label=label.label(metadata, axes, noises, receipt, order.impossible, told, released.choices),
         impossible=order.impossible,
         prior=known,
         sizes=None if sizes is None else sizes.counts,

@@ -38,8 +38,8 @@ from discreet.synth.marginals.domain import Columns, Domain, Floats
 from discreet.synth.marginals.estimate import estimate
 from discreet.synth.marginals.measurements import Evidence, Measurement
 from discreet.synth.marginals.model import Model
-from discreet.synth.measure import Score
 from discreet.synth.person_ids import ids
+from discreet.synth.released import Score, ties
 from discreet.synth.rows.residual import Fit, fit_of
 from discreet.synth.sample import Codes, check, sample
 from discreet.synth.structural_zeros import masks
@@ -103,10 +103,9 @@ class Synthetic(Guarded):
 
     def model_of(self, count: int) -> Model:
         """Return the model of the first measurements."""
-        ties = {score.columns: max(score.value, 0.0) for score in self.scores.get("pairs", ())}
         return estimate(
             Evidence(self.domain, self.measurements[:count]),
-            ties,
+            ties(self.scores),
             prior=prior_pairs(self.prior, self.domain),
             impossible=masks(self.impossible, self.axes, self.metadata),
         )
@@ -235,7 +234,7 @@ class Synthetic(Guarded):
                 f"The table has about {self.total:,.0f} rows, and their noisy count is off by {spread:,.0f}: "
                 "there are too few rows at this epsilon to know more than single columns well."
             )
-        if len(self.domain) > 1 and not self.scores.get("pairs"):
+        if len(self.domain) > 1 and not any(len(m.columns) > 1 for m in self.measurements):
             found.append("No two columns were measured together: they are independent of each other here.")
         elif not self.scores.get("triples") and len(self.domain) > 2:
             found.append("Noise was too large to measure three columns together: they follow from pairs.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -26,7 +26,6 @@ from discreet.query.plan.quantiles import (
     choose,
     coarsening,
     ranking,
-    root_below,
     scores,
 )
 from discreet.schema.metadata import UNIT
@@ -267,14 +266,6 @@ def test_one_code_is_its_own_quantile() -> None:
 def test_ranks_with_too_many_digits_are_refused() -> None:
     with pytest.raises(QuestionRefused, match="at most six digits"):
         made(10, Fraction(0.9), 1)
-
-
-@given(square=st.fractions(Fraction(1, 10**12), 10**6))
-@settings(max_examples=50)
-def test_roots_are_rounded_down(square: Fraction) -> None:
-    root = root_below(square)
-    assert root**2 <= square
-    assert root**2 >= square * Fraction(99, 100)
 
 
 def test_the_mark_of_test_bits_stays_on_choices() -> None:

@@ -19,8 +19,7 @@ from typing import Literal, TypeAlias, get_args
 from discreet.errors import Fix, ParameterError
 from discreet.ledger.balance import largest_pure_epsilon
 from discreet.mechanisms import Exponential, PermuteAndFlip
-from discreet.query.plan.quantiles import root_below
-from discreet.rational import Rational
+from discreet.rational import Rational, root_below
 
 Choosing: TypeAlias = Literal["best", "exponential", "permute and flip"]
 """The mechanism by name; "best" takes the one with the smaller bound."""

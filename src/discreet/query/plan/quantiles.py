@@ -43,7 +43,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -58,6 +57,7 @@ from discreet.query import ir
 from discreet.query.plan.affine import shifted, signed
 from discreet.query.plan.prefix_tree import PrefixTree, fitted
 from discreet.query.question import Term
+from discreet.rational import root_below
 from discreet.schema.metadata import UNIT
 
 if TYPE_CHECKING:
@@ -211,18 +211,6 @@ def cells(term: Term, shift: int) -> int:
     3
     """
     return ((term.high - term.low) >> shift) + 1
-
-
-def root_below(square: Fraction) -> Fraction:
-    """Return the root, rounded down to about four digits.
-
-    >>> root_below(Fraction(2))
-    Fraction(707, 500)
-    """
-    grid = 1000
-    while square * grid**2 < 10**6:
-        grid *= 10
-    return Fraction(isqrt(int(square * grid**2)), grid)
 
 
 def scores(weights: Integers, probability: Fraction) -> Integers:

@@ -40,6 +40,8 @@ PAIR: Floats = np.r_[0.02, 0.2, 0.1, 0.1, 0.58 * _TAILS / _TAILS.sum()]
 # Before anything is seen, the law of a single column is wider: few columns have equal counts.
 _WIDE = np.exp(-np.abs(np.log(_GRID)) / 1.2)
 SINGLE = np.r_[0.05, 0.05, 0.025, 0.025, 0.85 * _WIDE / _WIDE.sum()]
+# Of columns that nearly determine each other, most cells are empty and few hold many times what is expected.
+TIED: Floats = np.r_[0.5, 0.02, 0.02, 0.02, 0.44 * _WIDE / _WIDE.sum()]
 # The components start with so many cells together, which keeps a table of four cells from being overfitted.
 _PRIOR = 5.0
 _ROUNDS = 20

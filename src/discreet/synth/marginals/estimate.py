@@ -7,7 +7,8 @@
    pair (u, v), the table that follows from other pairs, through the columns that are tied to both (`paths`). The
    pair is shrunk again, towards that base.
    A fiftieth of independence stays in every base, so that no cell is impossible. How far cells are from a base is
-   learned from each table, and a little from all of them together.
+   learned from each table, and a little from all of them together. If a score says that a pair is far from
+   independence, a law is expected of it in which most cells are empty and few are large.
 3. A pair that was not measured is predicted in the same way.
 4. Every pair is raked to the one-way marginals: of a measured one, each cell by as much as it may be off, so that
    what was measured precisely keeps its value. Cells that are declared impossible are empty throughout.
@@ -23,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.synth.marginals.domain import Columns, Floats
-from discreet.synth.marginals.empirical_bayes import PAIR, common_law, determined, shrink
+from discreet.synth.marginals.empirical_bayes import PAIR, TIED, common_law, determined, shrink
 from discreet.synth.marginals.ipf import on_simplex, product, rake, rake_loose
 from discreet.synth.marginals.measurements import Evidence, Measurement
 from discreet.synth.marginals.model import Model
@@ -33,6 +34,9 @@ _KEPT = 0.02  # the share of independence in every base
 # The share of what all measured pairs have in common in the law of one: a table of four cells says little about
 # its own. With more of it the few pairs that are measured where noise is large follow noise.
 _COMMON = 0.2
+# From the first distance from independence on, a share of the rows, columns count as tied, and from the second on
+# as nearly determined by each other. The largest distance is 2.
+_LOOSE, _TIGHT = 0.3, 1.8
 _DOUBT = 2.0  # a total of fewer than so many deviations may be noise
 _LEAST = 1e-9
 _MANY = 5000  # the most pairs without a measurement that follow through more than one column
@@ -82,7 +86,8 @@ def estimate(
         bases |= {pair: np.maximum(bases[pair], _FLOOR * total) for pair in measured}
         law = _law(measured, bases)
         for pair, found in measured.items():
-            mean, variances[pair] = shrink(found.values, float(np.sqrt(found.variance)), bases[pair], law)
+            expected = _tied(law, ties.get(pair, 0.0) / total)
+            mean, variances[pair] = shrink(found.values, float(np.sqrt(found.variance)), bases[pair], expected)
             kept = mean + _LEAST * plain[pair]  # otherwise a row that noise emptied could not be filled again
             sure = determined(mean, variances[pair], found.variance)
             margins: dict[Columns, Floats] = {(0,): ones[pair[0]], (1,): ones[pair[1]]}
@@ -122,6 +127,13 @@ def _law(measured: Mapping[Columns, Measurement], bases: Mapping[Columns, Floats
     tables = [(m.values, float(np.sqrt(m.variance)), bases[pair]) for pair, m in measured.items()]
     law: Floats = (1 - _COMMON) * PAIR + _COMMON * common_law(tables, PAIR)
     return law
+
+
+def _tied(law: Floats, distance: float) -> Floats:
+    """Return the law that is expected of a pair with this distance from independence, a share of the rows."""
+    tied = min(max((distance - _LOOSE) / (_TIGHT - _LOOSE), 0.0), 1.0)
+    expected: Floats = (1 - tied) * law + tied * TIED
+    return expected
 
 
 def _independent(pair: Columns, ones: list[Floats], total: float) -> Floats:

@@ -13,7 +13,7 @@ from math import comb
 from typing import TypeAlias
 
 from discreet.synth.marginals.domain import Columns, Domain
-from discreet.synth.select import even_weights, weights
+from discreet.synth.selection.select import even_weights, weights
 
 Matter: TypeAlias = Callable[[Sequence[Columns]], dict[Columns, float]]
 """Returns the weights of sets of columns."""

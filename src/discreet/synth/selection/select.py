@@ -179,6 +179,24 @@ def removable(score: float, expected: Floats, errors: Sequence[float], variance:
     return math.sqrt(max(max(score, 0.0) ** 2 - stays, 0.0))
 
 
+def most_of_a_cell(score: float, expected: Floats) -> float:
+    """Return by how much one cell of a pair can be off, in rows, if all of them are off by `score` together.
+
+    Rows and columns of the differences add up to zero. So what one cell is off, the rest of its row and the rest
+    of its column are off too, and so are the cells outside of both: a quarter of the score at most. A cell also
+    cannot be below zero, nor above the sums of its row and its column.
+
+    Args:
+        score: The distance from independence.
+        expected: The counts that follow from independence.
+
+    >>> most_of_a_cell(100.0, np.array([[40.0, 10.0], [40.0, 10.0]])), most_of_a_cell(100.0, np.full((9, 9), 1.0))
+    (25.0, 8.0)
+    """
+    largest = np.minimum.outer(expected.sum(axis=1), expected.sum(axis=0))
+    return min(score / 4, float(np.maximum(expected, largest - expected).max()))
+
+
 def forest(ties: Mapping[Columns, float]) -> list[Columns]:
     """Return the pairs of the spanning tree with the largest ties, without those that are not above 0.
 

@@ -8,7 +8,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.synth.select import Candidate, chosen, even_weights, filled, removable, shrunk, weights
+from discreet.synth.selection.select import (
+    Candidate,
+    chosen,
+    even_weights,
+    filled,
+    most_of_a_cell,
+    removable,
+    shrunk,
+    weights,
+)
 
 candidates = st.lists(
     st.builds(Candidate, st.just((0, 1)), st.integers(4, 1000), st.floats(0.1, 10), st.floats(0, 1e4)),
@@ -99,3 +108,17 @@ def test_the_subsets_of_a_wanted_set_of_very_many_columns_are_not_listed() -> No
         (1, 2, 4999): 2.0,
         (1, 5000): 0.0,
     }
+
+
+@given(st.lists(st.lists(st.integers(0, 50), min_size=3, max_size=3), min_size=2, max_size=5))
+def test_no_cell_of_a_pair_is_off_by_more_than_its_score_leaves_room_for(counts: list[list[int]]) -> None:
+    table = np.array(counts, float) + 1e-9
+    expected = np.multiply.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+    off = np.abs(table - expected)
+    assert off.max() <= most_of_a_cell(float(off.sum()), expected) * (1 + 1e-9) + 1e-9
+
+
+def test_two_columns_of_two_values_take_up_all_the_room() -> None:
+    """Of two copies each cell is off by a quarter of the distance."""
+    expected = np.full((2, 2), 25.0)
+    assert most_of_a_cell(100.0, expected) == 25.0
