@@ -79,8 +79,8 @@ SYNTH = [
     Mutant(
         "fitting: the noise of scores is not reported",
         "synth/measure.py",
-        "    released.noises.append(mechanism)\n\n\ndef _distance",
-        "\n\ndef _distance",
+        "    released.noises.append(mechanism)\n\n\ndef pick(",
+        "\n\ndef pick(",
         FITTING,
     ),
     Mutant(
@@ -154,13 +154,11 @@ SYNTH = [
         "tests/synth/marginals/test_paths.py",
     ),
     Mutant(
-        "fitting: the fallback to single columns spends twice",
+        "picks: what follows them spends what is for all",
         "synth/measure.py",
-        "        # be noise. All columns are taken for independent, and each is known better.\n"
-        "        measure(released, source, parts(rho, one_way(domain)))",
-        "        # be noise. All columns are taken for independent, and each is known better.\n"
-        "        measure(released, source, parts(2 * rho, one_way(domain)))",
-        f"{FITTING}::test_a_tiny_table_has_single_columns_only_and_they_cost_the_whole_budget",
+        'left = budget["first"] + pick(released, source, pairs, model, budget)',
+        "left = rho + pick(released, source, pairs, model, budget)",
+        FITTING,
     ),
     Mutant(
         "estimate: single columns are not shrunk",
@@ -254,13 +252,6 @@ SYNTH = [
         FITTING,
     ),
     Mutant(
-        "selection: one pair is enough, however strong the others are",
-        "synth/measure.py",
-        "beyond(least[pair], pair) > _STRONG * model.total",
-        "False",
-        FITTING,
-    ),
-    Mutant(
         "selection: empty cells count like full ones",
         "synth/selection/select.py",
         "inside = expected / (expected + math.sqrt(variance))",
@@ -273,5 +264,54 @@ SYNTH = [
         "excess = np.cumsum(ordered) - total",
         "excess = np.cumsum(ordered) - ordered.sum()",
         "tests/synth/marginals/test_ipf.py",
+    ),
+    Mutant(
+        "accounting: a choice for twice its part",
+        "kernel/gaussian_budget.py",
+        "root_below(16 * rho / _PI)",
+        "root_below(32 * rho / _PI)",
+        ACCOUNTING,
+    ),
+    Mutant(
+        "picks: what is left is not spent",
+        "synth/measure.py",
+        "return each * (most - len(released.choices))",
+        "return Fraction(0)",
+        FITTING,
+    ),
+    Mutant(
+        "picks: all of their budget is spent twice",
+        "synth/measure.py",
+        "return each * (most - len(released.choices))",
+        "return each * most",
+        FITTING,
+    ),
+    Mutant(
+        "picks: noise alone picks pairs",
+        "synth/measure.py",
+        "(log(max(len(listed), 1)) + _MARGIN)",
+        "1.0",
+        FITTING,
+    ),
+    Mutant(
+        "selection: no pair hides a large cell",
+        "synth/selection/candidates.py",
+        "tree.intersection([top]) | _hiding(released, model, precision)",
+        "tree.intersection([top])",
+        FITTING,
+    ),
+    Mutant(
+        "selection: a cell is off by a fifth of its table's distance",
+        "synth/selection/select.py",
+        "return min(score / 4, float(np.maximum(expected, largest - expected).max()))",
+        "return min(score / 5, float(np.maximum(expected, largest - expected).max()))",
+        "tests/synth/selection/test_select.py",
+    ),
+    Mutant(
+        "estimates: scores say nothing about the law of a pair",
+        "synth/marginals/estimate.py",
+        "expected: Floats = (1 - tied) * law + tied * TIED",
+        "expected: Floats = law",
+        "tests/synth/marginals/test_estimate.py",
     ),
 ]

@@ -29,7 +29,6 @@ SINGLES = 2.0
 
 _TAKEN = 0.3  # the share of all pairs that is measured, about, where noise is too large for triples
 _SURE = 1.5  # a triple's score is lowered by so many deviations, so that a chosen one is off almost surely
-_STRONG = 0.3  # a pair of the tree that is off by this share of the rows beyond doubt is measured in any case
 _DOUBT = 3.0  # a pair whose score is so many deviations above what noise explains is tied
 # A pair may hide a cell that is off by much, though on average over its cells it would not be worth its noise. It
 # is measured in any case if its score, less so many deviations, leaves room for a cell off by this share of the
@@ -45,9 +44,9 @@ def worth(
     The tree of the strongest ties carries what other pairs owe to each other, so its pairs are not left out for
     cells that are empty: they count by the cells that noise spoils (`spoiled`). If scores are blurred, what chance
     and the error of single columns explain does not count; single columns are measured in any case, and so are
-    pairs of the tree that are tied beyond doubt: that of the largest score, and those that are off by much. Of
+    the pair of the largest score, if it is tied beyond doubt, and pairs that may hide a large cell (`_hiding`). Of
     columns of many levels the expected error of all their cells would outweigh even those, and their few large
-    cells would be off by more than anything else. Pairs that may hide such a cell are measured too (`_hiding`).
+    cells would be off by more than anything else.
 
     Args:
         released: What was released, with scores of pairs.
@@ -72,8 +71,7 @@ def worth(
         return ties, []
     ties = [replace(c, score=beyond(c.score, c.columns)) for c in ties]
     top = max(least, key=lambda pair: least[pair])
-    strong = {pair for pair in tree if pair == top or beyond(least[pair], pair) > _STRONG * model.total}
-    strong |= _hiding(released, model, precision)
+    strong = tree.intersection([top]) | _hiding(released, model, precision)
     sure = [c for c in ties if c.columns in strong]
     return [c for c in ties if c not in sure], [*singles(released, matter), *sure]
 
