@@ -108,7 +108,7 @@ def test_what_picking_leaves_is_spent_on_measurements() -> None:
 def test_a_pair_that_hides_a_large_cell_is_measured_though_it_has_many() -> None:
     """Two columns of 20 and 16 values share one that 39 % of the rows have, and are independent otherwise."""
     rng = np.random.default_rng(0)
-    rows, sizes = 1200, (20, 16, 5, 4, 3, 5, 4, 3, 6, 4)
+    rows, sizes = 2000, (20, 16, 5, 4, 3, 5, 4, 3, 6, 4)
     codes = np.stack([rng.integers(0, size, rows) for size in sizes], axis=1)
     for column in range(3, 10):  # these copy their neighbours, and are more tied
         codes[:, column] = np.where(rng.random(rows) < 0.9, codes[:, column - 1] % sizes[column], codes[:, column])

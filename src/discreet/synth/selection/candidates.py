@@ -33,7 +33,7 @@ _DOUBT = 3.0  # a pair whose score is so many deviations above what noise explai
 # A pair may hide a cell that is off by much, though on average over its cells it would not be worth its noise. It
 # is measured in any case if its score, less so many deviations, leaves room for a cell off by this share of the
 # rows and by so many deviations of a measurement, and if its error after that is below this share of the score.
-_HIDDEN_DOUBT, _HIDDEN, _HIDDEN_NOISE, _HIDDEN_COST = 2.0, 0.03, 3.0, 0.8
+_HIDDEN_DOUBT, _HIDDEN, _HIDDEN_NOISE, _HIDDEN_COST = 2.0, 0.05, 3.0, 0.6
 
 
 def worth(
