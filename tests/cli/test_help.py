@@ -31,7 +31,7 @@ COMMANDS = [
 @pytest.mark.parametrize("width", [50, 80])
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_help_fits_the_terminal_and_names_no_type_of_python(command: tuple[str, ...], width: int) -> None:
-    shown = run(*command, "--help", COLUMNS=str(width), TERMINAL_WIDTH=str(width)).stdout
+    shown = run(*command, "--help", COLUMNS=str(width)).stdout
     assert max(map(len, shown.splitlines())) <= width
     assert not re.search(r"<(bool|str|int|float|path|list)\b", shown)
     assert "Exit status:" not in shown

@@ -104,7 +104,7 @@ class Unit:
         """Return the mechanism that chooses by scores, each of which one person moves by at most Δ.
 
         >>> Unit(4096).choice(Fraction(1, 100)).epsilon
-        Fraction(9, 40)
+        Fraction(141, 625)
         """
         return Exponential(root_below(16 * rho / _PI), self.contribution)
 
